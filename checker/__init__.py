@@ -1,7 +1,7 @@
-"""The checker: questions about a model, the engines that answer them, and how answers are shown.
+"""The checker: questions about a model, the engines that answer them, and the forms of the answers.
 
-Its parts (a package, a module beside the packages, or one engine) lie in layers. A part imports parts of lower layers
-and of its own, and nowhere is there a way back.
+Its parts (a package, a module beside the packages, or one engine) lie in layers. A part imports only parts of lower
+layers and of its own layer, and no two parts import each other, directly or through other parts.
 """
 
 from typing import Final
@@ -54,4 +54,4 @@ LAYERS: Final = {
         ("scenarios", "exercises", "sweeps", "mutation", "conformance", "recordings", "review", "cli", "public"),
     ),
 }
-"""Layers from the lowest to the highest, each with what it is for and its parts."""
+"""The layers from the lowest to the highest, each with its purpose and its parts."""

@@ -1,4 +1,4 @@
-"""Which engine can do what, in one table. Refusals, `--help` and docs/performance.md are made of it."""
+"""The abilities of the engines in one table. Refusals, `--help` and docs/performance.md are made from it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ENGINES: Final = ("local", "reference", "spark", "symbolic")
 class Ability:
     """An ability that only `engines` have: options of `isrcheck check`, arguments of `check`.
 
-    `lacking` says what is so of the other engines; `usual` is what an option is where it is not given.
+    `lacking` describes the other engines; `usual` is the value of an option that is not given.
     """
 
     engines: tuple[str, ...]
@@ -69,7 +69,7 @@ def refusal_of_options(engine: str, options: Mapping[str, Any]) -> str | None:
 
 
 def refusal_of_arguments(engine: str, asked: Mapping[str, bool]) -> str | None:
-    """The refusal for arguments from Python, each with whether it asks for something."""
+    """The refusal for arguments from Python, each with whether it needs an ability."""
     return _refusal(engine, "engine ", lambda ability: (name for name in ability.arguments if asked[name]))
 
 
@@ -83,7 +83,7 @@ def _refusal(engine: str, called: str, given: Callable[[Ability], Iterator[str]]
 
 
 def helped(option: str, text: str) -> str:
-    """The help of an option, with the engines that it is for where it is not for all."""
+    """The help of an option, with the engines that have it unless all have it."""
     for ability in TABLE:
         if option in ability.options:
             return f"{', '.join(ability.engines).capitalize()}: {text[0].lower()}{text[1:]}"

@@ -1,7 +1,7 @@
-"""Which other value of a single setting would have prevented a violation: each walked along the trace, or searched.
+"""Which other value of a single setting prevents a violation: the trace is walked with each value, or a search is made.
 
-A value with which the trace passes, to a violation at its end, is no fix, and no search is needed to know. For the
-others the same question is asked, within the same bounds and limits.
+If the trace is possible with a value and ends in a violation, the value is no fix, and no search is needed. For the
+other values the same question is searched, within the same bounds and limits.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from isrcheck.model.language.system import shown
 
 
 def alternatives(result: Result, invariant: str, loaded: LoadedModel, limits: Limits) -> Alternatives:
-    """What becomes of a violation of a result with each other value of one setting that has choices or is yes or no.
+    """The outcome with each other value of one setting, for settings that have choices or are yes or no.
 
-    Values that the model refuses beside the other settings are left out.
+    Values that the model refuses together with the other settings are left out.
     """
     finding, model = result.findings[invariant], loaded.cls(**result.settings)
     assert finding.trace is not None
@@ -61,7 +61,7 @@ def _question(invariant: str, limits: Limits) -> dict[str, Any]:
 
 
 def _searched(name: str, value: Any, found: Result, before: Result) -> Alternative:
-    """The result of a search. Goals that are no longer reached show that the question can hardly come up any more."""
+    """The result of a search. If goals are no longer reached, the situation of the question hardly occurs any more."""
     (finding,) = found.findings.values()
     lost = tuple(goal for goal in found.goals_never_reached if goal not in before.goals_never_reached)
     length = None if finding.trace is None else finding.trace.length

@@ -31,9 +31,9 @@ from isrcheck.model.language.system import TransitionSystem
 from isrcheck.model.language.tracing import askable, trace
 
 DEPTH: Final = 20
-"""How many levels the symbolic engine looks at where neither depth nor time is limited."""
+"""How many levels the symbolic engine examines if neither depth nor time is limited."""
 SHARE_OF_MEMORY: Final = 0.9
-"""Of the memory that is free for this process when a search begins; the rest is for the system, which must not swap."""
+"""The share of the free memory that a search may take. The system needs the rest to avoid swapping."""
 
 
 def check(
@@ -60,21 +60,22 @@ def check(
 ) -> Result:
     """Explores a model within its settings and says of each invariant whether it holds.
 
-    `model` is a name, a file (`my_model.py`, `my_model.py:Class`), a class, an instance, or what `load_model_class`
-    gave; `settings` go with all but an instance, over those of a `profile`: without a name `plain` where the model has
-    it, and `bare` for the defaults of the settings. Without a limit on memory, nine tenths of what is free is one.
-    Engine `symbolic` looks for violations level by level and never says `holds`; it stops at `limits.depth`.
-    `invariants` are names, None for the model's default ones. `liveness` are names of properties of whole behaviours,
-    `all` for all that fit the model; they are asked of a whole exploration, under `fairness`. `keep_going` explores
-    everything in spite of violations; `deadlock` looks for states without an enabled instance. `workers` are the
-    threads of the local engine, None for one on each processor; what is found does not depend on them. With `symmetry`
-    it keeps one state of those that differ by exchanging brokers: all counts are of such orbits, verdicts and traces
-    are the same. `keeping` says in which folder it keeps checkpoints, and whether it goes on with one; `storing` where
-    it has its states. With the engine "spark", `cluster` says where and how it explores, and `spark` is a session to do
-    it in; Spark's own settings limit its memory. `report` is told of progress, `stage` of the beginning of "trace",
-    "compile", "search" and "counterexample".
+    `model` is a name, a file (`my_model.py`, `my_model.py:Class`), a class, an instance, or a result of
+    `load_model_class`. `settings` may be given with all but an instance, and override those of a `profile`. Without a
+    name the profile is `plain` if the model has it. `bare` means the defaults of the settings. Without a limit on
+    memory, the limit is nine tenths of the free memory. Engine `symbolic` looks for violations level by level and never
+    says `holds`; it stops at `limits.depth`. `invariants` are names, None for the model's default ones. `liveness` are
+    names of properties of whole behaviours, `all` for all that fit the model; they are checked on a whole exploration,
+    under `fairness`. `keep_going` explores everything in spite of violations; `deadlock` looks for states without an
+    enabled instance. `workers` is the number of threads of the local engine, None for one on each processor; the result
+    does not depend on it. With `symmetry` it keeps one state of each orbit, the set of states that differ only by
+    exchanging brokers. All counts are then counts of orbits; verdicts and traces are the same. `keeping` says in which
+    folder it keeps checkpoints, and whether it continues from one; `storing` says where it keeps its states. With the
+    engine "spark", `cluster` says where and how it explores, and `spark` is a session to use; Spark's own settings
+    limit its memory. `report` is called with progress, and `stage` at the beginning of "trace", "compile", "search" and
+    "counterexample".
 
-    Raises `UnknownName` for names and values that the model does not have, and where symmetry is asked for and it
+    Raises `UnknownName` for names and values that the model does not have, and if symmetry is asked for but the model
     tells all brokers apart; `ModelError` for a mistake in the model.
 
     >>> check("kip-101", {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 0}).verdict
@@ -104,7 +105,7 @@ def check(
     }
     if liveness and not isinstance(fairness, Fairness):
         raise UnknownName(f"fairness is isrcheck.Fairness(default=...), not {fairness!r}")
-    # Another engine would go on without it, and not say so.
+    # Another engine would silently go on without it.
     if (refusal := refusal_of_arguments(engine, asked)) is not None:
         raise UnknownName(refusal)
     limits = _limits(engine, limits)
@@ -157,7 +158,7 @@ def check(
 def properties_of(
     loaded: LoadedModel, model: Model, names: Sequence[str], fairness: Fairness
 ) -> dict[str, Callable[[Any, Any], Any]]:
-    """The properties asked by name; of `all`, those that are about something at the model's settings.
+    """The properties with these names; for `all`, those that are about something at the model's settings.
 
     Raises `UnknownName` for unknown names, in the fairness too.
     """
@@ -167,13 +168,13 @@ def properties_of(
 
 
 def asked_of(loaded: LoadedModel, model: Model, names: Sequence[str]) -> dict[str, Callable[[Any, Any], Any]]:
-    """The same, whatever is promised: a specification's properties are asked under the promises of another model."""
+    """The same for any fairness: a specification's properties are checked under the fairness of another model."""
     named = loaded.asked(set(names) - {"all"})
     return named | askable(model, loaded.asked(names)) if "all" in names else named
 
 
 def _limits(engine: str, limits: Limits) -> Limits:
-    """The limits of an engine: one that unrolls has an end."""
+    """The limits of an engine. An engine that unrolls always has a limit."""
     ends = engine != "symbolic" or (limits.depth, limits.seconds) != (None, None)
     return limits if ends else replace(limits, depth=DEPTH)
 
@@ -181,9 +182,9 @@ def _limits(engine: str, limits: Limits) -> Limits:
 def interchangeable(
     system: TransitionSystem, tell: Callable[[str], None], values: Sequence[tuple[str, Expression]] = ()
 ) -> list[list[Member]]:
-    """The classes of members of scalarsets that a search may permute without a change of these values.
+    """The classes of members of scalarsets that a search may permute without changing these values.
 
-    Raises `UnknownName` where there are none.
+    Raises `UnknownName` if there are none.
     """
     from isrcheck.checker.engines.symbolic.symmetry import symmetry
     from isrcheck.checker.kernel.orbits import affordable
@@ -199,7 +200,7 @@ def interchangeable(
 def resolved(
     model: str | type[Model] | Model | LoadedModel, settings: dict[str, Any], profile: str | None = None
 ) -> tuple[LoadedModel, Model, str | None]:
-    """What a question is about: the model's class, the model at its settings, and the profile that it began with."""
+    """The subject of a question: the model's class, the model at its settings, and the profile that it began with."""
     if not isinstance(model, Model):
         model = loaded_of(model)
     if not isinstance(settings, Mapping):
@@ -213,7 +214,7 @@ def resolved(
 
 
 def loaded_of(model: str | type[Model] | LoadedModel) -> LoadedModel:
-    """The model with a name, in a file, or that a class is."""
+    """The model with this name, in this file, or of this class."""
     if isinstance(model, str):
         return load_model_class(model)
     if isinstance(model, LoadedModel):
@@ -224,7 +225,7 @@ def loaded_of(model: str | type[Model] | LoadedModel) -> LoadedModel:
 
 
 def _require_nothing_over(settings: dict[str, Any], profile: str | None) -> None:
-    """`UnknownName` for what an instance has settled already."""
+    """Raises `UnknownName` for settings or a profile that an instance already has."""
     if settings:
         raise UnknownName("settings go with a model's name or class, not with an instance; give them when making it")
     if profile not in (None, BARE):
@@ -234,7 +235,7 @@ def _require_nothing_over(settings: dict[str, Any], profile: str | None) -> None
 def _search(
     engine: str, interpreter: Interpreter, system: TransitionSystem, question: dict[str, Any]
 ) -> tuple[Exploration, Paths, list[int]]:
-    """The answer, paths to what was found, and for each instance number of the engine that of the interpreter."""
+    """The result, paths to the findings, and for each instance number of the engine the interpreter's number."""
     if engine == "reference":
         from isrcheck.checker.engines import reference
 

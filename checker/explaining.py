@@ -1,4 +1,4 @@
-"""Where fixed designs part from the traces of a result: controls, and the answer to which they are added."""
+"""Adds to a result where fixed designs, its controls, differ from its traces."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from isrcheck.model.language.written import is_written
 
 
 def control(name: str, fixed: LoadedModel, settings: Mapping[str, Any], broken: Model, broken_name: str) -> Control:
-    """A control: a model at settings, and how it differs from the model of the trace."""
+    """A control: a model at settings, and its differences from the model of the trace."""
     with blaming(fixed.origin):
         model = fixed.cls(**settings)
     here, there = broken.settings, model.settings
@@ -29,16 +29,16 @@ def control(name: str, fixed: LoadedModel, settings: Mapping[str, Any], broken: 
 
 
 def explain(finding: Finding, name: str, model: Model, predicate: Any, controls: Sequence[Control]) -> Finding:
-    """A finding with where each control parts from its trace; as it is where there is no violation of an invariant."""
+    """A finding with the step at which each control differs from its trace; unchanged if no invariant is violated."""
     if finding.trace is None or finding.reasons is None or not controls:
         return finding
-    asked = {name: predicate} if is_written(name) else {}  # a text is asked of the fixed design too
+    asked = {name: predicate} if is_written(name) else {}  # a text is checked in the fixed design too
     controls = [replace(each, invariants={**each.invariants, **asked}) for each in controls]
     return parted(finding, name, Walked(model, finding.trace, predicate), controls)
 
 
 def parted(finding: Finding, name: str, walked: Walked | None, controls: Sequence[Control]) -> Finding:
-    """A finding with where each control parts from its trace, which is `walked`; without that as it is."""
+    """A finding with the step at which each control differs from its trace `walked`; unchanged without `walked`."""
     if walked is None:
         return finding
     fixes = (replace(fix(walked, name, each), singly=tuple(_singly(walked, name, each))) for each in controls)
@@ -46,7 +46,7 @@ def parted(finding: Finding, name: str, walked: Walked | None, controls: Sequenc
 
 
 def _singly(walked: Walked, invariant: str, fixed: Control) -> Iterator[Fix]:
-    """The effect of each setting of a fix alone, if it changes several; values that the model refuses are left out."""
+    """If a fix changes several settings, the effect of each alone. Values that the model refuses are left out."""
     if len(fixed.changes) < 2 or fixed.changes[0][0] == "model":
         return
     for change in fixed.changes:
@@ -57,7 +57,7 @@ def _singly(walked: Walked, invariant: str, fixed: Control) -> Iterator[Fix]:
 
 
 def explain_all(result: Result, loaded: LoadedModel, controls: Sequence[Control]) -> None:
-    """Adds to each violation of a result where the controls part from its trace."""
+    """Adds to each violation of a result the step at which the controls differ from its trace."""
     model = loaded.cls(**result.settings)
     for name, finding in result.findings.items():
         result.findings[name] = explain(finding, name, model, loaded.invariants.get(name), controls)

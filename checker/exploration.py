@@ -1,4 +1,4 @@
-"""What an engine is asked, and what it answers."""
+"""The question to an engine, and its answer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Stop = Literal["violation", "error", "states", "depth", "memory", "time", "inter
 class Limits:
     """When to give up; None is no limit. `states` is tested at the end of a level, the others at any moment.
 
-    `depth` is for searches that unroll: the last level that is looked at.
+    `depth` is for searches that unroll: the last level that they examine.
     """
 
     states: int | None = None
@@ -35,7 +35,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Keeping:
-    """In which folder a search keeps its levels, at most once in `every` seconds; whether it goes on with them."""
+    """The folder in which a search keeps its levels, at most once in `every` seconds; whether it resumes."""
 
     folder: str
     resume: bool = False
@@ -44,9 +44,9 @@ class Keeping:
 
 @dataclass(frozen=True)
 class Storing:
-    """The place of the states that a search finds: in memory, or on disk.
+    """Where a search keeps its states: in memory, or on disk.
 
-    `folder` is for files, None for the temporary one.
+    `folder` is the folder for files, None for the temporary one.
     """
 
     kind: Literal["memory", "disk"] = "memory"
@@ -55,9 +55,9 @@ class Storing:
 
 @dataclass(frozen=True)
 class Progress:
-    """A look at a running search: the level being built, counts so far, bytes in use, seconds since it began.
+    """The progress of a search: the level being built, counts so far, bytes in use, seconds since it began.
 
-    Where states are not counted, all counts are None.
+    If states are not counted, all counts are None.
     """
 
     level: int
@@ -68,9 +68,9 @@ class Progress:
     memory: int
     seconds: float
     note: str = ""
-    """What an engine has to say beside the counts."""
+    """A message of the engine beside the counts."""
     levels: tuple[int, ...] = ()
-    """The states of each whole level, where an engine tells: what a forecast needs."""
+    """The number of states of each whole level, if the engine reports it. A forecast needs these."""
 
 
 Report = Callable[[Progress], None]
@@ -78,11 +78,11 @@ Report = Callable[[Progress], None]
 
 @dataclass
 class OrbitCounts:
-    """The full counts for which the counts of a search under symmetry stand.
+    """The full counts that the counts of a search under symmetry stand for.
 
-    Members of a class, each with the name of its scalarset and its number, are interchangeable, in as many ways as
-    there are `permutations`; `states[k - 1]` is how many states the orbits of level k have, which is how many a search
-    without symmetry counts there.
+    Members of a class, each with the name of its scalarset and its number, are interchangeable; `permutations` is the
+    number of ways to exchange them. `states[k - 1]` is the number of states in the orbits of level k, which is the
+    count of level k in a search without symmetry.
     """
 
     classes: Sequence[Sequence[tuple[str, int]]]
@@ -91,7 +91,7 @@ class OrbitCounts:
 
     @property
     def distinct(self) -> int:
-        """States in all orbits."""
+        """The states in all orbits."""
         return sum(self.states)
 
     def to_json(self) -> dict[str, Any]:
@@ -108,19 +108,19 @@ class OrbitCounts:
 class Exploration:
     """The answer of a search.
 
-    `levels[k - 1]` counts the states of level k; `generated[k - 1]` the enabled instances of each action (in the order
-    of `TransitionSystem.actions`) in the states of level k; levels that were not expanded have no entry. `violated`,
-    `goals` and `bounds` give the first level at which something was seen, violations also in states outside the
-    constraints. `degrees` is (least, greatest) number of enabled instances over the expanded states.
+    `levels[k - 1]` counts the states of level k. `generated[k - 1]` counts the enabled instances of each action (in the
+    order of `TransitionSystem.actions`) in the states of level k; levels that were not expanded have no entry.
+    `violated`, `goals` and `bounds` give the first level at which something was seen. For violations this includes
+    states outside the constraints. `degrees` is (least, greatest) number of enabled instances over the expanded states.
 
-    `deadlock` is the first level with a state without an enabled instance. `error` is the least
-    (level, leaves of the state, index of the transition or None where a predicate failed) at which evaluation failed.
-    `stopped` says why the search ended before it was done, None where it explored everything. After a limit or an
-    interruption `partial` has the generated and distinct counts seen of the level being built; the rest is about
-    whole levels, except that `violated` may name a level that is not whole (`partial_violations` holds those names).
+    `deadlock` is the first level with a state without an enabled instance. `error` is the least (level, leaves of the
+    state, index of the transition or None where a predicate failed) at which evaluation failed. `stopped` says why the
+    search ended early, None if it explored everything. After a limit or an interruption, `partial` has the generated
+    and distinct counts of the level being built. Everything else is about whole levels, except that `violated` may name
+    a level that is not whole (`partial_violations` has those names).
 
-    A search that unrolls counts nothing: `unrolled` says instead how many levels it has looked at, and of how many the
-    steps as well (whether one is possible and is defined). `why` is what a solver said when it gave up.
+    A search that unrolls counts nothing. Instead `unrolled` says how many levels it has examined, and for how many of
+    these also the steps (whether one is possible and is defined). `why` is the solver's message when it gave up.
     """
 
     initial: int = 0
@@ -142,13 +142,13 @@ class Exploration:
     peak_store_bytes: int = 0
     workers: int = 1
     extra: dict[str, Any] = field(default_factory=dict)
-    """What an engine adds to the JSON of a result."""
+    """Further data of an engine for the JSON of a result."""
     orbits: OrbitCounts | None = None
-    """Not None where all counts are of orbits: one state of each was kept."""
+    """Set if all counts are counts of orbits: one state of each orbit was kept."""
 
     @property
     def depth(self) -> int:
-        """How many levels are known."""
+        """The number of known levels."""
         return len(self.levels) if self.unrolled is None else self.unrolled[0]
 
     @property
@@ -161,7 +161,7 @@ class Exploration:
 class Path:
     """The leaves of an initial state, and the instances to take from there, as positions in the order of labels.
 
-    `canonical` is false where there may be a lesser path of the same length.
+    `canonical` is false if there may be a lesser path of the same length.
     """
 
     start: tuple[int, ...]
@@ -170,10 +170,10 @@ class Path:
 
 
 class Paths(Protocol):
-    """A source of paths from an engine that has searched: of `length` states, to the states found there."""
+    """A source of paths from an engine that has searched. A path has `length` states and leads to a found state."""
 
     def to_violation(self, invariant: str, length: int) -> Path:
-        """To a state where the invariant is false; of 2 states or more."""
+        """To a state in which the invariant is false; at least 2 states."""
         ...
 
     def to_deadlock(self, length: int) -> Path:
@@ -189,8 +189,9 @@ class Paths(Protocol):
 class Edges:
     """Steps from states of one level into some targets.
 
-    `sources` are the distinct states with such a step, in the engine's own form; `source`, `transition` and `target`
-    are parallel arrays, one entry a step: positions in `sources`, in the system's transitions and in `targets`.
+    `sources` are the distinct states with such a step, in the engine's own form. `source`, `transition` and `target`
+    are parallel arrays with one entry for each step: positions in `sources`, in the system's transitions and in
+    `targets`.
     """
 
     sources: Any
@@ -201,10 +202,10 @@ class Edges:
 
 
 class Levels(Protocol):
-    """The part of an engine that a trace needs after a search; states are in a form of the engine's own."""
+    """The part of an engine that a trace needs after a search. States have the engine's own form."""
 
     def edges_into_violation(self, level: int, invariant: str) -> Edges:
-        """Every step from a state of `level` to a state where the invariant is false, counted or not."""
+        """Every step from a state of `level` to a state in which the invariant is false, counted or not."""
         ...
 
     def edges_into(self, level: int, targets: Any) -> Edges:
@@ -216,7 +217,7 @@ class Levels(Protocol):
         ...
 
     def state(self, leaves: tuple[int, ...]) -> Any:
-        """The state with these leaves, counted or not, as targets for `edges_into`."""
+        """The state with these leaves, counted or not, for use as a target of `edges_into`."""
         ...
 
     def leaves(self, states: Any) -> list[tuple[int, ...]]:

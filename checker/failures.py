@@ -1,4 +1,4 @@
-"""The line that a user is told when something went wrong, and its documented exit code."""
+"""The message to the user after an error, in one line, and its documented exit code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ OF_SPARK = frozenset({"pandas", "pyarrow", "pyspark"})
 
 
 class Failure(Exception):
-    """The end of a command: what to say, in one line, and the exit code."""
+    """The end of a command: the message, in one line, and the exit code."""
 
     def __init__(self, message: str, code: int) -> None:
         super().__init__(message)
@@ -18,7 +18,7 @@ class Failure(Exception):
 
 
 def failure_of(error: BaseException) -> Failure | None:
-    """What a user is told of an exception; None where it is a bug of ours."""
+    """The message to the user about an exception; None if it is a bug in isrcheck."""
     match error:
         case Failure():
             return error

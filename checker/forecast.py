@@ -1,10 +1,10 @@
-"""How many states a search will have when it ends, from how its levels have grown so far: a band, or nothing.
+"""Estimates how many states a search will have at its end, from the growth of its levels: a range, or nothing.
 
-The sizes of levels rise and fall again. Where their growth has begun to slow down, it is carried on in several ways: a
-line through the last logarithms of the ratios of two levels, and a parabola through the last logarithms of the sizes,
-each over every possible number of levels. The estimates differ; the band is from the least to the greatest of them,
-widened by a factor of two each way. There is none while the growth does not slow down in all of them, nor where most of
-the states would be yet to come: on finished runs that was a guess (`benchmarks/forecast.py` has the shares).
+The sizes of levels rise and fall again. Once their growth slows down, it is extrapolated in several ways: by a line
+through the last logarithms of the ratios of successive levels, and by a parabola through the last logarithms of the
+sizes, each over every possible number of levels. The estimates differ. The range goes from the least to the greatest,
+widened by a factor of two on each side. There is no range if one of the ways shows no slower growth, nor if most of the
+states would still be to come: on finished runs such an estimate was a guess (`benchmarks/forecast.py` has the shares).
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from isrcheck.checker.results import Result
 
 LEVELS: Final = 8
-"""Fewer levels say nothing."""
+"""With fewer levels there is no estimate."""
 SHORTEST: Final = 4
-"""The shortest stretch of ratios that a line is laid through."""
+"""The shortest run of ratios for fitting a line."""
 WIDER: Final = 0.7
-"""The logarithm of the factor by which what is yet to come may be less or more than all ways say."""
+"""The logarithm of the factor by which the rest may be smaller or larger than all estimates."""
 NARROWEST: Final = 0.01
-"""A band is never narrower than one per cent each way, though never below what is there already."""
+"""A range is at least one per cent wide on each side, but never below the states so far."""
 MOST: Final = 10.0
-"""How many times the states so far there may be in all, and how wide a band may be."""
+"""The most that a total may exceed the states so far, as a factor, and the widest that a range may be."""
 FARTHEST: Final = 2_000
 FLAT: Final = 1e-9
 LARGEST: Final = 80.0
@@ -36,14 +36,14 @@ LARGEST: Final = 80.0
 
 @dataclass(frozen=True)
 class Forecast:
-    """States in all: at least, about, at most."""
+    """All states: at least, about, at most."""
 
     low: int
     middle: int
     high: int
 
     def times(self, factor: float) -> Forecast:
-        """The forecast for something that grows with the states."""
+        """The forecast for a quantity that is proportional to the states."""
         return Forecast(*(round(x * factor) for x in (self.low, self.middle, self.high)))
 
     def to_json(self) -> dict[str, int]:
@@ -51,7 +51,7 @@ class Forecast:
 
 
 def forecast(levels: Sequence[int]) -> Forecast | None:
-    """An estimate of all states of a search from its whole levels; None where it would be a guess."""
+    """An estimate of all states of a search from its whole levels; None if it would be a guess."""
     if len(levels) < LEVELS or min(levels) < 1:
         return None
     sizes, seen = np.log(np.array(levels, dtype=float)), sum(levels)
@@ -70,7 +70,7 @@ def forecast(levels: Sequence[int]) -> Forecast | None:
 
 
 def outlook(result: Result) -> dict[str, Any] | None:
-    """The forecast for a search that did not finish, as JSON data: states, and the rest as it was for each so far."""
+    """The forecast for an unfinished search as JSON data: states, and the other quantities in the same proportion."""
     expected = forecast(result.levels)
     if expected is None:
         return None
@@ -83,7 +83,7 @@ def outlook(result: Result) -> dict[str, Any] | None:
 
 
 def _by_ratios(sizes: np.typing.NDArray[np.float64], ratios: np.typing.NDArray[np.float64]) -> float | None:
-    """States to come if the logarithms of ratios go on along a line; None where that does not fall."""
+    """States to come if the logarithms of ratios continue along a line; None if the line does not fall."""
     slope, start = np.polyfit(np.arange(len(ratios)), ratios, 1)
     if slope >= -FLAT:
         return None
@@ -97,7 +97,7 @@ def _by_ratios(sizes: np.typing.NDArray[np.float64], ratios: np.typing.NDArray[n
 
 
 def _by_sizes(sizes: np.typing.NDArray[np.float64]) -> float | None:
-    """States to come if the logarithms of sizes go on along a parabola; None where that is open upwards."""
+    """States to come if the logarithms of sizes continue along a parabola; None if it opens upwards."""
     bent, slope, start = np.polyfit(np.arange(len(sizes)), sizes, 2)
     if bent >= -FLAT:
         return None

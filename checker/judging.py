@@ -1,4 +1,4 @@
-"""From what an engine found to verdicts, traces that were replayed, and an exit code."""
+"""Turns the findings of an engine into verdicts, replayed traces, and an exit code."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ DEADLOCK: Final = "No instance of any action is enabled."
 
 @dataclass
 class Judge:
-    """Makes verdicts and traces of what an engine found.
+    """Makes verdicts and traces from the findings of an engine.
 
-    `system` is what it searched; `numbers` maps its instances to the interpreter's. The engine is asked for paths only,
-    and each is replayed.
+    `system` is the searched system; `numbers` maps its instances to the interpreter's. The engine only gives paths, and
+    each path is replayed.
     """
 
     name: str
@@ -122,7 +122,7 @@ class Judge:
         return next(predicate.holds for predicate in self.system.invariants if predicate.name == name)
 
     def violating(self, name: str, level: int) -> Trace:
-        """The trace to a state of a level, the first one where an invariant is violated, that violates it."""
+        """The trace to a state that violates an invariant, of the first level with such states."""
         return self._violating(name, self._to_violation(name, level))
 
     def _to_violation(self, name: str, level: int) -> Path:
@@ -141,7 +141,7 @@ class Judge:
     def _deadlock(self) -> Finding:
         level = self.found.deadlock
         if level is None:
-            # States of the last level are not expanded when a search stops: nothing is known of them.
+            # If a search stops, states of the last level are not expanded, so nothing is known about their steps.
             depth = self.found.expanded if self.found.stopped else None
             return Finding("incomplete" if self.found.stopped else "holds", DEADLOCK, checked_depth=depth)
         path = self.paths.to_deadlock(level)
@@ -162,7 +162,7 @@ class Judge:
         return EvaluationFailure(error.what, error.where, label, shown, path.canonical, told)
 
     def _error(self, state: Any, instance: int | None) -> EvaluationError:
-        """What the reference semantics says is wrong in a state where an engine found something wrong."""
+        """The error of the reference semantics in a state in which an engine found an error."""
         it = self.interpreter
         try:
             if instance is not None:
@@ -181,7 +181,7 @@ class Judge:
         raise AssertionError("the reference semantics finds nothing wrong where the engine does")
 
     def replayed(self, path: Path) -> Trace:
-        """The path as the reference semantics walks it: no trace is shown that it does not allow."""
+        """The path replayed by the reference semantics: no trace is shown that it does not allow."""
         it = self.interpreter
         state = next(x for x in initial_states(it.model) if it.leaves(x) == path.start)
         steps = [Step(None, None, state)]

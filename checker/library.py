@@ -1,4 +1,4 @@
-"""Models and invariants by name: those that ship, and those in a file that the user named."""
+"""Models and invariants by name: shipped ones, and those in a file that the user named."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from isrcheck.model.language.written import is_written, written
 Invariant = Callable[[Any, Any], Any]
 SHIPPED: Final = "isrcheck."
 MODELS: Final = "isrcheck.model."
-"""How the names of modules begin that ship."""
+"""The beginning of the names of shipped modules with models."""
 NO_MODELS: Final = (".language", ".specifications")
-"""How the names of packages below `model` end that have none: specifications are asked for as such."""
+"""The ends of the names of packages in `model` without models. Specifications are loaded separately."""
 
 
 @dataclass(frozen=True)
 class LoadedModel:
     """A model's class, its name, the user's file it comes from (None: shipped), and the invariants that fit it.
 
-    `beside` names those that stand in the model's own file. `properties` are those of whole behaviours that fit it,
-    `mappings` the refinement mappings in its file.
+    `beside` names the invariants in the model's own file. `properties` are the properties of whole behaviours that fit
+    it, `mappings` the refinement mappings in its file.
     """
 
     cls: type[Model]
@@ -52,7 +52,7 @@ class LoadedModel:
     mappings: dict[str, Invariant] = field(default_factory=dict)
 
     def asked(self, names: Iterable[str]) -> dict[str, Invariant]:
-        """Properties by name; `all` is all that fit the model."""
+        """Properties by name; `all` stands for all that fit the model."""
         wanted = {*names}
         if "all" in wanted and not self.properties:
             raise UnknownName(f"model {self.name} has no property; mark a function with @leads_to")
@@ -69,7 +69,7 @@ class LoadedModel:
         raise UnknownName(f"model {self.name} has no property {name!r}; {nearest(name, {*self.properties, 'all'})}")
 
     def with_written(self, names: Iterable[str | None]) -> LoadedModel:
-        """This model with further invariants: each of `names` that is no name is a condition written as text."""
+        """This model with further invariants: each of `names` that is not a name is a condition written as text."""
         found = {name: written(name) for name in names if name is not None and is_written(name)}
         return replace(self, invariants={**self.invariants, **found}) if found else self
 
@@ -79,8 +79,8 @@ class LoadedModel:
         return {name: self._invariant(name) for name in sorted(set(picked))}
 
     def _default(self) -> set[str]:
-        """The invariants that the class names, or all of its own if it names none; if names are inherited, also those
-        in the file.
+        """The invariants that the class names, or all in its file if it names none; if the names are inherited, also
+        those in the file.
         """
         if not self.cls.invariants:
             return {*self.cls.predicates("invariant"), *self.beside}
@@ -89,14 +89,14 @@ class LoadedModel:
         return {*self.cls.invariants} if named_here else {*self.cls.invariants, *self._in_the_file()}
 
     def _in_the_file(self) -> set[str]:
-        """The invariants that stand in the user's own file; none of a model that ships."""
+        """The invariants in the user's own file; none for a shipped model."""
         module = self.cls.__module__
         if module.startswith(SHIPPED):
             return set()
         return {n for n, f in self.cls.predicates("invariant").items() if f.__module__ == module} | self.beside
 
     def unasked(self) -> list[str]:
-        """The ones in the user's own file that are not asked by default."""
+        """The invariants in the user's own file that are not checked by default."""
         return sorted(self._in_the_file() - self._default())
 
     def _invariant(self, name: str) -> Invariant:
@@ -120,9 +120,9 @@ def model_names() -> list[str]:
 
 
 def load_model_class(spec: str) -> LoadedModel:
-    """The model that a name, `file.py` or `file.py:Class` stands for.
+    """The model that is named by a name, `file.py` or `file.py:Class`.
 
-    Raises `UnknownName` for an unknown name, `ModelError` for a file with a mistake, OSError for one that cannot be
+    Raises `UnknownName` for an unknown name, `ModelError` for a file with a mistake, OSError for a file that cannot be
     read. A user's file is run: name only files that you trust.
     """
     path, _, wanted = spec.partition(":")
@@ -136,7 +136,7 @@ def load_model_class(spec: str) -> LoadedModel:
 
 
 def fitting(cls: type[Model], module: ModuleType | None) -> dict[str, Invariant]:
-    """The invariants that can be asked of a model: its own, those beside it, and shipped ones about its variables."""
+    """The invariants that can be checked in a model: its own, those beside it, and shipped ones about its variables."""
     beside = _marked(module) if module is not None else {}
     _require_makeable(cls)
     shared = about(cls, library_invariants())
@@ -144,7 +144,7 @@ def fitting(cls: type[Model], module: ModuleType | None) -> dict[str, Invariant]
 
 
 def fitting_properties(cls: type[Model], module: ModuleType | None) -> dict[str, Invariant]:
-    """The properties that can be asked of a model, from the same places."""
+    """The properties that can be checked in a model, from the same places."""
     beside = _properties(module) if module is not None else {}
     _require_makeable(cls)
     own = {name: f for kind in KINDS for name, f in cls.predicates(kind).items()}
@@ -166,14 +166,14 @@ def about(cls: type[Model], known: dict[str, Invariant]) -> dict[str, Invariant]
 
 
 def _require_makeable(cls: type[Model]) -> None:
-    """Raises `ModelError` for a class that is made in a way of its own, as a dataclass is."""
+    """Raises `ModelError` for a class with its own way of making objects, such as a dataclass."""
     if cls.__init__ is Model.__init__:
         return
     try:
         made: Any = cls()
     except TypeError as error:
         if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
-            raise  # a mistake inside
+            raise  # a mistake inside the file
         made = None
     if made is None or "_domains" not in vars(made):
         remedy = "take it away, or take **settings and call super().__init__(**settings)"
@@ -199,17 +199,17 @@ def library_properties() -> dict[str, Invariant]:
 
 
 def needed(invariant: Invariant) -> tuple[str, ...]:
-    """The variables that an invariant says it reads."""
+    """The variables that an invariant declares to read."""
     return getattr(invariant, "__needs__", ())
 
 
 def needed_setting(invariant: Invariant) -> str | None:
-    """The setting that an invariant is about: a model that does not have it, or that fixes it, has nothing to judge."""
+    """The setting that an invariant is about. A model that lacks or fixes this setting has nothing to judge."""
     return getattr(invariant, "__needs_setting__", None)
 
 
 def needed_family(invariant: Invariant) -> str | None:
-    """The folder of models for which alone an invariant is, and for those that are built upon them."""
+    """The folder of models that an invariant is for. It is also for models built upon those."""
     return getattr(invariant, "__needs_family__", None)
 
 
@@ -220,21 +220,21 @@ def _shipped() -> dict[str, type[Model]]:
 
 @cache
 def _shipped_model(name: str) -> type[Model] | None:
-    """The model of the file with this name, if there is one; no other model's file is imported."""
+    """The model in the file with this name, if there is one. No other model's file is imported."""
     found = models_in(importlib.import_module(_homes()[name])) if name in _homes() else []
     return found[-1] if found else None
 
 
 @cache
 def _homes() -> dict[str, str]:
-    """The modules that may have a model, by the name that it then has."""
+    """The modules that may have a model, by the name of the model."""
     packages = [info.name for info in _inside(shipped_models) if info.ispkg and not info.name.endswith(NO_MODELS)]
     modules = [info.name for name in packages for info in _inside(importlib.import_module(name))]
     return {kebab(name.rpartition(".")[2]): name for name in modules}
 
 
 def modules_of(package: ModuleType) -> Iterator[ModuleType]:
-    """The modules of a package that ships."""
+    """The modules of a shipped package."""
     for info in _inside(package):
         yield importlib.import_module(info.name)
 
@@ -311,7 +311,7 @@ def run_file(path: Path) -> ModuleType:
 
 @contextmanager
 def own_neighbours(folder: Path) -> Iterator[None]:
-    """Sets modules aside that have the names of files in a folder and stand elsewhere, beside another model.
+    """Sets aside modules of other folders that have the same names as files in this folder.
 
     Files beside a model are imported by their bare names: each of two models, or of two versions, has its own.
     """
@@ -326,7 +326,7 @@ def own_neighbours(folder: Path) -> Iterator[None]:
 
 
 def _stands_elsewhere(module: ModuleType, folder: Path) -> bool:
-    """Whether a module is a file or a package of a user's, and not in this folder."""
+    """Whether a module is a user's file or package in another folder."""
     file = getattr(module, "__file__", None)
     if not file or module.__name__ in ("__main__", "isrcheck") or not is_a_modellers(module.__name__, file):
         return False
@@ -342,7 +342,7 @@ def _taken_out(tops: set[str]) -> dict[str, ModuleType]:
 class _FromSource(importlib.machinery.SourceFileLoader):
     """Compiles a file whenever it is loaded.
 
-    Bytecode that Python keeps counts as current for a file of the same length that was saved within the same second:
+    Python takes its kept bytecode as current for a file of the same length that was saved within the same second: then
     the answer would be about another model.
     """
 
@@ -352,7 +352,7 @@ class _FromSource(importlib.machinery.SourceFileLoader):
 
 
 class blaming:
-    """Turns any exception that a user's file is to blame for into a `ModelError` that names its line."""
+    """Turns any exception caused by a user's file into a `ModelError` that names the file's line."""
 
     def __init__(self, path: Path | None) -> None:
         self.path = path

@@ -1,7 +1,7 @@
-"""How much memory is free for this process: what the system has, and what the control groups that it is in allow.
+"""The memory that is free for this process, by the system's figures and by the limits of its control groups.
 
-A container's limit is that of a control group, and the system's own figures do not show it. A process that passes it is
-killed.
+A container's limit is that of a control group, and the system's own figures do not show it. A process that exceeds it
+is killed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import psutil
 
 @dataclass(frozen=True)
 class _Version:
-    """One version of control groups: where its folders are, and the names of their files."""
+    """One version of control groups: its folders and the names of its files."""
 
     mounted: str
     limit: str
@@ -30,14 +30,14 @@ TWO: Final = _Version("sys/fs/cgroup", "memory.max", "memory.current", "inactive
 
 
 def free_memory(root: Path = Path("/")) -> int:
-    """Bytes that this process can still take without swapping and without being killed."""
+    """The bytes that this process can still take without swapping and without being killed."""
     return max(0, min([int(psutil.virtual_memory().available), *_room_in_groups(root)]))
 
 
 def peak_memory() -> int:
-    """The most bytes that this process has had in memory at a time."""
+    """The most bytes that this process has had in memory at one time."""
     for line in _lines(Path("/proc/self/status")):
-        # What the system counts of resources has the size of the parent in it, from the moment before the exec.
+        # The system's resource usage includes the size of the parent process from just before the exec.
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) << 10
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
@@ -51,7 +51,8 @@ def _room_in_groups(root: Path) -> Iterator[int]:
             continue
         version = ONE if kinds else TWO
         group, mounted = Path(place.strip("/")), root / version.mounted
-        # Inside a container the mount may begin at its own group, which is then not found under its full name.
+        # Inside a container the mount may begin at the container's own group, which then is not found under its full
+        # name.
         for folder in (group, *group.parents):
             room = _room(mounted / folder, version)
             if room is not None:
@@ -59,7 +60,7 @@ def _room_in_groups(root: Path) -> Iterator[int]:
 
 
 def _room(folder: Path, version: _Version) -> int | None:
-    """None where there is no limit. Files that were read and can be forgotten take no room."""
+    """The memory left in a group, None without a limit. Cached files that can be dropped count as free."""
     limit, used = (_number(folder / name) for name in (version.limit, version.used))
     if limit is None:
         return None
@@ -69,7 +70,7 @@ def _room(folder: Path, version: _Version) -> int | None:
 
 
 def _number(path: Path) -> int | None:
-    """The number in a file; None where it has another word (`max`), or where there is no such file."""
+    """The number in a file; None if the file has a word (`max`) or does not exist."""
     text = "".join(_lines(path)).strip()
     return int(text) if text.isdecimal() else None
 

@@ -1,4 +1,4 @@
-"""What a question about a model begins with: one of its profiles, or the defaults of its settings."""
+"""The settings that a question begins with: a profile of the model, or the defaults of its settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from isrcheck.model.language.together import said
 
 
 def profile_of(loaded: LoadedModel, wanted: str | None) -> str | None:
-    """The name of the profile that is meant, None for the bare defaults: without a name `plain` where there is one.
+    """The name of the profile, None for the bare defaults. Without a name it is `plain` if there is one.
 
     Raises `UnknownName` for a name that the model does not have.
     """
@@ -28,9 +28,9 @@ def profile_of(loaded: LoadedModel, wanted: str | None) -> str | None:
 
 
 def size_of(loaded: LoadedModel, profile: str) -> dict[str, Any]:
-    """What a check of a shipped model at a profile finds, as recorded: verdict, states, depth, lengths of traces.
+    """The recorded result of a check of a shipped model at a profile: verdict, states, depth, lengths of traces.
 
-    Empty for a model that does not ship, though it may be built upon one that does.
+    Empty for a model that does not ship, though it may be built upon a shipped one.
     """
     if loaded.origin is not None:
         return {}
@@ -39,7 +39,7 @@ def size_of(loaded: LoadedModel, profile: str) -> dict[str, Any]:
 
 
 def begun(loaded: LoadedModel, profile: str | None, settings: dict[str, Any]) -> Model:
-    """The model at a profile's settings, those that are given over them."""
+    """The model at a profile's settings, with the given settings over them."""
     taken = {} if profile is None else profiles_of(loaded.cls)[profile].settings
     try:
         return loaded.cls(**{**taken, **settings})
@@ -48,7 +48,7 @@ def begun(loaded: LoadedModel, profile: str | None, settings: dict[str, Any]) ->
 
 
 def _explained(error: UnknownName, profile: str | None, taken: dict[str, Any]) -> UnknownName:
-    """The error, with what of it the profile says and not the user."""
+    """The error, with a note on the part that comes from the profile and not from the user."""
     named = [f"{name}={said(value)}" for name, value in taken.items() if f"{name}={said(value)}" in str(error)]
     if not named:
         return error
@@ -56,7 +56,7 @@ def _explained(error: UnknownName, profile: str | None, taken: dict[str, Any]) -
 
 
 def settings_of(cls: type[Model], name: str, texts: dict[str, str]) -> dict[str, Any]:
-    """The values that texts stand for; `UnknownName` for names and values that the model does not have."""
+    """The values of settings given as texts. Raises `UnknownName` for names and values that the model does not have."""
     declared = cls.declared_settings()
     for setting in texts:
         if setting not in declared:

@@ -1,4 +1,4 @@
-"""One question for a proof, one answer: the interface of `prove` for Python, and which proof is tried."""
+"""`prove` for Python: one question, one answer; it also chooses the proof to try."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def prove(
     limits: Limits = Limits(),
     stage: Callable[[str], None] | None = None,
 ) -> ProofResult:
-    """Proves invariants by induction: they hold in every reachable state, be it looked at or not.
+    """Proves invariants by induction: they then hold in every reachable state, without a search.
 
-    Model, settings and invariants are as for `check`; without a profile the settings are the bare defaults, at which
-    the proofs that ship were written. `proof` has the lemmas: a name, a file (`my_proof.py`,
-    `my_proof.py:Class`) or a class; without it and without `k` the proof that ships beside the model is tried, if it is
-    about these invariants, else plain induction. `k` asks for k-induction without lemmas. `unbounded` takes every bound
-    away; brokers stay as many as the settings say. `limits` are those of memory and time; `stage` is told what is being
+    Model, settings and invariants are as for `check`. Without a profile the settings are the bare defaults, at which
+    the shipped proofs were written. `proof` has the lemmas: a name, a file (`my_proof.py`, `my_proof.py:Class`) or a
+    class. Without it and without `k`, the proof that ships with the model is tried if it is about these invariants,
+    else plain induction. `k` asks for k-induction without lemmas. `unbounded` removes every bound; the number of
+    brokers stays that of the settings. `limits` are those of memory and time; `stage` is called with what is being
     done. A verdict "incomplete" says nothing about reachable states.
 
     Raises `UnknownName` for names and values that model and proof do not have, `ModelError` for a mistake in either.
@@ -64,7 +64,7 @@ def prove(
 
 
 def chosen_proof(loaded: LoadedModel, spec: str | type[Proof] | None, invariants: Sequence[str]) -> type[Proof] | None:
-    """The proof that is named, or the one that ships beside the model if it is about these invariants."""
+    """The named proof, or the one that ships with the model if it is about these invariants."""
     from isrcheck.checker.proofs.library import beside, load
 
     if spec is not None:

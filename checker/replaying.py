@@ -1,4 +1,4 @@
-"""Recorded traces, walked again: the interface of `replay` for Python. A file of traces is data and chooses no code."""
+"""`replay` for Python: replays recorded traces. A file of traces is data and chooses no code."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def replay(
     *,
     invariant: str | None = None,
 ) -> list[Replayed]:
-    """Walks the traces of a file (JSON of a result, or ITF) again, step by step, with the model's own methods.
+    """Replays the traces of a file (JSON of a result, or ITF), step by step, with the model's own methods.
 
-    `model` is needed where it is not a shipped one. `settings` replace those of the file, one by one. `invariant` asks
-    for its trace alone. Of each trace the answer has whether the model allows it (`outcome.valid`, or the first step
-    that it refuses and why) and whether it ends in what it was recorded for (`confirmed`).
+    `model` must be given if it is not a shipped one. `settings` replace those of the file, one by one. `invariant` asks
+    only for its trace. The answer says for each trace whether the model allows it (`outcome.valid`, or the first step
+    that it refuses and why) and whether it ends as it was recorded (`confirmed`).
 
     Raises OSError for a file that cannot be read, `DamagedFile` for one without traces, `UnknownName` for names and
     values that the model does not have.
@@ -49,9 +49,9 @@ def replay(
 
 
 def walked_again(interpreter: Interpreter, recording: Recording, implementation: Implementation | None) -> Replayed:
-    """A trace walked again; where its last step is one that a specification does not allow, with why.
+    """A replayed trace. If a specification does not allow its last step, the reason is included.
 
-    Why is not said where the specification has too many states to be sure.
+    The reason is left out if the specification has too many states to be sure.
     """
     found = replayed(interpreter, recording, implementation)
     if recording.claim != "refinement" or not found.confirmed or implementation is None:
@@ -66,7 +66,7 @@ def walked_again(interpreter: Interpreter, recording: Recording, implementation:
 
 
 def with_specification(found: Replayed, traces: TraceFile, implementation: Implementation | None) -> Replayed:
-    """Adds the specification's state beside each state, where it was confirmed that each stands for one."""
+    """Adds the specification's state beside each state, if it is confirmed that each state stands for one."""
     if traces.against is None or implementation is None:
         return found
     if not found.confirmed or found.recording.claim not in ("refinement", "liveness"):
@@ -78,9 +78,9 @@ def with_specification(found: Replayed, traces: TraceFile, implementation: Imple
 
 
 def model_of(traces: TraceFile, named: str | type[Model] | LoadedModel | None) -> LoadedModel:
-    """The model that the user names, or the shipped one that the file names; a path in a file is never followed.
+    """The model that the user names, or the shipped model that the file names; a path in a file is never followed.
 
-    Conditions that the file has as text are asked of it as well; of a refinement there are none.
+    Conditions that the file has as text are checked as well, except for a refinement.
     """
     loaded = _named_or_shipped(traces, named)
     texts = [] if traces.against is not None else [each.name for each in traces.recordings]
@@ -104,7 +104,7 @@ def _named_or_shipped(traces: TraceFile, named: str | type[Model] | LoadedModel 
 def walkers_of(
     loaded: LoadedModel, traces: TraceFile, settings: dict[str, Any]
 ) -> tuple[Interpreter, Implementation | None]:
-    """The interpreter for the traces, and the judge of the steps of a refinement."""
+    """The interpreter for the traces, and the judge of steps if they are traces of a refinement."""
     if traces.against is None:
         return interpreter_of(loaded, traces, settings), None
     against = traces.against
@@ -118,7 +118,7 @@ def walkers_of(
 
 
 def _specification(loaded: LoadedModel, name: str) -> LoadedModel:
-    """A specification that ships, or one in the file of the model that the user names; a path is never followed."""
+    """A shipped specification, or one in the file of the model that the user names; a path is never followed."""
     file, _, cls = name.partition(":")
     if name in specifications():
         return load_specification(name)
@@ -128,19 +128,19 @@ def _specification(loaded: LoadedModel, name: str) -> LoadedModel:
 
 
 def interpreter_of(loaded: LoadedModel, traces: TraceFile, settings: dict[str, Any]) -> Interpreter:
-    """The interpreter for the traces: the model at the settings of the file, except for those that are given."""
+    """The interpreter for the traces: the model at the settings of the file, except for settings that are given."""
     recorded, declared = traces.settings or {}, loaded.cls.declared_settings()
     for name in recorded:
         if name not in declared:
             raise UnknownName(f"model {loaded.name} has no setting {name!r}; {nearest(name, declared)}")
     model = loaded.cls(**{**recorded, **settings})
     for text in filter(is_written, loaded.invariants):
-        predicate_at(model, text, loaded.invariants[text])  # what can mean nothing is refused, as by a search
+        predicate_at(model, text, loaded.invariants[text])  # refuses a text that cannot mean anything, as a search does
     return Interpreter(model, loaded.invariants, loaded.properties)
 
 
 def chosen(traces: TraceFile, invariant: str | None) -> list[Recording]:
-    """The traces of a file, or that of one invariant alone."""
+    """The traces of a file, or only the trace of one invariant."""
     found = [each for each in traces.recordings if invariant in (None, each.name)]
     if found:
         return found

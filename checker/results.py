@@ -1,4 +1,4 @@
-"""What a check found, as data: a verdict for each invariant, traces, counts. Its JSON is a contract."""
+"""The result of a check as data: a verdict for each invariant, traces, counts. Its JSON is a contract."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from isrcheck.model.language.system import Label
 Verdict = Literal["holds", "violated", "incomplete"]
 FORMAT: Final = 1
 NOT_EXPLORED: Final = "not explored"
-"""Said of a bound whose subject the settings switch off."""
+"""The note on a bound whose subject the settings switch off."""
 COUNTS: Final = ("distinct", "generated", "constraint_rejected", "levels", "left", "states_per_second")
-"""Fields of the JSON that are null where states are not enumerated."""
+"""Fields of the JSON that are null if states are not enumerated."""
 
 
 class Exit:
-    """Exit codes; `PRECEDENCE` says which one wins where several apply."""
+    """Exit codes. `PRECEDENCE` says which code wins if several apply."""
 
     HOLDS = 0
     USAGE = 2
@@ -40,7 +40,7 @@ class Exit:
 
 
 class LimitTooSmall(ValueError):
-    """The memory limit does not even hold an empty search; `minimum` bytes would."""
+    """The memory limit is too small even for an empty search; `minimum` bytes would be enough."""
 
     def __init__(self, limit: int, minimum: int) -> None:
         super().__init__(f"a search needs {minimum} bytes of memory to begin; the limit is {limit}")
@@ -73,9 +73,9 @@ class Instance:
 
 @dataclass(frozen=True)
 class Held:
-    """The last state of a trace, counted from 1, in which what an invariant protects was still so; None if never.
+    """The last state of a trace, counted from 1, in which all was well; None if there was none.
 
-    `what` says what that is: "every member of the ISR has the record".
+    `what` names the condition: "every member of the ISR has the record".
     """
 
     what: str
@@ -86,9 +86,9 @@ class Held:
 class Trace:
     """A path of the model from an initial state, replayed by the reference semantics.
 
-    `variables` names the variables of the states and gives their domains. A *lasso* goes on for ever: from the state
-    at position `loop` on (from 0) it repeats what leads to its last state, which is the same one; where that is the
-    last state itself, behaviour stays there.
+    `variables` names the variables of the states and gives their domains. A *lasso* goes on for ever: it repeats the
+    steps from the state at position `loop` (from 0) to its last state, which is the same state. If `loop` is the last
+    position, the behaviour stays in that state.
     """
 
     variables: tuple[tuple[str, Domain], ...]
@@ -97,7 +97,7 @@ class Trace:
 
     @property
     def length(self) -> int:
-        """Its states, the initial one included."""
+        """The number of its states, including the initial one."""
         return len(self.steps)
 
     @property
@@ -117,12 +117,12 @@ class Trace:
 
 @dataclass(frozen=True)
 class Finding:
-    """The verdict on one invariant (or on deadlock): with a trace where it is violated, a depth where it is open.
+    """The verdict on one invariant (or on deadlock), with a trace if it is violated, or a depth if it is open.
 
     `sentence` is the text of the invariant, `instance` the choice that falsifies it in the last state of the trace,
-    `held` the last state in which all was well. `reasons` are the facts that came together there with the steps that
-    made them, `fixes` where fixed designs part from the trace, `alternatives` what becomes of it with other settings.
-    `story` tells the trace.
+    `held` the last state in which all was well. `reasons` are the facts behind the violation with the steps that
+    brought them about, `fixes` the steps at which fixed designs differ from the trace, `alternatives` the outcomes with
+    other settings. `story` tells the trace.
     """
 
     verdict: Verdict
@@ -173,11 +173,11 @@ def told_json(trace: Trace, story: Story | None) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Asked:
-    """What was found for one choice of a property's parameters.
+    """The result for one choice of a property's parameters.
 
-    `region` counts the states in which it is open, `fair` ends and components those where behaviour may stay for ever,
-    `unfair` ones components with a cycle where it may not; `excused` are those of which that is so only because the
-    search has no room. `vacuous` says that nothing was ever to come.
+    `region` counts the states in which the property is open, `fair` ends and components those in which behaviour may
+    stay for ever. `unfair` components have a cycle, but behaviour may not stay there. `excused` ones are unfair only
+    because the search has no room. `vacuous` says that nothing had to happen.
     """
 
     choice: tuple[tuple[str, Any], ...]
@@ -198,12 +198,12 @@ class Asked:
 
 @dataclass(frozen=True)
 class PropertyFinding:
-    """The verdict on a property of whole behaviours, with what was found for each choice of its parameters.
+    """The verdict on a property of whole behaviours, with the result for each choice of its parameters.
 
-    Where it is violated, `trace` is a lasso for `choice`, or for what is stable a trace whose last step ends it. `kept`
-    says why it is fair: promises with a state, from 1, in which they cannot be kept. `why` is said of one that is
-    incomplete. `canonical` is false where not everything was explored: counts are of what was, and there may be a
-    shorter lasso.
+    If it is violated, `trace` is a lasso for `choice`, or, for a stable condition, a trace whose last step ends the
+    condition. `kept` says why the lasso is fair: obligations with a state, from 1, in which they cannot happen. `why`
+    is the reason for an incomplete verdict. `canonical` is false if not everything was explored: then the counts are
+    those of the explored part, and there may be a shorter lasso.
     """
 
     verdict: Verdict
@@ -224,7 +224,7 @@ class PropertyFinding:
 
     @property
     def fairness_used(self) -> list[str]:
-        """The actions whose promises suffice where it holds."""
+        """If the property holds, the actions whose fairness is enough for it."""
         return sorted({action for each in self.asked for action in each.fairness_used})
 
     def total(self, name: str) -> int:
@@ -270,9 +270,9 @@ FOUND: Final = (
 
 @dataclass(frozen=True)
 class EvaluationFailure:
-    """Where the model cannot be evaluated: at which `file:line`, what went wrong, in which action, reached how.
+    """Where the model cannot be evaluated: the `file:line`, the error, the action, and the way to the state.
 
-    `canonical` is false where there may be a lesser state or path of the same length.
+    `canonical` is false if there may be a lesser state or path of the same length.
     """
 
     what: str
@@ -285,18 +285,17 @@ class EvaluationFailure:
 
 @dataclass
 class Result:
-    """Everything that a check found.
+    """The whole result of a check.
 
-    `left` counts the states that were found and not expanded; `generated` maps each action to its enabled instances,
-    level by level; `degrees` is the (least, mean, greatest) number of enabled instances of an expanded state.
-    `profile` is what the settings began with, None for the bare defaults. `actions_without_instance` and
-    `goals_switched_off` are so by the settings: that they never fired or were reached says nothing.
-    `bounds_not_explored` name what is switched off, so that no state can hit them; `idle` the settings that were
-    changed and do nothing, each with what they need; `left_out` those whose values leave out what happens in the
-    system, each with what that is.
-    `reason` says in words why a run is incomplete, and names the limit. `unrolled` is the number of levels that an
-    engine has looked at which enumerates no states: it has no counts. Under symmetry all counts are of `orbits`,
-    which says what they stand for.
+    `left` counts the states that were found and not expanded. `generated` maps each action to its enabled instances,
+    level by level. `degrees` is the (least, mean, greatest) number of enabled instances of an expanded state. `profile`
+    is the profile that the settings began with, None for the bare defaults. `actions_without_instance` and
+    `goals_switched_off` follow from the settings, so it means nothing that these actions never fired and these goals
+    were never reached. `bounds_not_explored` names bounds whose subject is switched off, so that no state can hit them.
+    `idle` has the settings that were changed but have no effect, each with what they need. `left_out` has the settings
+    whose values leave out something that happens in the system, each with what that is. `reason` says in words why a
+    run is incomplete, and names the limit. `unrolled` is the number of levels examined by an engine that enumerates no
+    states and so has no counts. Under symmetry all counts are those of `orbits`, which gives the full counts.
     """
 
     model: str
@@ -315,7 +314,7 @@ class Result:
     actions_never_fired: list[str]
     goals_never_reached: list[str]
     unrecorded: list[str] = field(default_factory=list)
-    """Settings at their defaults that files of traces and scenarios do not say."""
+    """Settings at their defaults that files of traces and scenarios leave out."""
     actions_without_instance: list[str] = field(default_factory=list)
     goals: list[str] = field(default_factory=list)
     goals_switched_off: list[str] = field(default_factory=list)
@@ -332,44 +331,44 @@ class Result:
     peak_rss_bytes: int = 0
     store_bytes: int = 0
     extra: dict[str, Any] = field(default_factory=dict)
-    """What an engine adds to the JSON."""
+    """Further data of an engine for the JSON."""
     unasked: list[str] = field(default_factory=list)
-    """Invariants in the model's own file that nobody asked about."""
+    """Invariants in the model's own file that were not checked."""
     unrolled: int | None = None
     orbits: OrbitCounts | None = None
     liveness: dict[str, PropertyFinding] = field(default_factory=dict)
     fairness: Fairness | None = None
-    """What properties were asked under."""
+    """The fairness under which properties were checked."""
 
     @property
     def recorded_settings(self) -> dict[str, Any]:
-        """What files of traces and scenarios say of the settings."""
+        """The settings that files of traces and scenarios have."""
         return {name: value for name, value in self.settings.items() if name not in self.unrecorded}
 
     def bound(self, name: str) -> str:
-        """The note on a setting as a bound: hit, not hit, not explored; empty where it is none."""
+        """The note on a setting as a bound: hit, not hit, not explored; empty if it is no bound."""
         if name in self.bounds_not_explored:
             return NOT_EXPLORED
         return {True: "bound hit", False: "bound not hit"}.get(self.bounds[name], "") if name in self.bounds else ""
 
     @property
     def counted(self) -> bool:
-        """Whether states were enumerated; else there are no counts, and nothing is known of vacuity."""
+        """Whether states were enumerated. If not, there are no counts, and vacuity is not known."""
         return self.unrolled is None
 
     @property
     def distinct(self) -> int:
-        """Reachable states, the initial ones included."""
+        """The number of reachable states, including the initial ones."""
         return sum(self.levels)
 
     @property
     def depth(self) -> int:
-        """Levels, the initial states being level 1."""
+        """The number of levels; the initial states are level 1."""
         return len(self.levels) if self.unrolled is None else self.unrolled
 
     @property
     def generated_total(self) -> int:
-        """Initial states and enabled action instances, self-loops and repetitions included."""
+        """The number of initial states and enabled action instances, including self-loops and repetitions."""
         return self.initial_states + sum(map(sum, self.generated.values()))
 
     @property

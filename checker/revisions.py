@@ -15,10 +15,10 @@ from isrcheck.model.language.errors import ModelError, UnknownName
 
 
 def load_at(spec: str, revision: str, folder: Path) -> LoadedModel:
-    """The model of `file.py` or `file.py:Class` as it was; its file and those beside it are put into an empty folder.
+    """The model of `file.py` or `file.py:Class` at a revision; its file and those beside it go into an empty folder.
 
-    Modules that it imports from elsewhere are as they are today. Raises `UnknownName` for what git does not have,
-    `ModelError` for a mistake in its files, OSError where there is no git.
+    Modules that it imports from elsewhere are those of today. Raises `UnknownName` for files or revisions that git does
+    not have, `ModelError` for a mistake in the files, OSError if there is no git.
     """
     path, _, wanted = spec.partition(":")
     file = Path(path)
@@ -41,7 +41,7 @@ def load_at(spec: str, revision: str, folder: Path) -> LoadedModel:
 
 
 def _commit(file: Path, revision: str) -> str:
-    # What begins with a dash would be an option of git.
+    # A name that begins with a dash would be an option of git.
     found = (
         b"" if revision.startswith("-") else _git(file, ["rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"])
     )
@@ -51,15 +51,15 @@ def _commit(file: Path, revision: str) -> str:
 
 
 def _content(file: Path, commit: str, name: str) -> bytes | None:
-    """The text of a file beside this one at the commit, links followed; None if the commit has no such file."""
+    """The text of a file beside this one at the commit, with links followed; None if the commit has no such file."""
     told = _git(file, ["cat-file", "--batch", "--follow-symlinks"], f"{commit}:./{name}\n".encode())
-    # `<object> blob <size>`, its content and a line's end; other words for folders and for links that lead nowhere.
+    # `<object> blob <size>`, the content and a newline; other words for folders and for broken links.
     header, _, content = told.partition(b"\n")
     return content[:-1] if header.split()[1:2] == [b"blob"] else None
 
 
 def _link_packages(today: Path, folder: Path) -> None:
-    """Lets what is run in the folder import the packages that are beside the file today."""
+    """Lets code in the folder import the packages that are beside the file today."""
     for found in today.iterdir():
         is_package = found.is_dir() and found.name.isidentifier() and found.name != "__pycache__"
         if is_package and not (folder / f"{found.name}.py").exists():
@@ -67,14 +67,14 @@ def _link_packages(today: Path, folder: Path) -> None:
 
 
 def _git(file: Path, arguments: list[str], told: bytes = b"") -> bytes:
-    """What git answers about the folder of a file; nothing where it refuses."""
+    """The answer of git about the folder of a file; nothing if git refuses."""
     command = ["git", "-C", str(file.resolve().parent), *arguments]
     return subprocess.run(command, input=told, capture_output=True, check=False).stdout
 
 
 @contextmanager
 def _without_modules_of(folder: Path, other: Path) -> Iterator[None]:
-    """Files beside a model are imported by their bare names: neither version may find those of the other."""
+    """Files beside a model are imported by their bare names, so neither version may find those of the other."""
     kept = _taken_away(folder)
     try:
         yield
@@ -96,7 +96,7 @@ def _taken_away(folder: Path) -> dict[str, ModuleType]:
 
 
 def _refuse_imports_of_functions(file: Path) -> None:
-    """A function that imports a file beside it does so when it runs: it would find that of today, or none."""
+    """Refuses a function that imports a file beside it: when it runs, it would find the file of today, or none."""
     trees, pending = {}, [file]
     while pending:
         here = pending.pop()

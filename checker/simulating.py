@@ -1,6 +1,6 @@
-"""Random walks as an answer: verdicts, traces made short, and what was sampled; a walk never says that something holds.
+"""Random walks as an answer: verdicts, shortened traces, and what was sampled. A walk never says that something holds.
 
-A violation is looked for once more by a small exhaustive search, which may give the shortest trace of all.
+A small exhaustive search looks for the violation once more, and may find a trace of the least length.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ WALKS: Final = 10_000
 DEPTH: Final = 100
 DEEPEST: Final = 1_000_000
 NEARBY: Final = Limits(states=1 << 18, memory=1 << 28)
-"""How far the search for the shortest violation goes: no farther on another day or with more threads."""
+"""How far the search for the shortest violation goes. It is the same on every day and with any number of threads."""
 
 
 def simulate(
@@ -51,8 +51,8 @@ def simulate(
     """Walks at random through a model and says what was met: a violation with a short trace, or nothing so far.
 
     Model, settings, profile and invariants are as for `check`. There are `walks` walks, 10,000 unless `seconds` are
-    given, of at most `depth` states; the first step and every other are drawn with `seed`, or one that is drawn and
-    reported. The same seed gives the same result for any number of `workers`, unless time ends the walks.
+    given, of at most `depth` states. All steps are drawn with `seed`; without it a seed is drawn and reported. The same
+    seed gives the same result for any number of `workers`, unless time ends the walks.
 
     Raises `UnknownName` for names and values that the model does not have, `ModelError` for a mistake in the model.
 
@@ -114,13 +114,13 @@ def _reason(sampled: Sampled, walks: int | None, seconds: float | None) -> str |
 
 
 def _numbers(interpreter: Interpreter, system: TransitionSystem) -> list[int]:
-    """For each transition the number of the instance that it was traced from."""
+    """For each transition the number of its instance."""
     numbers = {label: i for i, label in enumerate(interpreter.labels)}
     return [numbers[t.label] for t in system.transitions]
 
 
 def _answer(sampled: Sampled, paths: _Shown, walks: int | None) -> Exploration:
-    """The result of walks in the words of a search: only of the initial states is everything known."""
+    """The result of walks in the form of a search: everything is known only about the initial states."""
     found = Exploration(initial=len(sampled.start.system.initial), unrolled=(1, 0), workers=sampled.workers)
     as_asked = sampled.ended == "time" and walks is None and sampled.seen.walks > 0
     found.stopped = "sampled" if as_asked else sampled.ended or "sampled"
@@ -136,7 +136,7 @@ def _answer(sampled: Sampled, paths: _Shown, walks: int | None) -> Exploration:
 
 
 class _Shown:
-    """The paths to what walks have found, as short as they could be made, with how long they were."""
+    """The paths to the findings of walks, made as short as possible, with their original lengths."""
 
     def __init__(self, sampled: Sampled, system: TransitionSystem) -> None:
         began = time.perf_counter()
@@ -165,7 +165,7 @@ class _Shown:
             self.paths[name] = self._nearest(name, nearby, canonical) or self._made_short(name, nearby)
 
     def _nearest(self, name: str, nearby: Exploration, canonical: CanonicalPaths | None) -> Path | None:
-        """The canonical path to a violation or a deadlock, where the search has found it in whole levels."""
+        """The canonical path to a violation or a deadlock, if the search has found one in whole levels."""
         length = nearby.deadlock if name == STUCK else nearby.violated.get(name)
         if length is None or length == 1 or canonical is None or name in nearby.partial_violations:
             return None
@@ -173,7 +173,7 @@ class _Shown:
         return canonical.to_deadlock(length) if name == STUCK else canonical.to_violation(name, length)
 
     def _made_short(self, name: str, nearby: Exploration) -> Path:
-        """A shorter path than the one walked; it is the shortest where all nearer states are known to be sound."""
+        """A path shorter than the walk. It is the shortest if no nearer state is wrong."""
         path = shortened(self.sampled, name)
         known = nearby.expanded if name == STUCK else nearby.depth
         judged = name not in (FAILING, MEANINGLESS) and len(path.instances) <= known
@@ -201,7 +201,7 @@ class _Shown:
         return self.paths[FAILING if FAILING in self.paths else MEANINGLESS]
 
     def to_json(self) -> dict[str, dict[str, Any]]:
-        """How long each path was, how long it is now, and whether no shorter one exists."""
+        """The original length of each path, its present length, and whether no shorter path exists."""
         names = {STUCK: "deadlock", FAILING: "evaluation error", MEANINGLESS: "evaluation error"}
         return {
             names.get(name, name): {

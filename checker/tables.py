@@ -22,10 +22,10 @@ def trace_rows(trace: Trace) -> list[dict[str, Any]]:
 
 
 def level_rows(result: Result) -> list[dict[str, Any]]:
-    """A row for each level: its number from 1, the states first found there, and what each action gives from there.
+    """A row for each level: its number from 1, the states first found there, and the instances of each action.
 
-    The last levels of a search that stopped were not expanded: their actions are None. An engine that counts nothing
-    has no rows.
+    If a search stopped, its last levels were not expanded: their actions are None. An engine that counts nothing has no
+    rows.
     """
     return [
         {

@@ -1,7 +1,6 @@
-"""A trace told, as data: who acts at each step, the sentence for it, what changes, and the logs as they are then.
+"""A told trace as data: for each step the actor, the sentence, the changes, and the logs after it.
 
-`isrcheck.checker.traces.narration` makes it; how it is drawn is for `isrcheck.checker.reports.story`, or a page, to
-decide.
+`isrcheck.checker.traces.narration` makes it. `isrcheck.checker.reports.story` or a page decides how it is drawn.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from isrcheck.model.language.system import Label
 
 @dataclass(frozen=True)
 class DrawnRecord:
-    """A record of a log; where a model's records have no id or no epoch, it is left out."""
+    """A record of a log. If a model's records have no id or no epoch, that field is left out."""
 
     offset: int
     id: int | None
@@ -27,12 +26,12 @@ class DrawnRecord:
 
 @dataclass(frozen=True)
 class DrawnLog:
-    """The log of a broker, of a partition where the model has several.
+    """The log of a broker; if the model has several partitions, of one partition.
 
-    `role` is what the broker believes to be (leader, follower, none) or `down`; `leader`, `epoch` and `isr` what it
-    believes of the partition. `member` says whether it is in the ISR that counts, ZooKeeper's or the controller's.
-    `records` is None where a model knows only how long a log is, or where records are more than an id and an epoch. A
-    field that a model does not have is None.
+    `role` is what the broker believes to be (leader, follower, none) or `down`; `leader`, `epoch` and `isr` are its
+    beliefs about the partition. `member` says whether it is in the ISR that counts, ZooKeeper's or the controller's.
+    `records` is None if a model knows only how long a log is, or if records are more than an id and an epoch. A field
+    that a model does not have is None.
     """
 
     broker: int
@@ -91,10 +90,10 @@ class Change:
 
 @dataclass(frozen=True)
 class Sentence:
-    """One step of a trace. `position` counts the states from 1: the step leads from the state before to this one.
+    """One step of a trace. `position` counts the states from 1: the step leads from the previous state to this one.
 
-    `brokers` are those that the step is about besides the lane it stands on: parameters of the action. `logs` are all
-    logs after the step, `redrawn` the positions among them of those that the step has changed.
+    `brokers` are the brokers among the action's parameters, except the one whose lane the step stands on. `logs` are
+    all logs after the step; `redrawn` has the positions of those that the step has changed.
     """
 
     position: int
@@ -127,7 +126,7 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Story:
-    """A whole trace: the lanes that are there at all, the logs at the start, and a sentence for each step."""
+    """A whole trace: all lanes, the logs at the start, and a sentence for each step."""
 
     lanes: tuple[Lane, ...]
     start: tuple[DrawnLog, ...]
@@ -135,7 +134,7 @@ class Story:
 
     @cached_property
     def changes_of_actor(self) -> int:
-        """How often a step stands on another lane than the one before."""
+        """How often a step stands on another lane than the step before."""
         names = [sentence.lane.name for sentence in self.sentences]
         return sum(a != b for a, b in pairwise(names))
 
@@ -150,7 +149,7 @@ class Story:
 
 @dataclass(frozen=True)
 class Fact:
-    """Something that is true in a state: in words, since which state, and the values of what it is read from."""
+    """Something that is true in a state: in words, the state since which it is true, and the values that it reads."""
 
     text: str
     since: int
@@ -162,7 +161,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Reason:
-    """Facts that one step, `end`, made, and with it those of `steps`, itself among them, by the states they lead to."""
+    """Facts that the step `end` brought about, with all `steps` behind them, numbered by the states they lead to."""
 
     end: int
     steps: tuple[int, ...]
@@ -174,7 +173,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class Need:
-    """A step that another rests on, and what it made true or gave."""
+    """A step that another step needs, and what it made true or which value it gave."""
 
     step: int
     text: str
@@ -185,10 +184,10 @@ class Need:
 
 @dataclass(frozen=True)
 class Reasons:
-    """Why a trace ends in a violation: each step in one reason at most.
+    """Why a trace ends in a violation. Each step is in at most one reason.
 
-    `at_once` has the last steps where one step alone made all that is wrong; the reasons are then those of that step.
-    `needs` says of each step which earlier ones it rests on directly.
+    If one step alone made everything wrong, `at_once` has the last steps, and the reasons are those of that step.
+    `needs` has for each step the earlier steps that it needs directly.
     """
 
     at_once: tuple[int, ...]
@@ -207,7 +206,7 @@ class Reasons:
 
 @dataclass(frozen=True)
 class Read:
-    """A scalar of a state with its value, and since which state it has it."""
+    """A scalar of a state with its value, and the state since which it has that value."""
 
     path: str
     value: str
@@ -219,7 +218,7 @@ class Read:
 
 @dataclass(frozen=True)
 class Difference:
-    """A part of the state with its value in the trace, and the one that the fixed design gives it."""
+    """A part of the state with its value in the trace and its value in the fixed design."""
 
     path: str
     here: str
@@ -231,7 +230,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Taken:
-    """A step that a design has gone, and the state after it; the first has no step."""
+    """A step that a design has taken, and the state after it. The first entry has no step."""
 
     label: Label | None
     actor: str | None
@@ -240,10 +239,10 @@ class Taken:
 
 @dataclass(frozen=True)
 class Run:
-    """The events of a trace in a fixed design: those that it refuses do not happen, the others follow.
+    """The events of a trace in a fixed design. Events that it refuses do not happen, and the later ones follow.
 
-    `at` has for each state of the trace the position in `taken` of the step that stands beside it, None where that does
-    not happen. `false` is the position of the first state in which the invariant is false, if it is in one.
+    `at` has for each state of the trace the position in `taken` of the step beside it, None if that step does not
+    happen. `false` is the position of the first state in which the invariant is false, if there is one.
     """
 
     model: Model
@@ -254,15 +253,16 @@ class Run:
 
 @dataclass(frozen=True)
 class Fix:
-    """Where a fixed design parts from a trace, and how.
+    """The step at which a fixed design differs from a trace, and how.
 
-    It `refused` step `step` (at `where`, `file:line`, as `source` has it; `condition` is what is false, `reads` what it
-    reads), has no such instance (`absent`), gives another value to what matters (`differs`), or `allows` every step;
-    then `verdict` says whether the invariant holds at the end. `enabled` has the steps that only the fixed design can
-    take there, at the end or instead of the step that it does not have. `changes` are its model and settings where they
-    are others: name, value in the trace, value with the fix; `rules` what those settings mean, by name. `rests_on` has
-    the values that the trace computed from those that differ. `run` is how the fixed design goes on; `singly` says of a
-    fix with several changes of settings what each of them does alone.
+    The fixed design does one of four things. It `refused` step `step` (at `where`, `file:line`, with the text `source`;
+    `condition` is the false part, `reads` the values that it reads). It has no such instance (`absent`). It gives
+    another value to something that matters (`differs`). Or it `allows` every step; then `verdict` says whether the
+    invariant holds at the end. `enabled` has the steps that only the fixed design can take there, at the end or instead
+    of the step that it does not have. `changes` are its model and settings if they differ: name, value in the trace,
+    value with the fix; `rules` gives the meaning of those settings, by name. `rests_on` has the values from which the
+    trace computed those that differ. `run` is how the fixed design goes on. If a fix changes several settings, `singly`
+    says what each of them does alone.
     """
 
     control: str
@@ -302,9 +302,9 @@ class Fix:
 
 @dataclass(frozen=True)
 class Alternative:
-    """Another value of one setting, and what a search within the same bounds says with it.
+    """Another value of one setting, and the result of a search with it within the same bounds.
 
-    `length` is that of its shortest violation; `lost` are goals that are reached no more.
+    `length` is the length of its shortest violation; `lost` are goals that are no longer reached.
     """
 
     setting: str
@@ -319,7 +319,7 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Alternatives:
-    """Other values of single settings: of a trace of `length` states, how many let it pass, and the rest."""
+    """Other values of single settings: how many allow a trace of `length` states, and the results of the rest."""
 
     length: int
     passing: int

@@ -1,1 +1,1 @@
-"""Which behaviour one model has and another has not: inclusion of histories, and how the first difference is told."""
+"""Which behaviours only one of two models has: inclusion of histories, and the telling of the first difference."""

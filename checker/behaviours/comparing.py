@@ -1,4 +1,4 @@
-"""Two models compared by what they can do: the shortest behaviour that only one of them has, both ways."""
+"""Compares what two models can do: the shortest behaviour that only one of them has, in both directions."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from isrcheck.model.language.tracing import trace
 
 @dataclass(frozen=True)
 class Side:
-    """A model at its settings, what it is called beside the other one, and by what `load_model_class` finds it.
+    """A model at its settings, its name in the comparison, and the name by which `load_model_class` finds it.
 
-    `own` are the names of the settings that were given for this side alone. `fairness` and `deadlock` are those of a
-    check of it: what is promised of its actions, and whether states without a next one are looked for.
+    `own` are the names of the settings that were given for this side only. `fairness` and `deadlock` are those of a
+    check of this side: the fairness of its actions, and whether deadlocks are looked for.
     """
 
     name: str
@@ -41,8 +41,8 @@ class Side:
 class OneWay:
     """Whether all histories of one side are histories of the other.
 
-    `depth` is up to how many states of a behaviour that is known; None where it holds of all of them. `pairs` and
-    `sets` say how much was looked at.
+    `depth` is the number of states of a behaviour up to which this is known; None if it holds for all behaviours.
+    `pairs` and `sets` say how much was examined.
     """
 
     verdict: Literal["none", "found", "incomplete"]
@@ -68,7 +68,7 @@ class OneWay:
 class Comparison:
     """The states and steps that only `b` has (`new`), and those that only `a` has (`gone`).
 
-    `apart` are variables of both, but with different kinds of values: they are not compared.
+    `apart` are variables of both sides with different kinds of values: they are not compared.
     """
 
     a: Side
@@ -82,7 +82,7 @@ class Comparison:
 
     @property
     def exit_code(self) -> int:
-        """152 where a question is open, else 10 for a difference, else 0."""
+        """152 if a question is open, else 10 for a difference, else 0."""
         verdicts = {self.new.verdict, self.gone.verdict}
         codes = {"incomplete": Exit.LIMIT, "found": Exit.DIFFERENCE}
         return next((code for verdict, code in codes.items() if verdict in verdicts), Exit.HOLDS)
@@ -103,10 +103,10 @@ class Comparison:
 
 
 class Histories:
-    """Two sides beside each other: which variables, or parts of them (`replica.isr`), are seen of both.
+    """Two sides beside each other, and which variables or parts of them (`replica.isr`) are visible in both.
 
-    Visible are those of these names; without names all that both have with the same values. Raises `UnknownName` for
-    what is not in both, before anything is searched.
+    `visible` names the visible parts; without names they are all parts that both sides have with the same values.
+    Raises `UnknownName`, before any search, for parts that the two sides do not share.
     """
 
     def __init__(self, a: Side, b: Side, visible: Iterable[str] = ()) -> None:
@@ -116,8 +116,8 @@ class Histories:
             self._view = View(self._systems[0], self._systems[1], visible)
 
     def compare(self, bounds: Bounds = Bounds()) -> Comparison:
-        """Looks both ways for the shortest behaviour whose history the other side does not have; the bounds are for
-        each way. Raises `EvaluationError` where a model means nothing in a state that is met.
+        """Looks in both directions for the shortest behaviour whose history the other side does not have. The bounds
+        apply to each direction. Raises `EvaluationError` if a model is undefined in a visited state.
         """
         began = time.monotonic()
         a, b = self._sides
@@ -153,14 +153,14 @@ def _one_way(left: Graph, right: Graph, bounds: Bounds) -> OneWay:
 
 
 def changed_settings(a: Side, b: Side) -> list[tuple[str, str | None, str | None]]:
-    """Settings that are not the same on both sides: name, value here, value there; None where a side has none."""
+    """Settings that differ between the sides: name, value here, value there; None if a side lacks the setting."""
     here, there = ({n: shown(x) for n, x in side.model.settings.items()} for side in (a, b))
     names = dict.fromkeys([*here, *there])
     return [(n, here.get(n), there.get(n)) for n in names if here.get(n) != there.get(n)]
 
 
 def _told_apart(a: Side, b: Side) -> tuple[str, str]:
-    """The names of two sides; where they are the same, with the settings that are not."""
+    """The names of two sides. If the names are equal, the settings that differ are added."""
     if a.name != b.name:
         return a.name, b.name
     changed = [(n, x, y) for n, x, y in changed_settings(a, b) if x is not None and y is not None]

@@ -1,7 +1,7 @@
-"""How a history that another model does not have is told: one story with two endings, both replayed.
+"""Tells a history that another model does not have: one story with two endings, both replayed.
 
-The one model goes on; the other, after the same history, is in some state nearest to the one's, and its step of that
-name (or of the name that is most like it) is refused there, leads elsewhere, or does not exist.
+The one model goes on. After the same history, the other model is in some state nearest to that of the first. There its
+step of the same name (or of the most similar name) is refused, leads elsewhere, or does not exist.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from isrcheck.model.language.plain import State
 from isrcheck.model.language.system import Label
 
 LIKE: Final = 0.5
-"""How alike the names of two actions are, from 0 to 1, to be taken for one that has another name now."""
+"""How alike the names of two actions must be, from 0 to 1, to count as the old and the new name of one action."""
 
 
 @dataclass(frozen=True)
 class Ending:
-    """The nearest step that a model has instead: `refused`, going `elsewhere`, or there is none (`absent`).
+    """The nearest step of the other model: it is `refused`, it leads `elsewhere`, or it is `absent`.
 
-    Of a refused one `where` is `file:line`, `source` the requirement as it is written, `condition` what of it is false
-    and `reads` what that reads; `room` says that nothing but the room of the search refuses it, which is no difference
-    of the protocols. `differs` has the parts that one that leads elsewhere makes otherwise.
+    For a refused step `where` is `file:line`, `source` the requirement as it is written, `condition` its false part and
+    `reads` the values that this part reads. `room` says that only the room of the search refuses the step, which is no
+    difference of the protocols. `differs` has the parts that a step leading elsewhere changes otherwise.
     """
 
     how: Literal["refused", "elsewhere", "absent"]
@@ -54,9 +54,9 @@ class Ending:
 
 @dataclass(frozen=True)
 class Endings:
-    """A behaviour that one model has and the other has not, told, and one of the other with all but the last change.
+    """The story of a behaviour that only one model has, and one of the other model with all but the last change.
 
-    `other` is None where already the first state is none of the other model.
+    `other` is None if the first state already does not exist in the other model.
     """
 
     trace: Trace
@@ -67,7 +67,7 @@ class Endings:
 
     @property
     def same_steps(self) -> bool:
-        """Whether the other model comes to the parting by the same instances."""
+        """Whether the other model reaches the point of difference by the same instances."""
         mine = [step.label for step in self.trace.steps[:-1]]
         return self.other is not None and mine == [step.label for step in self.other.steps]
 
@@ -94,7 +94,7 @@ def endings(left: Graph, right: Graph, found: Found) -> Endings:
 
 
 def replayed(graph: Graph, states: Iterable[int], transitions: Iterable[int]) -> Trace:
-    """A path of a graph as the reference semantics walks it; what it does not allow is a bug."""
+    """A path of a graph, replayed by the reference semantics. A path that it does not allow is a bug."""
     it, system = graph.interpreter, graph.system
     expected = [system.decode(leaves) for leaves in graph.leaves(states)]
     steps = [Step(None, None, expected[0])]
@@ -121,7 +121,7 @@ def _history(graph: Graph, states: Iterable[int]) -> list[int]:
 
 
 def _nearest(left: Graph, right: Graph, found: Found) -> int:
-    """The state of the right side, among those possible, that differs from the left one in the fewest scalars."""
+    """The state of the right side, among the possible ones, that differs from the left state in the fewest scalars."""
     (own,) = left.leaves(found.states[-2:-1])
     here, there = _words(left), _words(right)
     shared = _shared(here, there)
@@ -138,7 +138,7 @@ def _nearest(left: Graph, right: Graph, found: Found) -> int:
 
 
 def _way(graph: Graph, history: list[int], end: int) -> tuple[list[int], list[int]]:
-    """A shortest path of a graph with a history, to one of its states: states and transitions; there is one."""
+    """A shortest path with this history to one of a graph's states: its states and transitions. It must exist."""
     starts = [(n, 0) for n in graph.initial if graph.visible[n] == history[0]]
     came: dict[tuple[int, int], tuple[tuple[int, int], int] | None] = dict.fromkeys(starts)
     queue = deque(starts)
@@ -181,7 +181,7 @@ def _ending(left: Graph, right: Graph, trace: Trace, other: Trace) -> Ending:
 
 
 def _counterpart(label: Label, labels: list[Label]) -> Label | None:
-    """The instance of the same name, or of the name that is most like it with the same parameters."""
+    """The instance with the same name, or with the most similar name and the same parameters."""
     same = next((other for other in labels if alike(other, label)), None)
     if same is not None:
         return same
@@ -202,7 +202,7 @@ def _refused(right: Graph, other: Trace, label: Label) -> Ending:
 
 
 def _differences(left: Graph, right: Graph, here: State, there: State) -> Iterable[Difference]:
-    """The parts that both models have, and that are not the same in two states."""
+    """The parts that both models have and that differ in two states."""
     mine, theirs = _words(left), _words(right)
     a, b = left.interpreter.leaves(here), right.interpreter.leaves(there)
     shared = _shared(mine, theirs)
@@ -216,6 +216,6 @@ def _words(graph: Graph) -> Words:
 
 
 def _shared(here: Words, there: Words) -> list[tuple[int, int]]:
-    """The scalars that both have, by their positions here and there."""
+    """The scalars that both models have, by their positions in each."""
     positions = {path: j for j, path in enumerate(there.paths)}
     return [(i, positions[path]) for i, path in enumerate(here.paths) if path in positions]

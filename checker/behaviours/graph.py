@@ -1,7 +1,7 @@
-"""The states of a model with their steps, found as they are asked for, and what of a state is visible.
+"""The states of a model with their steps, found as they are needed, and the visible part of each state.
 
 States and visible parts are numbers. Two graphs that are compared share the numbers of visible parts. A step is
-*silent* where the visible part stays as it is.
+*silent* if the visible part does not change.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from isrcheck.model.language.system import TransitionSystem
 
 Flags = npt.NDArray[np.bool_]
 BLOCK: Final = 1 << 12
-"""States that are expanded at once."""
+"""How many states are expanded at once."""
 NAMES: Final = re.compile(r"\w+(\.\w+)*")
 """A variable, or a field of it."""
 MANY: Final = 1 << 15
-"""So many states are worth code that is compiled."""
+"""From this many states on, compiled code is worth the time of compiling."""
 
 
 class View:
-    """The visible part of two systems, as numbers that both share: `names` are variables, or parts (`replica.isr`).
+    """The visible parts of two systems, as numbers that both share: `names` are variables, or parts (`replica.isr`).
 
-    Raises `UnknownName` for what the two do not have in common; without names it is all that they have.
+    Raises `UnknownName` for parts that the two systems do not share. Without names it is all shared parts.
     """
 
     def __init__(self, one: TransitionSystem, other: TransitionSystem, names: Iterable[str] = ()) -> None:
@@ -64,7 +64,7 @@ class View:
 
 
 def _why_not(name: str, apart: tuple[str, ...], one: TransitionSystem, other: TransitionSystem) -> str:
-    """Why nothing of this name can be compared."""
+    """Why a part with this name cannot be compared."""
     variable = name.partition(".")[0]
     both = [{v.name for v in system.variables} for system in (one, other)]
     if variable in apart and all(variable in names for names in both):
@@ -73,7 +73,7 @@ def _why_not(name: str, apart: tuple[str, ...], one: TransitionSystem, other: Tr
 
 
 def _without_indices(path: str) -> str:
-    """The path of a scalar without what it is of an index, or which message of a set of messages (`sent{...}`).
+    """The path of a scalar without indices, and without the message of a set of messages (`sent{...}`).
 
     >>> _without_indices("replica[0].isr"), _without_indices("sent[0]{(leader 1)}")
     ('replica.isr', 'sent')
@@ -95,9 +95,9 @@ def _is_of(part: str, name: str) -> bool:
 
 
 class Graph:
-    """The states of one side. `silent[n]` are those that a silent step leads to from state n, `changes[n]` the others,
-    each with its visible part; `steps[n]` are all, each with the first transition that leads there. They are there once
-    a state is expanded. States outside the constraints are left out.
+    """The states of one side. `silent[n]` are the targets of silent steps from state n, `changes[n]` the other targets,
+    each with its visible part; `steps[n]` are all targets, each with the first transition that leads there. They exist
+    once a state is expanded. States outside the constraints are left out.
     """
 
     def __init__(self, system: TransitionSystem, interpreter: Interpreter, view: View, side: int) -> None:
@@ -114,7 +114,7 @@ class Graph:
 
     @property
     def known(self) -> int:
-        """How many states were met."""
+        """The number of states that were met."""
         return len(self.rows)
 
     def leaves(self, states: Iterable[int]) -> list[tuple[int, ...]]:
@@ -122,13 +122,13 @@ class Graph:
         return [tuple(row) for row in self.kernel.layout.unpack(self._packed(states)).tolist()]
 
     def expand(self, states: Iterable[int]) -> None:
-        """Finds the steps of those states that were not expanded yet; `EvaluationError` where one means nothing."""
+        """Finds the steps of the states that are not expanded yet. Raises `EvaluationError` if one is undefined."""
         missing = [n for n in dict.fromkeys(states) if self.steps[n] is None]
         for start in range(0, len(missing), BLOCK):
             self._expand(missing[start : start + BLOCK])
 
     def expand_silently(self, states: Iterable[int]) -> None:
-        """Expands some states and all that silent steps lead to from them."""
+        """Expands some states, and all states that silent steps reach from them."""
         frontier = list(dict.fromkeys(states))
         seen = set(frontier)
         while frontier:
@@ -162,7 +162,7 @@ class Graph:
         return np.frombuffer(rows, dtype=np.uint64).reshape(-1, self.kernel.words)
 
     def _numbered(self, packed: Words) -> list[int]:
-        """The number of each of some states; new ones are told apart by what is visible of them."""
+        """The number of each state. New states get their visible part."""
         numbers, found, new = self._numbers, [], []
         for i, row in enumerate(_rows(packed)):
             number = numbers.get(row)
@@ -178,7 +178,7 @@ class Graph:
         return found
 
     def _inside(self, packed: Words) -> Flags:
-        """Whether each of some states is counted."""
+        """Whether each state is counted."""
         if not self.system.constraints or not len(packed):
             return np.ones(len(packed), dtype=np.bool_)
         verdicts = self.kernel.judge(packed)[:, 0]
@@ -195,7 +195,7 @@ class Graph:
         self._raise_for(packed[source.min() : source.min() + 1], self._take_steps)
 
     def _raise_for(self, packed: Words, what: Callable[[tuple[object, ...]], None]) -> None:
-        """Has the reference semantics say what is wrong in a state."""
+        """Makes the reference semantics raise the error in a state."""
         (leaves,) = self.kernel.layout.unpack(packed).tolist()
         what(self.system.decode(leaves))
         raise AssertionError("the reference semantics finds nothing wrong where the kernel does")

@@ -1,12 +1,13 @@
 """Whether one graph has a history that another has not: subset construction, as far as it is needed.
 
 A *history* is the sequence of the visible parts of a behaviour without repetitions. A *pair* is a state of the left
-graph, reached by some behaviour, and the set of all states of the right one in which a behaviour with the same history
-may be. If the set is empty, the right one has no such history. Pairs are met in the order of the length of the left
-behaviour, so the first one that is found is the shortest.
+graph, reached by some behaviour, and the set of all states of the right graph that a behaviour with the same history
+may be in. If the set is empty, the right graph has no such history. Pairs are met in the order of the length of the
+left behaviour, so the first difference found has the shortest behaviour.
 
-Of two pairs with the same state and one set within the other, only the smaller set is kept: whatever it allows, the
-larger one allows, too (an *antichain*; De Wulf, Doyen, Henzinger and Raskin, "Antichains", CAV 2006).
+If two pairs have the same state and one set contains the other, only the pair with the smaller set is kept: whatever
+the smaller set allows, the larger one allows, too (an *antichain*; De Wulf, Doyen, Henzinger and Raskin, "Antichains",
+CAV 2006).
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from isrcheck.checker.memory import free_memory, peak_memory
 
 Stop = Literal["pairs", "time", "memory"]
 SHARE: Final = 0.9
-"""Of the memory that is free at the beginning; the rest is for the system."""
+"""The share of the free memory at the beginning. The system keeps the rest."""
 PART: Final = 1 << 12
-"""So many sets are made between two looks at the clock and at the memory."""
+"""How many sets are made between two checks of the clock and the memory."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Found:
-    """A behaviour of the left graph: states with the transitions between them; the right states before its last."""
+    """A behaviour of the left graph: its states and transitions, and the right states before its last state."""
 
     states: tuple[int, ...]
     transitions: tuple[int, ...]
@@ -46,9 +47,9 @@ class Found:
 
 @dataclass(frozen=True)
 class Answer:
-    """What was found. All left behaviours of up to `depth` states have a history of the right graph.
+    """The result of a search. All left behaviours of up to `depth` states have a history of the right graph.
 
-    `stopped` says why the search ended before it was done; where it did not and nothing is found, all behaviours have.
+    `stopped` says why the search ended early. If it did not and no difference is found, all behaviours have one.
     """
 
     found: Found | None
@@ -70,7 +71,8 @@ class Inclusion:
         self.left, self.right, self.bounds = left, right, bounds
         self._until = None if bounds.seconds is None else time.monotonic() + bounds.seconds
         self._most = bounds.memory if bounds.memory is not None else peak_memory() + int(free_memory() * SHARE)
-        # Sets by number; the moves of each by the visible part they lead to, and where they lead with what is silent.
+        # Sets by number. For each set its moves by visible part, and the set that each move leads to with all silent
+        # steps.
         self._sets: list[frozenset[int]] = []
         self._numbers: dict[frozenset[int], int] = {}
         self._closed: dict[frozenset[int], int] = {}
@@ -83,7 +85,7 @@ class Inclusion:
         self._kept: dict[int, list[int]] = {}
 
     def search(self) -> Answer:
-        """The first difference, or that there is none."""
+        """Returns the first difference, or that there is none."""
         depth, found, stopped = 0, None, None
         try:
             level = self._begin()
@@ -115,7 +117,7 @@ class Inclusion:
         return next((Found((state,), (), ()) for state, number in pairs if not self._sets[number]), None)
 
     def _next(self, level: list[int]) -> tuple[Found | None, list[int]]:
-        """The pairs after those of a level, or what the right side does not have."""
+        """The pairs after those of a level, or the difference."""
         self._look()
         left, visible = self.left, self.left.visible
         left.expand(self._state[pair] for pair in level)
@@ -134,7 +136,7 @@ class Inclusion:
         return None, following
 
     def _add(self, level: list[int], state: int, number: int, way: tuple[int, int]) -> None:
-        """A pair, unless one that asks for more was met."""
+        """Adds a pair, unless a pair with the same state and a smaller set was met."""
         kept, sets = self._kept.setdefault(state, []), self._sets
         own = sets[number]
         if any(other == number or sets[other] <= own for other in kept):
@@ -175,7 +177,7 @@ class Inclusion:
                 self._look()
 
     def _moved(self, number: int, visible: int) -> frozenset[int]:
-        """The targets of steps from a set that change a visible part."""
+        """The targets of the steps from a set whose new visible part is `visible`."""
         if number not in self._moves:
             found: dict[int, set[int]] = {}
             for n in self._sets[number]:
@@ -185,7 +187,7 @@ class Inclusion:
         return self._moves[number].get(visible, frozenset())
 
     def _closure(self, states: frozenset[int]) -> int:
-        """The number of the set of some states and all that silent steps lead to; they are expanded."""
+        """The number of the set of some states and all states that silent steps reach from them; they are expanded."""
         if states not in self._closed:
             reached, stack = set(states), list(states)
             while stack:

@@ -1,1 +1,1 @@
-"""What continuous integration reads: JUnit, SARIF, GitHub's annotations and step summaries."""
+"""Reports for continuous integration: JUnit, SARIF, GitHub's annotations and step summaries."""

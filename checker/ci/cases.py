@@ -21,7 +21,7 @@ from isrcheck.checker.wording.source import repository_path
 from isrcheck.checker.wording.values import label_text
 
 Outcome = Literal["passed", "failed", "error", "skipped"]
-"""`failed` is a violation or a difference, `error` what could not be found out, `skipped` what another failure hid."""
+"""`failed` is a violation or a difference, `error` a question without an answer, `skipped` one that a failure hid."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,10 @@ class Location:
 
 @dataclass(frozen=True)
 class Case:
-    """A verdict: `message` is it in one line, `text` in full, `rule` what should hold, in a sentence.
+    """A verdict: `message` gives it in one line, `text` in full; `rule` says in a sentence what should hold.
 
-    `location` is the line to show (of a violation: the action that ends the trace), `path` the actions of the trace,
-    one after the other, `about` the source of what is false. `seconds` is what the answer took.
+    `location` is the line to show (for a violation: the action that ends the trace), `path` has the actions of the
+    trace in order, `about` is the source of what is false. `seconds` is the time that the answer took.
     """
 
     suite: str
@@ -56,10 +56,11 @@ class Case:
 
 
 def cases_of(result: Result, loaded: LoadedModel) -> list[Case]:
-    """The verdicts of a check: every invariant, deadlock and evaluation where they were looked at, and vacuity.
+    """The verdicts of a check: every invariant, deadlock and evaluation if they were checked, and vacuity.
 
-    One search answers all invariants, and all properties are asked of what it has found: each invariant has an equal
-    share of the time of the search, each property an equal share of what comes after it, and all of them are the check.
+    One search answers all invariants, and all properties are checked on its result. So each invariant gets an equal
+    share of the time of the search, and each property an equal share of the time after it. Together they take the time
+    of the check.
     """
     maker = _Maker(result, loaded)
     found = [maker.finding(name, f, loaded.invariants.get(name)) for name, f in result.findings.items()]
@@ -112,7 +113,7 @@ class _Maker:
         return Case(self._suite, name, outcome, property_text(finding), finding.sentence, about=about, location=about)
 
     def _open(self, finding: Finding) -> tuple[Outcome, str]:
-        """What is said of an invariant without a counterexample."""
+        """The outcome and the text for an invariant without a counterexample."""
         if finding.verdict == "holds":
             return "passed", f"holds in all of {plural(self.result.distinct, 'state')}"
         so_far = f"not violated to depth {finding.checked_depth}"
@@ -157,7 +158,7 @@ def location_of(function: Callable[..., Any], message: str = "") -> Location:
 
 
 def unfinished(suite: str, reason: str, code: int) -> Case:
-    """What is said of a check that did not come to a search."""
+    """The case for a check that did not begin a search."""
     return Case(suite, "check", "error", f"{reason} (exit code {code})", "The model is checked.")
 
 

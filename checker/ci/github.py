@@ -15,13 +15,13 @@ from isrcheck.checker.traces.mermaid import mermaid
 MARKS: Final = {"passed": "✅ holds", "failed": "❌ violated", "error": "⚠️ open", "skipped": "⏸️ not decided"}
 LEVELS: Final = {"failed": "error", "error": "warning"}
 LARGEST: Final = 1_000_000
-"""Bytes of a step's summary; GitHub refuses what is larger than 1 MiB."""
+"""The largest summary of a step in bytes; GitHub refuses more than 1 MiB."""
 LONGEST_DIAGRAM: Final = 45_000
-"""Characters of a diagram; Mermaid refuses one of more than 50,000."""
+"""The longest diagram in characters; Mermaid refuses more than 50,000."""
 
 
 def commands(cases: Sequence[Case]) -> list[str]:
-    """A workflow command for each case that is not as it should be."""
+    """A workflow command for each case that did not pass."""
     return [_annotation(case) for case in cases if case.outcome in LEVELS]
 
 
@@ -66,7 +66,7 @@ def _counterexamples(cases: Sequence[Case]) -> Iterator[str]:
 
 
 def fenced(text: str, language: str) -> str:
-    """A block of code, in a fence that the text does not close."""
+    """A block of code, in a fence that the text cannot close."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text.rstrip()}\n{fence}\n"

@@ -1,4 +1,4 @@
-"""JUnit XML, as Jenkins, GitLab and most test reporters read it.
+"""JUnit XML in the form that Jenkins, GitLab and most test reporters read.
 
 There is no standard; this is what Jenkins' xUnit plugin accepts by its junit-10.xsd.
 """

@@ -1,4 +1,4 @@
-"""The command `isrcheck`: one file a command, loaded when it is asked for."""
+"""The command `isrcheck`: one file for each command, loaded when the command is called."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COMPILING: Final = (
 
 
 class Commands(click.Group):
-    """The commands by name; whatever goes wrong in one ends in one line and an exit code."""
+    """The commands by name. An error in a command ends in one line and an exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)

@@ -1,4 +1,4 @@
-"""`isrcheck analyze`: what is in a dataset that an exploration on Spark has left."""
+"""`isrcheck analyze`: the contents of a dataset from an exploration on Spark."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def command(
     folder: str, variables: tuple[str, ...], other: str | None, model: str | None, model_b: str | None,
     json_path: str | None, plot: str | None, decode: str | None, master: str | None, conf: dict[str, str],
 ) -> None:  # fmt: skip
-    """Says of the dataset in DIR: states of each level, actions, bounds, out-degrees, and values of variables.
+    """Describes the dataset in DIR: states of each level, actions, bounds, out-degrees, and values of variables.
 
-    With --diff also which states only one of two datasets has, by the variables that both have: by level, and by the
-    action that leads there from states of both.
+    With --diff it also shows the states that only one of two datasets has, compared by the variables that both have. It
+    counts them by level, and by the action that leads to them from states of both.
 
-    Exit codes: 0, with --diff 10 where one has states that the other has not.
+    Exit codes: 0; with --diff 10 if one has states that the other has not.
     """
     if model_b is not None and other is None:
         raise click.UsageError("--model-b goes with --diff")
@@ -86,7 +86,7 @@ def _leaves(dataset: Any, variables: tuple[str, ...]) -> list[int]:
 def _ask_spark(
     dataset: Any, data: dict[str, Any], leaves: list[int], model: str | None, decode: str | None, cluster: Any
 ) -> tuple[Any, Any]:
-    """The model of the dataset, and a session of Spark, which counts whatever the manifests do not say."""
+    """Starts a Spark session for the dataset's model, which counts whatever the manifests do not have."""
     from isrcheck.checker.datasets.origin import origin_of
     from isrcheck.checker.datasets.summary import add_degrees, add_variables
     from isrcheck.checker.engines.spark import analysis
@@ -103,7 +103,7 @@ def _ask_spark(
 
 
 def _decode(spark: Any, dataset: Dataset, origin: Origin, data: dict[str, Any], to: str) -> None:
-    """The dataset as tables, with the canonical trace to each invariant that is violated."""
+    """The dataset as tables, with the canonical trace to each violated invariant."""
     from isrcheck.checker.cli.stored import judge_of
     from isrcheck.checker.engines.spark.decode import decode
 
@@ -116,7 +116,7 @@ def _decode(spark: Any, dataset: Dataset, origin: Origin, data: dict[str, Any], 
 def _compare(
     spark: Any, datasets: tuple[Dataset, Dataset], origin: Origin, model_b: str | None, data: dict[str, Any]
 ) -> None:
-    """What only one of two datasets has, both ways."""
+    """The states that only one of two datasets has, in both directions."""
     from isrcheck.checker.datasets.common import common
     from isrcheck.checker.datasets.origin import origin_of
     from isrcheck.checker.datasets.summary import add_difference

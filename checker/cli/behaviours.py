@@ -1,4 +1,4 @@
-"""`isrcheck diff --behaviours`: what one model does and another does not."""
+"""`isrcheck diff --behaviours`: what one model can do and another cannot."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_PAIRS: Final = 2_000_000
 
 
 def behaviours_options(command: Command) -> Command:
-    """The options of comparing behaviours."""
+    """The options for comparing behaviours."""
     command = side_options(bounds_options(command))
     for option in reversed(_OPTIONS):
         command = option(command)
@@ -27,14 +27,14 @@ def behaviours_options(command: Command) -> Command:
 
 
 def bounds_options(command: Command) -> Command:
-    """When a comparison of behaviours gives up, and what of states it compares."""
+    """The options for the limits of a comparison of behaviours, and for the visible variables."""
     for option in reversed(_BOUNDS):
         command = option(command)
     return command
 
 
 def bounds_of(options: dict[str, Any]) -> tuple[tuple[str, ...], Bounds]:
-    """Takes what is visible, and when to give up, out of the options of a command."""
+    """Takes the visible variables and the limits out of the options of a command."""
     from isrcheck.checker.behaviours.inclusion import Bounds
 
     visible = tuple(name.strip() for text in options.pop("visible") for name in text.split(",") if name.strip())
@@ -45,7 +45,7 @@ def bounds_of(options: dict[str, Any]) -> tuple[tuple[str, ...], Bounds]:
 
 @dataclass(frozen=True)
 class Asked:
-    """A comparison that the command line asks for: the two sides, the visible variables, limits, and the form of the
+    """A comparison that the command line asks for: the two sides, visible variables, limits, and the form of the
     answer.
     """
 
@@ -57,7 +57,7 @@ class Asked:
 
 
 def asked_of(options: dict[str, Any]) -> Asked | None:
-    """The comparison of behaviours that the options ask for; None where they ask for none."""
+    """The comparison of behaviours that the options ask for, or None."""
     wanted, sides = options.pop("behaviours"), Sides.of(options)
     given = sides.given or next((f"--{n.replace('_', '-')}" for n in options if options[n]), None)
     if not wanted and given is not None:
@@ -69,7 +69,7 @@ def asked_of(options: dict[str, Any]) -> Asked | None:
 
 
 def behaviours(one: str | None, other: str | None, json_path: str | None, asked: Asked) -> NoReturn:
-    """Compares two models both ways, tells it, and ends the command."""
+    """Compares two models in both directions, prints the result, and ends the command."""
     require_writable(json_path)
     from isrcheck.checker.behaviours.comparing import compare
     from isrcheck.checker.reports.behaviours import behaviours_text, headline

@@ -1,4 +1,4 @@
-"""`isrcheck cache`: the compiled modules that are kept between runs; and the option by which a run keeps none."""
+"""`isrcheck cache`: the compiled modules that are kept between runs, and the option to keep none."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _asked(ctx: click.Context, param: click.Parameter, value: bool) -> None:
 
 @contextmanager
 def _nothing_kept() -> Iterator[None]:
-    """For this process and those that it begins."""
+    """Keeps nothing in this process and in the processes that it starts."""
     before = os.environ.get(VARIABLE)
     os.environ[VARIABLE] = ""
     try:

@@ -46,7 +46,7 @@ OF_SPARK: Final = ("master", "partitions", "spark_threshold", "checkpoint", "res
 
 @dataclass(frozen=True)
 class Question:
-    """What the command line asks."""
+    """The question on the command line."""
 
     model: str | None
     scenario: str | None
@@ -179,7 +179,7 @@ def _scenario(question: Question) -> Scenario | None:
 
 
 def _answer(question: Question, scenario: Scenario | None) -> Result:
-    """Looks for mistakes in the question first, then searches."""
+    """First looks for mistakes in the question, then searches."""
     question.output.require_writable()
     from isrcheck.checker.library import blaming, load_model_class
 
@@ -230,7 +230,7 @@ def _answer(question: Question, scenario: Scenario | None) -> Result:
 
 
 def _explain(question: Question, scenario: Scenario | None, loaded: LoadedModel, result: Result) -> None:
-    """Adds where the controls of the scenario, and those that are named, part from the traces."""
+    """Adds the steps at which the scenario's controls and the named controls differ from the traces."""
     from isrcheck.checker.explaining import explain_all
     from isrcheck.checker.scenarios.controls import controls_of, named
 
@@ -239,14 +239,14 @@ def _explain(question: Question, scenario: Scenario | None, loaded: LoadedModel,
         beside = [] if scenario is None else controls_of(scenario, loaded, changed)
         model = loaded.cls(**result.settings)
         controls = [*beside, *(named(text, loaded, model) for text in question.controls)]
-        if not (question.quiet and question.output.is_report_alone):  # A line has no room for where a fix acts.
+        if not (question.quiet and question.output.is_report_alone):  # a line has no room for where a fix acts
             explain_all(result, loaded, controls)
     if question.fixes:
         _add_alternatives(result, loaded, question)
 
 
 def _add_alternatives(result: Result, loaded: LoadedModel, question: Question) -> None:
-    """Adds to the shortest violation which other value of one setting prevents it."""
+    """Adds to the shortest violation the settings of which another value prevents it."""
     from isrcheck.checker.alternatives import alternatives
     from isrcheck.checker.exploration import Limits
     from isrcheck.checker.reports.text import violated

@@ -40,18 +40,18 @@ def mermaid_option(command: Command) -> Command:
 
 @dataclass
 class Reports:
-    """Which of these are asked for."""
+    """The reports that are asked for."""
 
     junit: str | None = None
     sarif: str | None = None
     github: bool = False
     mermaid: str | None = None
     to_stderr: bool = False
-    """Annotations have to leave standard output to a file."""
+    """Annotations need standard output, unless a file takes it."""
 
     @classmethod
     def taken(cls, options: dict[str, Any]) -> Reports:
-        """Takes the options that are its own out of those of a command."""
+        """Takes its own options out of the options of a command."""
         return cls(**{name: options.pop(name) for name in ("junit", "sarif", "github", "mermaid") if name in options})
 
     @property
@@ -60,7 +60,7 @@ class Reports:
         return {name: path for name, path in given.items() if path is not None}
 
     def write(self, result: Result, loaded: LoadedModel | None) -> None:
-        """Writes what is asked for of a check; `Failure` (153) where something cannot be written."""
+        """Writes the reports on a check. Raises `Failure` (153) if one cannot be written."""
         if self.mermaid is not None:
             self._write_mermaid(self.mermaid, result)
         if self.junit is None and self.sarif is None and not self.github:
@@ -84,7 +84,7 @@ class Reports:
     def write_cases(
         self, cases: list[Case], exit_code: int, settings: dict[str, Any], title: str, headline: str
     ) -> None:
-        """Writes test cases in the forms that are asked for."""
+        """Writes test cases in the requested forms."""
         if self.junit is not None:
             from isrcheck.checker.ci.junit import junit
 
@@ -111,9 +111,7 @@ class Reports:
                 raise Failure(f"cannot write {SUMMARY} ({path}): {error.strerror}", Exit.OUTPUT) from None
 
     def write_failure(self, suite: str, settings: dict[str, Any], failure: Failure) -> None:
-        """Writes the reports of a check that could not begin its search; a report that cannot be written is not
-        mentioned again.
-        """
+        """Writes the reports on a check that could not begin. A report that cannot be written is skipped silently."""
         from isrcheck.checker.ci.cases import unfinished
 
         with suppress(Failure):

@@ -1,6 +1,6 @@
-"""What a shell offers after Tab: models, their settings with values, scenarios, invariants.
+"""Completions for a shell's Tab: models, their settings with values, scenarios, invariants.
 
-Nothing of a user's file is run for it: of one that is named, no settings and invariants are offered.
+No code of a user's file is run for this. If a file is named, no settings and invariants are offered.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def models(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[
 
 
 def scenarios(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Names of scenarios, a project's own and the shipped ones."""
+    """Names of scenarios: the project's own and the shipped ones."""
     from isrcheck.checker.scenarios.collection import folders, shipped
 
     names = {folder.name for root in ((), (str(shipped()),)) for folder, _ in folders(root)}
@@ -31,7 +31,7 @@ def scenarios(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 
 
 def settings(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """`NAME=` of each setting of the model; after the sign what it can be, where that is named."""
+    """`NAME=` for each setting of the model; after the equals sign its possible values, if they have names."""
     loaded = _model(ctx)
     if loaded is None:
         return []
@@ -52,10 +52,10 @@ def invariants(ctx: click.Context, param: click.Parameter, incomplete: str) -> l
 
 
 def _model(ctx: click.Context) -> LoadedModel | None:
-    """The shipped model that the line names so far."""
+    """The shipped model that the command line has named so far."""
     from isrcheck.checker.library import load_model_class, model_names
 
-    # Where the line ends in an option without its value, click has not come to its arguments yet.
+    # If the line ends in an option without its value, click has not reached its arguments yet.
     words = [ctx.params.get("model"), *ctx.args]
     known = [word for word in words if word in model_names()]
     return load_model_class(known[0]) if known else None

@@ -1,4 +1,4 @@
-"""`isrcheck conform`: a model held against Kafka's own classes."""
+"""`isrcheck conform`: compares a model with Kafka's own classes."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ def command(
 ) -> None:
     """Drives paths of MODEL step by step through Kafka's own classes, and compares the state after each step.
 
-    The paths are those recorded for the model's scenarios, then random walks at -s settings. Java 17 and Maven are
-    needed; what is built is kept. A path is not driven beyond an action that the harness does not reach.
+    The paths are those recorded for the model's scenarios, then random walks at -s settings. The command needs Java 17
+    and Maven, and keeps what it builds. A path ends before an action that the harness does not reach.
 
-    Exit codes: 0 every path conforms as far as it was driven; 14 one does not; 150 an unknown name or version; 153
-    Java or Maven is missing, or has failed.
+    Exit codes: 0 every path conforms as far as it was driven; 14 a path does not; 150 an unknown name or version; 153
+    Java or Maven is missing or has failed.
     """
     require_writable(json_path)
     from isrcheck.checker.conformance.report import headline, report_text

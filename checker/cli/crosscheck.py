@@ -39,10 +39,10 @@ def command(
     max_seconds: float | None,
     max_memory: int,
 ) -> None:
-    """Explores MODEL wholly, here and with other model checkers, and compares distinct and generated states.
+    """Explores MODEL completely, here and with other model checkers, and compares distinct and generated states.
 
-    The other tools are given the model as `isrcheck export` writes it, so they check the engine, not the model's
-    description. Exit code 0: all agree; 10: they differ; 153: a tool is missing or failed.
+    The other tools get the model as `isrcheck export` writes it. So they check the engine, not the description of the
+    model. Exit code 0: all agree; 10: they differ; 153: a tool is missing or failed.
     """
     require_writable(json)
     require_names(invariants)

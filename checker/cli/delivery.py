@@ -1,4 +1,4 @@
-"""How a result leaves: the report is printed, then files are written; neither keeps the other from being tried."""
+"""How a result is delivered: the report is printed, then files are written. A failure in one does not stop the rest."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ html_option = click.option(
 
 @dataclass
 class Output:
-    """The files that are asked for; - is standard output, and the report then goes to standard error.
+    """The requested files; - is standard output, and the report then goes to standard error.
 
     `loaded` is the model, once it is known: reports for continuous integration name its source. `beside` is the result
-    as a page has it, where that shows more than the model's own states.
+    for a page, if the page shows more than the model's own states.
     """
 
     json: str | None = None
@@ -46,7 +46,7 @@ class Output:
 
     @classmethod
     def taken(cls, options: dict[str, Any]) -> Output:
-        """Takes the options that are its own out of those of a command."""
+        """Takes its own options out of the options of a command."""
         return cls(
             **{name: options.pop(name, None) for name in ("json", "itf", "html")}, reports=Reports.taken(options)
         )
@@ -58,7 +58,7 @@ class Output:
 
     @property
     def is_report_alone(self) -> bool:
-        """Whether nothing is written but the report."""
+        """Whether only the report is written."""
         return not self.reports.github and not any(self.files.values())
 
     def require_apart(self) -> None:
@@ -74,7 +74,7 @@ class Output:
         return STDOUT in self.files.values()
 
     def write(self, result: Result) -> Failure | None:
-        """Writes all but the JSON, then the JSON, which says what could not be written; the last failure."""
+        """Writes all files but the JSON, then the JSON, which names failed files. Returns the last failure."""
         failure = None
         for write in (self._write_itf, self._write_page, self._write_reports):
             try:
@@ -87,7 +87,7 @@ class Output:
         return failure
 
     def write_failure(self, model: str, settings: dict[str, str], engine: str, failure: Failure) -> None:
-        """Writes the files of a question without an answer; a file that cannot be written is not mentioned again."""
+        """Writes the files of a question without an answer. A file that cannot be written is not mentioned again."""
         from isrcheck.checker.reports.unanswered import unanswered
 
         self.reports.write_failure(model, settings, failure)

@@ -1,4 +1,4 @@
-"""`isrcheck diff`: what is reachable in one dataset and not in another; what one model does and another does not."""
+"""`isrcheck diff`: the states that only one dataset has, or the behaviours that only one model has."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ OF_DATASETS: Final = ("model_a", "model_b", "plot", "master", "conf")
 @click.option("--master", metavar="URL", help="Where Spark runs, if the platform does not say it.")
 @click.option("--conf", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE", help="A setting of Spark.")
 def command(one: str | None, other: str | None, json_path: str | None, **options: Any) -> None:
-    """Says which states of dataset A are not in dataset B, by the variables that both have.
+    """Shows which states of dataset A are not in dataset B, compared by the variables that both have.
 
-    With --behaviours A and B are models (without B the same one), and what is compared is what they do: the shortest
-    behaviour that B has and A has not, and the other way round. A behaviour is told apart by the changes of what is
-    visible, not by the steps between.
+    With --behaviours, A and B are models (without B, both sides are A), and their behaviours are compared: the shortest
+    behaviour that B has and A has not, and the shortest one that A has and B has not. Two behaviours differ if visible
+    variables change differently; the steps between these changes do not count.
 
-    Exit codes: 0 no difference, 10 there is one, 152 a limit was reached before that was known.
+    Exit codes: 0 no difference, 10 a difference, 152 a limit was reached before that was known.
     """
     of_datasets = {f"--{name.replace('_', '-')}": options.pop(name) for name in OF_DATASETS}
     asked = asked_of(options)
@@ -54,7 +54,7 @@ def datasets(
     one: str, other: str, json_path: str | None, model_a: str | None, model_b: str | None, plot: str | None,
     master: str | None, conf: dict[str, str],
 ) -> NoReturn:  # fmt: skip
-    """Says which states of one dataset are not in another."""
+    """Shows which states of one dataset are not in another."""
     require_different({"--json": json_path, "--plot": plot})
     on_stdout = STDOUT in (json_path, plot)
     require_writable(json_path)

@@ -1,4 +1,4 @@
-"""How a command ends when something goes wrong: one line on standard error, and a documented exit code."""
+"""How a command ends after an error: one line on standard error, and a documented exit code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DEBUG = "ISRCHECK_DEBUG"
 
 @contextmanager
 def reporting_failures() -> Iterator[None]:
-    """Ends the command with a line and an exit code, never with a traceback (but see `ISRCHECK_DEBUG`)."""
+    """Ends the command with a line and an exit code, never with a traceback (except with `ISRCHECK_DEBUG`)."""
     try:
         yield
         sys.stdout.flush()
@@ -36,7 +36,7 @@ def reporting_failures() -> Iterator[None]:
 
 
 def tell(error: BaseException) -> int:
-    """Says in one line what has gone wrong; the exit code of that."""
+    """Prints the error in one line. Returns its exit code."""
     failure = failure_of(error)
     if failure is None:
         what = " ".join(f"{type(error).__name__}: {error}".split())
@@ -48,7 +48,7 @@ def tell(error: BaseException) -> int:
 
 
 def _forget_output() -> None:
-    """Sends nowhere what cannot be written: Python would complain of it at its end, and exit with 120."""
+    """Drops output that cannot be written: Python would complain about it at the end, and exit with 120."""
     for stream in (sys.stdout, sys.stderr):
         try:
             if stream is not None:

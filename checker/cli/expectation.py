@@ -1,4 +1,4 @@
-"""`isrcheck check --scenario`: what a scenario asks, and whether it turned out as its author expects."""
+"""`isrcheck check --scenario`: the question of a scenario, and whether the outcome is as its author expects."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def settle(scenario: Scenario, given: Iterable[str], result: Result) -> None:
-    """An expectation that is not met is a difference: exit code 10, unless another one wins.
+    """An outcome that is not as expected is a difference: exit code 10, unless another one wins.
 
-    `given` are the settings of the command line. Where they differ from the scenario's, nothing is expected.
+    `given` are the settings of the command line. If they differ from the scenario's, nothing is expected.
     """
     if not _changed(scenario, given, result) and _unmet(scenario, result):
         codes = {result.exit_code, Exit.DIFFERENCE}
@@ -24,7 +24,7 @@ def settle(scenario: Scenario, given: Iterable[str], result: Result) -> None:
 
 
 def expectation_lines(scenario: Scenario, given: Iterable[str], result: Result, ink: Ink) -> list[str]:
-    """Title, settings that differ from the scenario's, and whether it is as expected."""
+    """The title, the settings that differ from the scenario's, and whether the outcome is as expected."""
     from isrcheck.checker.wording.layout import columns
 
     if changed := _changed(scenario, given, result):
@@ -49,7 +49,7 @@ def _unmet(scenario: Scenario, result: Result) -> list[str]:
 
 
 def _changed(scenario: Scenario, given: Iterable[str], result: Result) -> list[tuple[str, str]]:
-    """Settings of the command line that are not as in the scenario: name and both values in words."""
+    """The settings of the command line that differ from the scenario's: the name and both values in words."""
     own = {name: _text(value) for name, value in scenario.settings.items()}
     now = {name: _text(result.settings[name]) for name in sorted(given)}
     return [(n, f"{value}, there {own.get(n, 'the default')}") for n, value in now.items() if value != own.get(n)]

@@ -1,4 +1,4 @@
-"""`isrcheck explain`: a recorded run of a real system, explained by a model, or not."""
+"""`isrcheck explain`: whether a model explains a recorded run of a real system."""
 
 from __future__ import annotations
 
@@ -47,11 +47,12 @@ def command(
 ) -> None:
     """Looks for an order of the lines of FILE, and for steps that nobody saw, that the model allows.
 
-    FILE is a recording (docs/explain.md): on each lane the order is known, between lanes it is not. The answer is the
-    story, or the line that no order explains and why it is refused where most is explained.
+    FILE is a recording (docs/explain.md). The order of the lines on a lane is known, and the order between lanes is
+    not. The answer is a story with all lines, or the line that no order explains, and why it cannot happen where most
+    lines are explained.
 
-    Exit codes: 0 explained; 12 explained, and an invariant is false in the story; 15 not explained; 75 the model has no
-    meaning somewhere; 150 a damaged file, or an unknown name; 152 a limit was reached before.
+    Exit codes: 0 explained; 12 explained, and an invariant is false in the story; 15 not explained; 75 the model is
+    undefined somewhere; 150 a damaged file, or an unknown name; 152 a limit was reached before.
     """
     require_different({"--json": json_path, "--html": html})
     failure: Failure | None = None
@@ -109,7 +110,7 @@ def _answer(
 
 
 def _model(recording: Recording, spec: str | None) -> LoadedModel:
-    """The model that the user names, or the shipped one that the file names; a path in a file is never followed."""
+    """The model that the user names, or the shipped model that the file names; a path in a file is never followed."""
     from isrcheck.checker.library import load_model_class, model_names
     from isrcheck.checker.traces.files import DamagedFile
 

@@ -1,4 +1,4 @@
-"""`isrcheck explore`: a model walked by hand, in a browser on this machine."""
+"""`isrcheck explore`: walks a model by hand, in a browser on this machine."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def command(
 ) -> None:
     """Serves a page on which MODEL (a name, my_model.py or my_model.py:Class) is walked step by step.
 
-    With --spec each state is shown with what it stands for in a specification, and a step that this does not allow is
-    said to be one. Only this machine can reach the page, and only a browser that asks for its very address. Ctrl-C ends
-    it.
+    With --spec each state is shown with the state of the specification that it stands for, and each step that the
+    specification does not allow is marked. Only this machine can reach the page, and only a browser that uses its exact
+    address. Ctrl-C ends the server.
     """
     if specification is None and (mapping is not None or specification_settings):
         raise click.UsageError(f"{'--mapping' if mapping is not None else '--spec-setting'} goes with --spec")
@@ -102,7 +102,7 @@ def _lines() -> Iterator[str]:
 def _walking(
     spec: str, texts: dict[str, str], profile: str | None, asked: tuple[str, str | None, dict[str, str]] | None
 ) -> Walking:
-    """The model at its settings; what is asked is the specification beside it, the mapping and its settings."""
+    """The model at its settings; the options name the specification beside it, the mapping and its settings."""
     from isrcheck.checker.explorer.beside import Beside
     from isrcheck.checker.explorer.walking import Walking
     from isrcheck.checker.library import blaming, load_model_class

@@ -37,8 +37,8 @@ def command(
 ) -> None:
     """Writes MODEL at the given settings, as it is explored: one block for each transition, under its action.
 
-    With --to tla, FILE.cfg (or what FILE is called without .tla) goes with FILE, and --liveness adds properties with
-    the fairness that they are asked under.
+    With --to tla, FILE.cfg (or FILE without .tla) is written with FILE, and --liveness adds properties with the
+    fairness that they assume.
     """
     fairness = fairness_of(asked)
     if asked["liveness"] and language != "tla":
@@ -71,7 +71,7 @@ def _write_tla(output: str, system: TransitionSystem, obligations: Sequence[Obli
 
 
 def require_names(invariants: tuple[str, ...]) -> None:
-    """Raises `UnknownName` for a condition that is asked as text: in other languages an invariant has a name."""
+    """Raises `UnknownName` for an invariant given as text: other languages need a name for it."""
     from isrcheck.model.language.written import is_written
 
     for text in filter(is_written, invariants):
@@ -79,7 +79,7 @@ def require_names(invariants: tuple[str, ...]) -> None:
 
 
 def traced(model: str, settings: dict[str, str], profile: str | None, invariants: tuple[str, ...]) -> TransitionSystem:
-    """A model as data; by name or file, with the profile and settings of a command line."""
+    """A model as data, given by name or file, with the profile and settings of a command line."""
     from isrcheck.checker.library import blaming, load_model_class
     from isrcheck.model.language.tracing import trace
 
@@ -97,7 +97,7 @@ def promised(
     liveness: tuple[str, ...],
     fairness: Fairness,
 ) -> tuple[TransitionSystem, tuple[Obligation, ...]]:
-    """A model as data with properties, and what is promised of its transitions."""
+    """A model as data with properties, and the fairness of its transitions."""
     from isrcheck.checker.checking import properties_of
     from isrcheck.checker.library import blaming, load_model_class
     from isrcheck.model.language.fairness import obligations

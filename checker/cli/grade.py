@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 )
 @click.option("--json", "json_file", metavar="FILE", help="Write the criteria as JSON; - is standard output.")
 def command(exercise: str | None, answer: str | None, start: str | None, json_file: str | None) -> None:
-    """Says whether an ANSWER to an EXERCISE is right, criterion by criterion; the answer is run as any model.
+    """Says whether an ANSWER to an EXERCISE is right, criterion by criterion. The code of the answer is run.
 
-    Without ANSWER it shows what is asked, without EXERCISE which there are. An EXERCISE is a name, or a folder with an
-    exercise.toml.
+    Without ANSWER it shows the exercise, without EXERCISE it lists all exercises. An EXERCISE is a name, or a folder
+    with an exercise.toml.
 
-    Exit codes: 0 solved, 10 not yet; else as of the other commands.
+    Exit codes: 0 solved, 10 not yet; otherwise those of the other commands.
     """
     if exercise is None:
         if start is not None or json_file is not None:

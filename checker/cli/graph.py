@@ -53,8 +53,8 @@ def command(
 ) -> None:
     """Writes the reachable states of MODEL and the steps between them as DOT or GraphML.
 
-    With --around, the states of a trace and those that can be reached from them in --radius steps; settings are the
-    trace's own where -s does not say otherwise. Exit code 152 if there are more states than --max-states.
+    With --around it writes the states of a trace and those that can be reached from them in --radius steps. Settings
+    that -s does not give are those of the trace. Exit code 152 if there are more states than --max-states.
     """
     if radius is not None and around is None:
         raise click.UsageError("--radius goes with --around")
@@ -93,7 +93,7 @@ def _interpreter(loaded: LoadedModel, model: Model, invariants: tuple[str, ...])
 def _recorded(
     loaded: LoadedModel, file: str, texts: dict[str, str], invariants: tuple[str, ...]
 ) -> tuple[Interpreter, Trace]:
-    """The first trace of a file, walked again: the file is data, and says nothing that the model does not."""
+    """The first trace of a file, replayed: the file is data, and can only show what the model allows."""
     from isrcheck.checker.traces.files import DamagedFile, decoded, read
     from isrcheck.checker.traces.replay import replay
     from isrcheck.model.language.errors import UnknownName, nearest

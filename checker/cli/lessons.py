@@ -23,7 +23,8 @@ from isrcheck.model.language.errors import UnknownName
 def command(number: int | None, plain: bool, slides: str | None) -> None:
     """Lists the lessons, or shows the one with this NUMBER.
 
-    With --slides it writes one page that needs no network: arrow keys move, and printed it has a slide on each page.
+    With --slides it writes one page that needs no network. Arrow keys move between slides. Printed, each slide is a
+    page.
     """
     found = pages()
     if slides is not None and plain:
@@ -77,6 +78,6 @@ def pages() -> dict[int, Path]:
 
 
 def _title(page: Path) -> str:
-    """The question that a lesson begins with, without its number."""
+    """The question at the beginning of a lesson, without its number."""
     with page.open(encoding="utf-8") as lines:
         return next(lines).partition(". ")[2].strip()

@@ -1,4 +1,4 @@
-"""`isrcheck models`: what there is to check."""
+"""`isrcheck models`: the models that can be checked."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def command(
 ) -> None:
     """Lists the models; with NAME (or a file of your own) its file, settings, variables, actions and invariants.
 
-    With --types, a Python module that says of each variable what it is, whatever the settings, or at those of -s: what
-    a method of the model names as the type of its state is completed and checked. For several NAMEs it is one class,
-    which has what any of them has, for models that share methods; --as gives it a name.
+    With --types it writes a Python module with the type of each variable, for all settings or at those of -s. A method
+    of the model that names this type for its state is then completed and checked by an editor. For several NAMEs there
+    is one class, which has the variables of all of them, for models that share methods; --as names the class.
     """
     from isrcheck.checker.library import load_model_class, model_names
 
@@ -120,12 +120,12 @@ def described(model: LoadedModel) -> dict[str, Any]:
 
 
 def _file(model: LoadedModel) -> Path:
-    """Where the model's class is written down."""
+    """The file that has the model's class."""
     return Path(inspect.getfile(model.cls)) if model.origin is None else model.origin
 
 
 def _sentence(model: LoadedModel) -> str:
-    """What a model is, in its author's words."""
+    """The sentence with which the author describes a model."""
     from isrcheck.model.language.tracing import sentence_of
 
     return sentence_of(model.cls)
@@ -158,7 +158,7 @@ def _details(model: LoadedModel) -> str:
 
 
 def _profiles(data: dict[str, Any]) -> list[str]:
-    """Each profile: what it asks, how large it is where that is recorded, and what is not as by default."""
+    """Each profile: its description, its size if that is recorded, and the settings that are not the default."""
     from isrcheck.checker.wording.layout import columns, number
 
     lines = ["", "Profiles (what -s changes: plain unless --profile names another; bare is all defaults)"]

@@ -1,4 +1,4 @@
-"""`isrcheck mutate`: one line of a model less or weaker, and whether an invariant or a property notices."""
+"""`isrcheck mutate`: one line of a model is removed or weakened; does an invariant or a property notice?"""
 
 from __future__ import annotations
 
@@ -47,18 +47,18 @@ def command(
     quiet: bool,
     **promised: Any,
 ) -> None:
-    """Takes each conjunct of each guard of MODEL away or weakens it, drops each update, and checks what is left.
+    """Removes or weakens each conjunct of each guard of MODEL, drops each update, and checks each mutant.
 
-    Exit codes: 0 an invariant is false in every mutant, or the mutant does the same, or it leaves a domain; 10 one
-    survives; 152 one did not finish; 12, 75 or 152 if the model itself does not hold.
+    Exit codes: 0 each mutant violates an invariant, behaves as MODEL does, or leaves a domain; 10 a mutant survives;
+    152 a mutant did not finish; 12, 75 or 152 if the model itself does not hold.
 
-    With --scenarios a mutant that nothing notices is asked in each recorded scenario in which MODEL holds (those of
-    ./counterexamples, or the shipped ones), the smallest first, with every invariant that holds there. Those with more
+    With --scenarios, a mutant that nothing notices is checked in each recorded scenario in which MODEL holds (those of
+    ./counterexamples, or the shipped ones), smallest first, with every invariant that holds there. Scenarios with more
     states than --max-states are left out.
 
-    With --liveness a mutant that no invariant kills is asked what must happen: one in which a property of MODEL is
-    violated is killed, too. A property that MODEL itself violates, or in which nothing is waited for, kills nothing;
-    152 also where a property has no answer within the limits.
+    With --liveness, a mutant that no invariant kills is checked for liveness: a mutant that violates a property of
+    MODEL is killed, too. A property kills nothing if MODEL itself violates it or if it holds vacuously in MODEL. The
+    exit code is 152 also if a property has no answer within the limits.
     """
     fairness, liveness = fairness_of(promised), promised["liveness"]
     require_writable(json_path)

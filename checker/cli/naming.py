@@ -1,4 +1,4 @@
-"""How a command names its model: by MODEL with settings and a profile, or by a scenario, which says it all itself."""
+"""How a command names its model: by MODEL with settings and a profile, or by a scenario, which has all of these."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from isrcheck.model.language.profiles import BARE
 
 
 def model_or_scenario(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Gives a command MODEL, `-s` and `--profile`, or in place of MODEL and profile `--scenario`.
+    """Gives a command MODEL, `-s` and `--profile`, or `--scenario` instead of MODEL and profile.
 
-    The command is called with `model`, `settings` and `profile`; a scenario gives `invariants`, too, where it takes
-    them and none are named.
+    The command is called with `model`, `settings` and `profile`. A scenario also gives `invariants`, if the command
+    takes them and none are named.
     """
 
     @wraps(function)
@@ -40,7 +40,7 @@ def model_or_scenario(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _asked(model: str | None, name: str, options: dict[str, Any]) -> str:
-    """The model of a scenario; its settings, under those of the command line, and its invariants go to the options."""
+    """The model of a scenario. Its settings, below those of the command line, and its invariants become options."""
     given = [option for option, value in (("MODEL", model), ("--profile", options["profile"])) if value is not None]
     if given:
         raise click.UsageError(f"--scenario names already what it is about; take {' and '.join(given)} away")

@@ -1,4 +1,4 @@
-"""What options mean: settings, sizes, seconds, where Spark runs."""
+"""The meaning of options: settings, sizes, seconds, where Spark runs."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def assignment(text: str) -> tuple[str, str]:
 
 
 def once(ctx: click.Context, param: click.Parameter, pairs: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    """The settings of a command line by name; none may be given twice."""
+    """The settings of a command line by name. No setting may be given twice."""
     for name, _ in pairs:
         if sum(other == name for other, _ in pairs) > 1:
             raise click.BadParameter(f"{name} is given more than once", ctx, param)
@@ -102,7 +102,7 @@ shipped_option = click.option("--shipped", is_flag=True, help="Take the scenario
 
 
 def meant(paths: tuple[str, ...], shipped: bool) -> tuple[str, ...]:
-    """The folders of scenarios that a command line means; none for the default."""
+    """The folders of scenarios that a command line names; none for the default."""
     if not shipped:
         return paths
     if paths:
@@ -113,21 +113,21 @@ def meant(paths: tuple[str, ...], shipped: bool) -> tuple[str, ...]:
 
 
 def keeping_options(command: Command) -> Command:
-    """The options of keeping what was explored; each is None where it is not given."""
+    """The options for keeping what was explored; each is None if it is not given."""
     for option in reversed(_KEEPING):
         command = option(command)
     return command
 
 
 def limits_options(command: Command) -> Command:
-    """The options of where a search stops, and of how many threads search."""
+    """The options for the limits of a search, and for its number of threads."""
     for option in reversed(_LIMITS):
         command = option(command)
     return command
 
 
 def specification_options(default: str | None) -> Callable[[Command], Command]:
-    """The options that say what a model is to refine; without a default it need not be anything."""
+    """The options for what a model should refine; without a default it need not refine anything."""
 
     def added(command: Command) -> Command:
         for option in reversed((_specification_option(default), *_SPECIFICATION)):
@@ -149,14 +149,14 @@ def _specification_option(default: str | None) -> Callable[[Command], Command]:
 
 
 def liveness_options(command: Command) -> Command:
-    """The options of what must happen, and of what is promised for that."""
+    """The options for liveness properties and the fairness that they assume."""
     for option in reversed(_LIVENESS):
         command = option(command)
     return command
 
 
 def fairness_of(options: dict[str, Any]) -> Fairness:
-    """Takes what is promised out of the options of a command."""
+    """Takes the fairness out of the options of a command."""
     default, names = options.pop("fairness"), {name: options.pop(name) for name in ("strong", "weak", "unfair")}
     given = ["--fairness"] * (default is not None) + [f"--{name}" for name, actions in names.items() if actions]
     if given and not options["liveness"]:
@@ -167,14 +167,14 @@ def fairness_of(options: dict[str, Any]) -> Fairness:
 
 
 def storing_options(command: Command) -> Command:
-    """The options of where states are."""
+    """The options for where states are stored."""
     for option in reversed(_STORING):
         command = option(command)
     return command
 
 
 def storing_of(store: str, folder: str | None) -> Storing:
-    """What the options say of the local engine."""
+    """The choice of the options for the local engine."""
     if folder is not None and store == "memory":
         raise click.UsageError("--store-folder goes with --store disk")
     from isrcheck.checker.exploration import Storing
@@ -183,7 +183,7 @@ def storing_of(store: str, folder: str | None) -> Storing:
 
 
 def fitting_options(command: click.Command) -> click.Command:
-    """Says in the help of each option for which engines it is, where it is not for all."""
+    """Adds to the help of each option the engines that it is for, unless it is for all."""
     for option in command.params:
         if isinstance(option, click.Option):
             option.help = helped(option.opts[0], option.help or "")
@@ -191,7 +191,7 @@ def fitting_options(command: click.Command) -> click.Command:
 
 
 def cluster_options(command: Command) -> Command:
-    """The options of exploring with Spark; each is None, empty or false where it is not given."""
+    """The options for exploring with Spark; each is None, empty or false if it is not given."""
     for option in reversed(_CLUSTER):
         command = option(command)
     return command
@@ -260,7 +260,7 @@ _CLUSTER: Final = (
 
 
 def cluster_of(engine: str, options: dict[str, Any]) -> Cluster | None:
-    """What the options say, None for another engine."""
+    """The Spark cluster that the options name; None for another engine."""
     if engine != "spark":
         return None
     # 0 is a threshold, though it equals False.
@@ -272,7 +272,7 @@ def cluster_of(engine: str, options: dict[str, Any]) -> Cluster | None:
 
 
 def keeping_of(engine: str, checkpoint: str | None, resume: str | None, every: float | None) -> Keeping | None:
-    """What the options say of the local engine; Spark has its dataset, and the others keep nothing."""
+    """The choice of the options for the local engine. Spark has its dataset, and the other engines keep nothing."""
     if checkpoint is not None and resume is not None:
         raise click.UsageError("--checkpoint begins and --resume goes on; take one of them away")
     folder = checkpoint if resume is None else resume
@@ -286,7 +286,7 @@ def keeping_of(engine: str, checkpoint: str | None, resume: str | None, every: f
 
 
 def model_at(loaded: LoadedModel, texts: dict[str, str], profile: str | None) -> Model:
-    """The model at the settings of a command line, over those of its profile."""
+    """The model at its profile, with the settings of a command line over those of the profile."""
     from isrcheck.checker.profiles import begun, profile_of, settings_of
 
     return begun(loaded, profile_of(loaded, profile), settings_of(loaded.cls, loaded.name, texts))

@@ -1,4 +1,4 @@
-"""Files that a command writes: tested before the work, written whole at the end or not at all."""
+"""Files that a command writes: tested before the work, and written at the end, whole or not at all."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STDOUT: Final = "-"
 
 
 def require_writable(path: str | None) -> None:
-    """Raises `Failure` (153) if the file cannot be written; nothing of it is changed."""
+    """Raises `Failure` (153) if the file cannot be written. The file is not changed."""
     if path is None or path == STDOUT:
         return
     target = Path(os.path.realpath(path))
@@ -39,7 +39,7 @@ def require_writable(path: str | None) -> None:
 
 
 def svg_file(text: str) -> str:
-    """The name of a file for a picture, which is SVG: another ending would lie."""
+    """The name of a file for a picture. The picture is SVG, so no other ending is allowed."""
     return _named(text, ".svg")
 
 
@@ -89,7 +89,7 @@ def write_json(path: str, data: Any) -> None:
 
 
 def write_text(path: str, text: str) -> None:
-    """Writes a file by renaming a whole one, or to standard output (`-`); `Failure` (153) if it cannot."""
+    """Writes a file by renaming a whole one, or to standard output (`-`). Raises `Failure` (153) if that fails."""
     if path == STDOUT:
         click.echo(text, nl=False)
     else:
@@ -125,7 +125,7 @@ def _replace(target: Path, content: bytes) -> None:
 
 
 def _mode(target: Path) -> int:
-    """The permissions of the file that is replaced, or those of a new one."""
+    """The permissions of the file that is replaced, or the permissions of a new file."""
     if target.exists():
         return target.stat().st_mode & 0o777
     mask = os.umask(0)

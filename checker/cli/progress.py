@@ -1,4 +1,4 @@
-"""Progress of a check on standard error: a live line on a terminal, plain lines now and then elsewhere."""
+"""Progress of a check on standard error: a live line on a terminal, elsewhere plain lines from time to time."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ STAGES: Final = {
 
 
 class Watcher:
-    """Keeps the latest news of a check and shows it; nothing is shown of what takes less than `interval` seconds.
+    """Keeps the latest progress of a check and shows it. Nothing is shown before `interval` seconds have passed.
 
-    A thread shows it: while something compiles, nobody reports.
+    A thread shows it, because nothing reports progress while something compiles.
     """
 
     def __init__(self, stream: TextIO | None = None, interval: float = INTERVAL, quiet: bool = False) -> None:
@@ -71,10 +71,10 @@ class Watcher:
             try:
                 print(self.line(), file=self.stream, flush=True)
             except (OSError, ValueError):
-                return  # nobody reads; the check goes on
+                return  # nobody reads the progress; the check goes on
 
     def _live(self) -> None:
-        # Half a second of silence first: most checks are done by then.
+        # Nothing is shown in the first half second: most checks are done by then.
         if self._done.wait(0.5):
             return
         from rich.console import Console
@@ -109,7 +109,7 @@ def counts(progress: Progress) -> str:
 
 
 def _forecast(progress: Progress) -> list[str]:
-    """The rest of the search at the present speed, where the levels allow an estimate."""
+    """The estimated rest of the search at the present speed, if the sizes of the levels allow an estimate."""
     expected = forecast(progress.levels)
     if expected is None or not progress.distinct or progress.seconds <= 0:
         return []

@@ -1,4 +1,4 @@
-"""`isrcheck prove`: an invariant holds in every reachable state, by induction and not by looking at them all."""
+"""`isrcheck prove`: proves by induction, without a search, that an invariant holds in every reachable state."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def command(model: str, settings: dict[str, str], json_path: str | None, **optio
 
     Without --profile the settings are the bare defaults, at which the proofs that ship were written.
 
-    Without --proof and --k the proof that ships beside the model is tried, if it is about these invariants; else plain
+    Without --proof and --k it tries the proof that ships with the model, if that is about these invariants, else plain
     induction. Exit codes: 0 proved, 10 not proved (which says nothing about reachable states), 12 violated, 152 a
     limit, 150 unknown names.
     """

@@ -48,12 +48,12 @@ if TYPE_CHECKING:
 @click.option("--plain", is_flag=True, help="Show the trace as changes of variables, without its story.")
 @click.option("--quiet", is_flag=True, help="Print only the verdict and what is not allowed; no progress.")
 def command(model: str, settings: dict[str, str], quiet: bool, plain: bool, **asked: Any) -> None:
-    """Explores MODEL (a name, my_model.py or my_model.py:Class) and holds each of its steps against a specification.
+    """Explores MODEL (a name, my_model.py or my_model.py:Class) and compares each of its steps with a specification.
 
-    A mapping says which state of the specification a state of the model stands for. Each step of the model is to be
-    nothing there, or some of the specification's steps; the shortest trace to one that is not is shown, with exit code
-    12. --liveness asks besides whether what the specification says must happen does happen, with exit code 13 where
-    not.
+    A mapping gives the specification's state that a state of the model stands for. Each step of the model must stand
+    for no step or for some steps of the specification. If one does not, the shortest trace to it is shown, with exit
+    code 12. With --liveness the liveness properties of the specification are checked as well, with exit code 13 if one
+    is violated.
     """
     output, asked["fairness"] = Output.taken(asked), fairness_of(asked)
     output.require_apart()
@@ -97,7 +97,7 @@ def _answer(model: str, texts: dict[str, str], quiet: bool, asked: dict[str, Any
 
 
 def _explain(found: Refined, loaded: LoadedModel, named: tuple[str, ...], mapping: Any) -> None:
-    """Adds the step at which the named controls, and those of the scenario, part from the trace."""
+    """Adds the step at which the named controls and those of the scenario differ from the trace."""
     from isrcheck.checker.explaining import parted
     from isrcheck.checker.refinement.named import with_history
     from isrcheck.checker.scenarios import controls

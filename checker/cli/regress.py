@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from isrcheck.checker.scenarios.scenario import Scenario
 
     Answer: TypeAlias = tuple[Derived | tuple[str, int], float]
-    """What a scenario gives, or why it could not run, with an exit code; and how many seconds that took."""
+    """The result of a scenario, or why it could not run, with an exit code; and how many seconds it took."""
 
 ORDER: Final = (*Exit.PRECEDENCE[:-2], Exit.UNKNOWN, *Exit.PRECEDENCE[-2:])
-"""Which exit code wins: that of scenarios that could not run before that of a difference."""
+"""Which exit code wins: that of scenarios that could not run over that of a difference."""
 
 
 @dataclass
 class Regression:
-    """What became of one scenario: `status` in a word or two, what is not as recorded, not as expected.
+    """The outcome of one scenario: `status` in a word or two, and what is not as recorded or not as expected.
 
-    `reason` says why it could not run, `rewritten` names the files that were brought up to date, `seconds` is how long
-    it took in its process.
+    `reason` says why it could not run. `rewritten` names the files that were updated. `seconds` is the time that it
+    took in its process.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Regression:
     reason: str | None = None
     scenario: Scenario | None = None
     story: dict[str, Any] | None = None
-    """What a page tells of it."""
+    """The data of a page about the scenario."""
     seconds: float = 0.0
 
     @property
@@ -134,7 +134,7 @@ def command(
 def _regressions(
     found: list[tuple[Path, Path]], derive: Callable[[Scenario], Answer], workers: int, update: bool
 ) -> Iterator[Regression]:
-    """The outcomes in the order of the folders; what cannot run does not keep the others from running."""
+    """The outcomes in the order of the folders. A scenario that cannot run does not keep the others from running."""
     from isrcheck.checker.scenarios.pool import in_order
 
     readable = [_read(pair) for pair in found]
@@ -154,9 +154,9 @@ def _read(pair: tuple[Path, Path]) -> Scenario | Regression:
 
 
 def _derived(scenario: Scenario, limits: Limits, told: bool) -> Answer:
-    """The files that a scenario gives, or why it could not run, with an exit code; and the seconds it took.
+    """The files of a scenario, or why it could not run, with an exit code; and the seconds it took.
 
-    It is derived in a process of its own, so all of it is data.
+    It is derived in a process of its own, so the result is plain data.
     """
     from isrcheck.checker.scenarios.derived import derive
 
@@ -230,7 +230,7 @@ def _not_run(outcome: Regression, reason: str, code: int) -> Regression:
 
 
 def _write_reports(reports: Reports, outcomes: list[Regression], code: int, failure: Failure | None) -> None:
-    """What continuous integration reads; a scenario is a test case, at its own file."""
+    """The reports for continuous integration; a scenario is a test case, at its own file."""
     from isrcheck.checker.ci.cases import Case, Location, Outcome, unfinished
     from isrcheck.checker.scenarios.scenario import FILE
     from isrcheck.checker.wording.source import repository_path
@@ -276,7 +276,7 @@ def _total(outcomes: list[Regression]) -> str:
 
 
 def _write_page(path: str, outcomes: list[Regression]) -> Failure | None:
-    """Writes the overview; what went wrong, if it did."""
+    """Writes the overview. Returns the failure, if there is one."""
     from isrcheck.checker.scenarios.overview import overview_page
 
     try:

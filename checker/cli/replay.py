@@ -1,4 +1,4 @@
-"""`isrcheck replay`: a recorded trace, walked again."""
+"""`isrcheck replay`: checks a recorded trace again."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def command(
 
 
 def shown(replayed: list[Replayed], plain: bool, quiet: bool) -> list[str]:
-    """Whether each trace is valid, in lines, then each valid one, but none twice."""
+    """In lines, whether each trace is valid, then the story of each valid trace, each once."""
     from isrcheck.checker.reports.counterexample import replayed_text
 
     lines, told = [each.text() for each in replayed], list[list[Any]]()
@@ -97,7 +97,7 @@ def shown(replayed: list[Replayed], plain: bool, quiet: bool) -> list[str]:
 
 
 def values_along(interpreter: Interpreter, replayed: Replayed, expressions: tuple[str, ...]) -> dict[str, list[str]]:
-    """What each expression is at each state of a valid trace."""
+    """The value of each expression at each state of a valid trace."""
     if not expressions or not replayed.outcome.valid:
         return {}
     from isrcheck.checker.traces.evaluated import evaluated
@@ -107,7 +107,7 @@ def values_along(interpreter: Interpreter, replayed: Replayed, expressions: tupl
 
 
 def values_text(replayed: list[Replayed], values: list[dict[str, list[str]]]) -> list[str]:
-    """The values of expressions along traces: at the first state, and wherever they change."""
+    """The values of expressions along traces: at the first state, and after each change."""
     lines = []
     for each, along in zip(replayed, values, strict=True):
         for text, found in along.items():
@@ -125,7 +125,7 @@ def replayed_file(
     about: dict[str, Any],
     controls: tuple[str, ...] = (),
 ) -> tuple[Interpreter, list[Replayed]]:
-    """The traces of a file, walked again, and who walked them; `about` is told of what they are."""
+    """The replayed traces of a file, and the interpreter that replayed them; `about` gets their description."""
     from isrcheck.checker.library import blaming
     from isrcheck.checker.replaying import chosen, model_of, walked_again, walkers_of, with_specification
     from isrcheck.checker.scenarios.controls import named
@@ -150,7 +150,7 @@ def replayed_file(
 def _explained(
     told: list[Replayed], interpreter: Interpreter, controls: list[Control], implementation: Implementation | None
 ) -> list[Replayed]:
-    """With where the controls part from the traces."""
+    """The traces with the steps at which the controls differ from them."""
     from isrcheck.checker.explaining import explain, parted
     from isrcheck.checker.refinement.named import with_history
 

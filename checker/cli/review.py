@@ -1,4 +1,4 @@
-"""`isrcheck review`: what a change of a protocol changes, on one page."""
+"""`isrcheck review`: the effects of a change of a protocol, on one page."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def command(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Says what differs between two versions of a model, and what that changes.
+    """Shows what differs between two versions of a model, and the effects of the differences.
 
-    OLD and NEW are models, or one whose settings (--b-setting) or revisions in git (--a-ref) differ. Both are checked
-    at the same settings; each limit is for each part.
+    OLD and NEW are two models, or one model with different settings (--b-setting) or revisions in git (--a-ref). Both
+    are checked at the same settings. Each limit applies to each part.
 
-    Exit codes: 0 nothing that held is broken, 12 an invariant is, 13 a property is, 152 something is open, 75 a model
-    cannot be evaluated.
+    Exit codes: 0 nothing that held is broken, 12 an invariant is broken, 13 a property is broken, 152 something is
+    open, 75 a model cannot be evaluated.
     """
     files = {"--markdown": markdown, "--html": html, "--json": json_path}
     require_different(files)

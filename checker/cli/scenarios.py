@@ -1,4 +1,4 @@
-"""`isrcheck scenarios`: what is written down, and what is expected of it; `isrcheck scenarios new` begins another."""
+"""`isrcheck scenarios`: the scenarios and their expected outcomes; `isrcheck scenarios new` begins another."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ListOrNew(click.Command):
-    """`new` is a command of its own: a folder of that name is `./new`."""
+    """`new` is a command of its own. A folder of that name is given as `./new`."""
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
@@ -30,9 +30,9 @@ class ListOrNew(click.Command):
 @shipped_option
 @click.option("--json", "as_json", is_flag=True, help="Write JSON instead of text.")
 def command(paths: tuple[str, ...], shipped: bool, as_json: bool) -> None:
-    """Lists the scenarios of PATH: a scenario's folder, or one that has such folders.
+    """Lists the scenarios of PATH: a scenario's folder, or a folder that has such folders.
 
-    Without PATH it lists those in ./counterexamples, and where there is no such folder, or with --shipped, those that
+    Without PATH it lists those in ./counterexamples. If there is no such folder, or with --shipped, it lists those that
     come with isrcheck. `isrcheck scenarios new NAME --model MODEL` begins one: `isrcheck scenarios new --help`.
     """
     from isrcheck.checker.scenarios.collection import folders
@@ -65,10 +65,10 @@ def new(
     deadlock: bool,
     group: str | None,
 ) -> None:
-    """Begins the scenario NAME: checks MODEL, and writes what was found into a folder of that name.
+    """Begins the scenario NAME: checks MODEL, and writes the result into a folder of that name.
 
-    The folder is made in ./counterexamples, beside the other scenarios of MODEL; one that is there is left alone (exit
-    code 153). Settings are over the bare defaults. Title, source and story are yours to write.
+    The folder is made in ./counterexamples, beside the other scenarios of MODEL. An existing folder is not changed
+    (exit code 153). Settings not given are the bare defaults. Title, source and story are yours to write.
     """
     from isrcheck.checker.library import load_model_class
     from isrcheck.checker.profiles import settings_of

@@ -1,4 +1,4 @@
-"""`isrcheck show`: a recorded trace, told."""
+"""`isrcheck show`: tells a recorded trace."""
 
 from __future__ import annotations
 

@@ -46,8 +46,9 @@ DEPTH: Final = 100
 def command(model: str, settings: dict[str, str], quiet: bool, **asked: Any) -> None:
     """Walks at random through MODEL (a name, my_model.py or my_model.py:Class) and shows what it meets.
 
-    Every step is drawn from all that are enabled, each as likely. A violation is shortened before it is shown. Without
-    one nothing is said to hold: exit code 0 says that the walks were done, 152 that time ended them before.
+    Each step is drawn from all enabled steps, all equally likely. A violation is shortened before it is shown. Without
+    a violation the model is not said to hold: exit code 0 means that the walks were done, 152 that time ended them
+    before.
     """
     output = Output.taken(asked)
     output.require_apart()

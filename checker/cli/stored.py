@@ -1,4 +1,4 @@
-"""Traces of datasets: drawn from the levels that lie there, walked again by the reference semantics."""
+"""Traces of datasets: found in the stored levels, and replayed by the reference semantics."""
 
 from __future__ import annotations
 

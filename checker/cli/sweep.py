@@ -42,8 +42,8 @@ def command(
 ) -> None:  # fmt: skip
     """Runs the checks of FILE (TOML, see docs/scenarios.md), each with the local engine, and prints a table.
 
-    A matrix cell that fails or needs too much does not keep the others from being done. The exit code is the one that
-    wins among theirs.
+    A check that fails or exceeds a limit does not keep the others from being done. The exit codes of all checks are
+    compared, and the most important one wins.
     """
     if master is None and conf:
         raise click.UsageError("--conf is a setting of Spark; say with --master where it runs")
@@ -75,7 +75,7 @@ def command(
 
 
 class _Found:
-    """The outcomes so far, kept in a file where one is named; what there is when it begins is of an earlier sweep."""
+    """The outcomes so far, kept in a file if one is named. Those there at the beginning are from an earlier sweep."""
 
     def __init__(self, cells: list[dict[str, Any]], results: str | None) -> None:
         from isrcheck.checker.sweeps.kept import Kept
@@ -89,7 +89,7 @@ class _Found:
             self._say(f"{len(self._outcomes)} of {len(cells)} checks are in {results} already")
 
     def heard(self, position: int, outcome: dict[str, Any]) -> None:
-        """The outcome of the check that has this position among those left."""
+        """Adds the outcome of the check with this position among those left."""
         number = self.left[position]
         self._outcomes[number] = outcome
         if self._kept is not None:
@@ -111,7 +111,7 @@ class _Found:
 
 
 def _do(found: _Found, workers: int | None, master: str | None, conf: dict[str, str]) -> None:
-    """Does what is left."""
+    """Does the checks that are left."""
     left = [found.cells[number] for number in found.left]
     if not left:
         return

@@ -1,4 +1,4 @@
-"""`isrcheck verify-proof`: a certificate, checked by solvers that had no part in writing it."""
+"""`isrcheck verify-proof`: checks a certificate by solvers that had no part in writing it."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 @click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after so many seconds.")
 @click.option("--quiet", is_flag=True, help="Print only the verdict; no progress.")
 def command(folder: str, json_path: str | None, quiet: bool, **options: Any) -> None:
-    """Checks that the files of FOLDER are the obligations of its proof, and that z3 refutes each; cvc5 where it can.
+    """Checks that the files of FOLDER are the obligations of its proof, and that z3 refutes each; cvc5 if it can.
 
     The side conditions of a proof, which `prove` examines, are examined again. Exit codes: 0 accepted, 10 rejected (an
-    obligation is satisfiable, z3 does not know, or such a check fails), 150 a folder that is no certificate, or not
+    obligation is satisfiable, z3 does not know, or a side condition fails), 150 a folder that is no certificate, or not
     that of its model and proof, word by word.
     """
     try:

@@ -10,11 +10,11 @@ import click
 from isrcheck.checker.cli.exits import tell
 
 LOOK = 50
-"""Milliseconds between two looks at what was saved."""
+"""Milliseconds between two checks for saved files."""
 
 
 def watched(model: str | None, check: Callable[[], None]) -> None:
-    """Checks a model's file, and again after each change of it or of a file beside it, until Ctrl-C."""
+    """Checks a model's file, and checks again after each change of it or of a file beside it, until Ctrl-C."""
     path = Path((model or "").partition(":")[0])
     if path.suffix != ".py":
         raise click.UsageError("--watch goes with a file of your own: isrcheck check --watch my_model.py")
@@ -23,7 +23,7 @@ def watched(model: str | None, check: Callable[[], None]) -> None:
     from isrcheck.checker.scenarios.derived import forgetting_neighbours
 
     first = True
-    # Empty sets are yielded as well: the first one says that watching has begun, and no change is missed from then on.
+    # Empty sets are yielded as well. The first one means that watching has begun, so no later change is missed.
     for changed in watch(
         path.resolve().parent,
         watch_filter=PythonFilter(),
@@ -44,7 +44,7 @@ def watched(model: str | None, check: Callable[[], None]) -> None:
 
 
 def _once(check: Callable[[], None]) -> None:
-    """One check; however it ends, the next one may be better."""
+    """One check. Whatever its outcome, the next one follows."""
     try:
         check()
     except click.exceptions.Exit:

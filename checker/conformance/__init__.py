@@ -1,1 +1,1 @@
-"""A model held against the code that it is a model of: paths of the model driven through Kafka's own classes."""
+"""Compares a model with the code that it describes: paths of the model are driven through Kafka's own classes."""

@@ -1,8 +1,8 @@
-"""The harness, built by Maven for a version of Kafka and kept in the user's own cache folder.
+"""Builds the harness with Maven for a version of Kafka, and keeps it in the user's own cache folder.
 
-What lies there is run, so it is used only if nobody else may write it. Its name has a hash of the sources, and it
-appears whole or not at all: several processes may build at once. ISRCHECK_CACHE names another folder; empty it says
-that nothing is kept.
+The files in that folder are run, so it is used only if nobody else may write it. Its name has a hash of the sources.
+The folder appears whole or not at all, because several processes may build at once. ISRCHECK_CACHE names another
+folder; if it is empty, nothing is kept.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ MOVED: Final[Mapping[str, Mapping[str, str]]] = {
     "4.3": _SINCE_4_3,
     "4.4": _SINCE_4_4,
 }
-"""Where imports of the sources are found in a version of Kafka, by its first two numbers; they have a profile each."""
+"""For each version of Kafka, by its first two numbers, the packages that differ from the sources."""
 NEWEST: Final = "4.4.0"
 BUILD_SECONDS: Final = 540
 JACOCO: Final = "0.8.14"
@@ -79,7 +79,7 @@ Told = Callable[[str], None]
 
 
 def classpath(version: str, tell: Told = lambda line: None) -> str:
-    """The class path of the harness for a version of Kafka; it is built if it is not there."""
+    """The class path of the harness for a version of Kafka. The harness is built if it is not there."""
     profile = ".".join(known_version(version).split(".")[:2])
     java()
     folder = _folder(version)
@@ -91,7 +91,7 @@ def classpath(version: str, tell: Told = lambda line: None) -> str:
 
 
 def jacoco(tell: Told = lambda line: None) -> tuple[Path, Path]:
-    """JaCoCo's agent and its command, as jars; Maven fetches them if they are not there."""
+    """JaCoCo's agent and JaCoCo's command, as jars. Maven fetches them if they are not there."""
     folder = _root() / f"jacoco-{JACOCO}"
     if not _has_jacoco(folder):
         tell(f"fetching JaCoCo {JACOCO} with Maven, once ...")
@@ -111,7 +111,7 @@ def _has_jacoco(folder: Path) -> bool:
 
 
 def known_version(version: str) -> str:
-    """A version for which there are sources; `Failure` (150) where there are none."""
+    """A version of Kafka that has sources of the harness. Raises `Failure` (150) for other versions."""
     found = re.fullmatch(r"(\d+\.\d+)\.\d+", version, re.ASCII)
     if found is None or found[1] not in MOVED:
         known = ", ".join(f"{x}.x" for x in MOVED)
@@ -120,7 +120,7 @@ def known_version(version: str) -> str:
 
 
 def java() -> str:
-    """The command that runs Java; `Failure` (153) where there is none."""
+    """The command that runs Java. Raises `Failure` (153) if there is none."""
     return _tool("java", Path(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else None)
 
 
@@ -144,7 +144,7 @@ def _temporary() -> Path:
 
 
 def _root() -> Path:
-    """Where what is built is kept; a folder of this process alone where nothing is."""
+    """The folder that keeps harnesses. If nothing is to be kept, a temporary folder of this process."""
     named = os.environ.get(VARIABLE)
     if named == "":
         return _temporary()
@@ -164,7 +164,7 @@ def _hash() -> str:
 
 
 def _is_whole(folder: Path) -> bool:
-    """Whether it is there, is ours, and all that it names is there."""
+    """Whether the folder exists, belongs to this user alone, and has all files of the harness and of its class path."""
     if not is_own_folder(folder) or not (folder / "harness.jar").is_file():
         return False
     try:
@@ -175,7 +175,7 @@ def _is_whole(folder: Path) -> bool:
 
 
 def _rename(sources: Path, moved: Mapping[str, str]) -> None:
-    """Rewrites the imports of what another version of Kafka has in another package."""
+    """Rewrites the imports of classes that another version of Kafka has in another package."""
     for path in sorted(sources.rglob("*.java")):
         text = path.read_text(encoding="utf-8")
         for old, new in moved.items():
@@ -197,7 +197,7 @@ def _build(version: str, profile: str, folder: Path) -> None:
 
 
 def _maven(arguments: list[str], folder: Path, what: str) -> None:
-    """Runs Maven in a folder; `Failure` (153) where it cannot do `what`."""
+    """Runs Maven in a folder. Raises `Failure` (153) if Maven cannot do `what`."""
     command = [_tool("mvn"), "-q", "-B", *arguments]
     try:
         done = subprocess.run(
@@ -211,7 +211,7 @@ def _maven(arguments: list[str], folder: Path, what: str) -> None:
 
 @contextmanager
 def _kept_as(folder: Path, is_whole: Callable[[Path], bool]) -> Iterator[Path]:
-    """A new folder to fill, which takes the place of what is there if that is not whole."""
+    """A new folder to fill. Afterwards it replaces `folder` if that is missing or not whole."""
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     ready = Path(tempfile.mkdtemp(dir=folder.parent, prefix="."))
     try:
@@ -225,7 +225,7 @@ def _kept_as(folder: Path, is_whole: Callable[[Path], bool]) -> Iterator[Path]:
 
 
 def _reason(output: str) -> str:
-    """The first error that Maven tells of, and what helps where it has reached no repository."""
+    """The first error that Maven reports, with a hint if Maven has reached no repository."""
     lines = [line.removeprefix("[ERROR]").strip() for line in output.splitlines() if line.startswith("[ERROR]")]
     first = next((line for line in lines if line), "it says nothing")
     offline = any(word in output for word in ("Could not transfer", "Unknown host", "could not be resolved"))

@@ -1,4 +1,4 @@
-"""What is said to the harness, and what a mapping is: which calls an action stands for, which variables a state has."""
+"""The commands for the harness, and the protocol of a mapping: calls for each action, variables for each state."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Values = dict[str, Any]
 class Moment:
     """A step of the model: arguments by name, the states before and after as JSON data by variable.
 
-    `last_batch` counts from 0 what was committed to the metadata log before the step.
+    `last_batch` is the number of the last batch in the metadata log before the step, counted from 0.
     """
 
     model: Any
@@ -35,43 +35,43 @@ class Conformance(Protocol):
     """A mapping of a model to the harness: a module with these names."""
 
     walks: Mapping[str, Any]
-    """Settings of random walks, where the user says nothing."""
+    """Settings of random walks, unless the user gives others."""
     covering: Mapping[str, Any]
-    """Settings of covering walks besides: every action that the harness takes is there."""
+    """Settings of covering walks, added to `walks`: they enable every action that the harness can take."""
     weights: Mapping[str, int]
-    """How much rather than others a random walk takes an action; 1 where nothing is said."""
+    """The weights by which a random walk chooses actions; 1 for an action that is not named."""
     classes: tuple[str, ...]
-    """The classes of Kafka that the model is about, without their packages: of these the coverage is told."""
+    """The classes of Kafka that the model describes, without their packages. Coverage is reported for these classes."""
     unreached: Mapping[str, str]
     """Actions that the harness cannot take, and why."""
     calls: Mapping[str, Callable[[Moment], list[Command]]]
-    """An action as calls."""
+    """For each action the calls that it stands for."""
 
     def of_kafka(self, version: str) -> Mapping[str, tuple[Any, ...]]:
-        """What a version of Kafka does, by the settings that say so; the first value is that of random walks."""
+        """For each setting the values that describe a version of Kafka. The first value is that of random walks."""
 
     def decided(self, moment: Moment, answer: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Arguments of an action that Kafka has settled, where the model leaves them open; after its calls were run."""
+        """The arguments that the model leaves open and Kafka has decided, read after the action's calls have run."""
 
     def is_possible(self, model: Any, action: str, arguments: Mapping[str, Any], answer: Mapping[str, Any]) -> bool:
-        """Whether Kafka may take an instance of an action in the state that it is in, where it decides that itself."""
+        """Whether Kafka can take an action instance in its present state, for conditions that Kafka decides itself."""
 
     def offers(
         self, model: Any, state: Mapping[str, Any], seen: SeenState, answer: Mapping[str, Any]
     ) -> Mapping[str, bool]:
-        """Whether Kafka would take an action now, for those of which the model can say whether they are enabled."""
+        """Whether Kafka would take an action now, for each action whose enabledness the model can tell."""
 
     def known(self, model: Any, driven: Any) -> str | None:
-        """What is known of the difference of a path that was driven, in a few words; None where it is news."""
+        """The words for a known difference in a driven path. None for a new difference."""
 
     def reset(self, model: Any, state: Mapping[str, Any]) -> list[Command]:
-        """Calls that make the first state of a path."""
+        """Calls that set up the first state of a path."""
 
     def expected(self, model: Any, state: Mapping[str, Any], seen: SeenState) -> Values:
-        """What the model says of everything that is compared; `seen` is the same state, to ask the model's methods."""
+        """The values of the model that are compared. `seen` is the same state, for calls of the model's methods."""
 
     def found(self, model: Any, state: Mapping[str, Any], answer: Mapping[str, Any]) -> Values:
-        """What Kafka has, under the same names."""
+        """The values of Kafka, under the same names."""
 
 
 def as_data(domains: Mapping[str, Domain], state: State) -> dict[str, Any]:

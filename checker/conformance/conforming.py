@@ -1,4 +1,4 @@
-"""Paths of a model driven through Kafka: recorded ones of its scenarios, then random walks; what came of them."""
+"""Drives paths of a model through Kafka: first the recorded paths of its scenarios, then random walks."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ TRACE: Final = "trace.itf.json"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one path.
+    """The outcome of one path.
 
-    `of_others` are settings at which the model is not Kafka as it is. A difference is what they ask for if the same
-    steps conform at Kafka's own settings, and that was tried; otherwise what is here is that trial. `length` counts the
-    steps of a recorded path.
+    `of_others` are the settings of the model that do not describe this version of Kafka. If a path with such settings
+    differs, the same steps are tried at Kafka's own settings. If they conform there, the difference follows from the
+    settings. Otherwise this is the outcome of that trial. `length` counts the steps of a recorded path.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Outcome:
 
     @property
     def left_out(self) -> int:
-        """Steps of a recorded path that Kafka would not take where they come, and that were passed over."""
+        """The number of steps of a recorded path that were skipped because Kafka would not take them at their place."""
         if self.length is None or self.driven.difference is not None or self.driven.unreached is not None:
             return 0
         return self.length - self.driven.taken
@@ -79,10 +79,10 @@ class Outcome:
 
 @dataclass
 class Report:
-    """All paths of one run; `shown` is the shortest path that was found to the first difference there is.
+    """All paths of one run. `shown` is the shortest path that was found to the first difference.
 
-    `pairs` counts actions one after the other; `why` says what kept covering walks from an action that no path took;
-    `reached` is the coverage of Kafka's classes, by class.
+    `pairs` counts successive pairs of actions. `why` says, for each action that no path took, what kept covering walks
+    from it. `reached` is the coverage of Kafka's classes, by class.
     """
 
     model: str
@@ -110,7 +110,7 @@ class Report:
 
     @property
     def never(self) -> list[str]:
-        """Actions that the harness can take and that no path took."""
+        """Actions that the harness can take but no path took."""
         return sorted(name for name in self.known if name not in self.actions and name not in self.unreached)
 
     def of(self, verdict: str) -> list[Outcome]:
@@ -151,7 +151,7 @@ def trace_of(outcome: Outcome) -> Trace:
 
 
 def mapping_of(name: str) -> Conformance:
-    """The mapping of a model; `UnknownName` where there is none."""
+    """The mapping of a model. Raises `UnknownName` if there is none."""
     if name not in MAPPINGS:
         raise UnknownName(f"model {name} has no mapping to Kafka's classes; {nearest(name, MAPPINGS)}")
     return import_module(MAPPINGS[name])
@@ -159,7 +159,7 @@ def mapping_of(name: str) -> Conformance:
 
 @dataclass
 class Conforming:
-    """One run: a harness, a model's class and its mapping; outcomes go into the report as they come."""
+    """One run: a harness, a model's class and its mapping. Each outcome is added to the report as it arrives."""
 
     harness: Harness
     loaded: LoadedModel
@@ -181,10 +181,10 @@ class Conforming:
             self._add(driver, outcome)
 
     def controlled(self, driver: Driver, outcome: Outcome, path: list[Step]) -> tuple[Driver, Outcome]:
-        """The same steps at Kafka's own settings, if they do not conform; otherwise what there was.
+        """The outcome of the same steps at Kafka's own settings if they do not conform, else `outcome`.
 
-        That is no matter of settings where those do not even allow the steps before the difference: then nothing says
-        that Kafka would not differ in the same way.
+        If Kafka's own settings do not allow the steps before the difference, the settings do not explain the
+        difference: nothing shows that Kafka would not differ in the same way.
         """
         kafka = self.mapping.of_kafka(self.report.kafka)
         own = {name: kafka[name][0] for name in outcome.of_others}
@@ -201,7 +201,7 @@ class Conforming:
         return Driver(self.harness, Interpreter(model, {}), self.mapping)
 
     def walks(self, count: int, depth: int, cover: bool = False) -> None:
-        """Random walks; covering ones prefer what paths before them have tried least."""
+        """Random walks. Covering walks prefer the actions that earlier paths have tried least."""
         driver = self._driver(self.loaded.cls(**self.report.settings))
         covering = Covering(Counter(self.report.pairs), set(self.report.actions)) if cover else None
         for number in range(1, count + 1):
@@ -222,7 +222,7 @@ class Conforming:
         return Outcome(name, driver.model, driven, self._not_of_kafka(driver.model), length, known)
 
     def _not_of_kafka(self, model: Model) -> dict[str, Any]:
-        """The settings at which a model does not do what this version of Kafka does."""
+        """The settings of a model whose values do not describe this version of Kafka."""
         kafka = self.mapping.of_kafka(self.report.kafka)
         return {name: model.settings[name] for name, own in kafka.items() if model.settings[name] not in own}
 
@@ -234,7 +234,7 @@ class Conforming:
 
 
 def recorded(loaded: LoadedModel, scenario: Scenario) -> tuple[Model, list[Step]]:
-    """The model at a scenario's settings, and the path that was recorded for it."""
+    """The model at a scenario's settings, and the recorded path of that scenario."""
     traces = read_traces(scenario.folder / TRACE)
     interpreter = Interpreter(loaded.cls(**(traces.settings or scenario.settings)), {})
     path = list(decoded(interpreter, traces.recordings[0]).steps)
@@ -244,7 +244,7 @@ def recorded(loaded: LoadedModel, scenario: Scenario) -> tuple[Model, list[Step]
 
 
 def with_traces(model: str, names: tuple[str, ...]) -> list[Scenario]:
-    """The scenarios of a model that are violated, so that there is a path; those of some names alone."""
+    """The scenarios of a model that expect a violation and so have a path; only those in `names` if names are given."""
     found = [collection.one(name) for name in names] if names else list(_all(model))
     for scenario in found:
         if scenario.model != model:

@@ -1,7 +1,7 @@
 """Which methods and branches of Kafka's classes a run has reached, as JaCoCo counts them.
 
-JaCoCo's agent watches the harness, and its command makes the report; both come from Maven Central. Branches are those
-of byte code: what a Scala compiler adds, as for patterns, counts as well.
+JaCoCo's agent watches the harness, and JaCoCo's command makes the report. Maven Central has both. Branches are those of
+byte code: they include branches that a Scala compiler adds, for patterns for example.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from isrcheck.checker.failures import Failure, os_words
 from isrcheck.checker.results import Exit
 
 JARS: Final = ("kafka_2.13-", "kafka-metadata-", "kafka-server-", "kafka-storage-")
-"""Where the classes are that a mapping may name."""
+"""The jars with the classes that a mapping may name."""
 RECORD: Final = "jacoco.exec"
 METHODS: Final = "methods.csv"
 REPORT_SECONDS: Final = 300
 
 
 LAMBDA: Final = re.compile(r"(?:lambda|\$anonfun)\$(.+?)(?:\$\d+)*(?:\$adapted)?")
-"""What the compilers of Java and Scala call a function that is written in a method."""
+"""The names that the compilers of Java and Scala give to a function that is written in a method."""
 
 
 @dataclass(frozen=True)
 class Reached:
-    """A method of a class: its first line, and how much of it was reached; one without branches has 0 of 0.
+    """A method of a class: its first line, and how much of it was reached. A method without branches has 0 of 0.
 
-    Those of the same name count as one, and a function that is written in a method belongs to it.
+    Methods of the same name count as one, and a function that is written in a method belongs to that method.
     """
 
     owner: str
@@ -52,7 +52,7 @@ class Reached:
 
 
 class Coverage:
-    """A folder with what JaCoCo has seen; what is there already, of runs of the same version, is added to."""
+    """A folder with JaCoCo's data. Data of earlier runs with the same version is kept and added to."""
 
     def __init__(self, folder: Path, names: Iterable[str], classpath: str, tell: Told) -> None:
         self.folder = folder
@@ -65,13 +65,13 @@ class Coverage:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """What the harness is started with."""
+        """The options of Java that the harness is started with."""
         watched = ":".join(name.removesuffix(".class").replace("/", ".") for name in self.classes)
         record = (self.folder / RECORD).resolve()
         return (f"-javaagent:{self._agent}=destfile={record},includes={watched}",)
 
     def report(self) -> list[Reached]:
-        """Writes `methods.csv`, `coverage.xml` and pages in `html`, and gives each method; the harness has ended."""
+        """Writes `methods.csv`, `coverage.xml` and HTML pages, and returns each method. The harness must have ended."""
         with tempfile.TemporaryDirectory(prefix="isrcheck-") as work:
             for name, jar in self.classes.items():
                 zipfile.ZipFile(jar).extract(name, work)
@@ -98,7 +98,7 @@ class Coverage:
 
 
 def summary(found: list[Reached]) -> list[dict[str, Any]]:
-    """By class, those inside of it included: methods and branches reached, and all."""
+    """For each class, inner classes included, the number of methods and branches, and how many were reached."""
     rows: dict[str, dict[str, Any]] = {}
     for x in found:
         row = rows.setdefault(
@@ -112,7 +112,7 @@ def summary(found: list[Reached]) -> list[dict[str, Any]]:
 
 
 def _classes(classpath: str, names: frozenset[str]) -> Iterator[tuple[str, Path]]:
-    """Files of classes with such names, and of those inside of them, each with its jar."""
+    """The class files with such names and those of their inner classes, each with its jar."""
     for jar in map(Path, classpath.split(os.pathsep)):
         if jar.name.startswith(JARS):
             with zipfile.ZipFile(jar) as archive:
@@ -122,7 +122,7 @@ def _classes(classpath: str, names: frozenset[str]) -> Iterator[tuple[str, Path]
 
 
 def _simple(name: str) -> str:
-    """The name of a class without its package, and of one inside of it that of the outermost."""
+    """The name of a class without its package; for an inner class, the name of the outermost class."""
     return name.rpartition("/")[2].partition("$")[0]
 
 

@@ -1,7 +1,7 @@
-"""What was tried and driven so far, and what a covering walk tries next: what was tried least after the last action.
+"""Covering walks: they count what was tried and driven, and next try what was tried least after the last action.
 
-So an action that is seldom enabled is taken where it is, and one that is never enabled in some place is asked for there
-less and less often.
+So an action that is seldom enabled is taken where it is enabled. An action that is never enabled at some place is tried
+there less and less often.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from isrcheck.checker.engines.interpreter import Interpreter
 from isrcheck.model.language.plain import State
 
 Pair = tuple[str, str]
-"""An action and the one after it; the first of a path comes after START."""
+"""An action and the next action. The first action of a path comes after START."""
 START: Final = "start"
 SHARE: Final = 0.5
-"""How many steps of a covering walk go to what was tried least. The others are those of a random walk: what takes long
-preparation, as a replica that catches up, is not reached by doing each time something else."""
+"""The share of steps of a covering walk that take what was tried least. The other steps are those of a random walk:
+some actions need long preparation, such as a replica that catches up, and constant change never reaches them."""
 
 
 DECIDED: Final = "what Kafka has decided itself"
@@ -27,9 +27,9 @@ DECIDED: Final = "what Kafka has decided itself"
 
 @dataclass
 class Covering:
-    """Over all walks of a run: how often an action was tried after which one, and where those not driven were refused.
+    """Over all walks: how often each action was tried after each other, and where undriven actions were refused.
 
-    `refused` counts, for an action of which no instance was taken yet, the conditions that were false: `file:line`.
+    For each action of which no instance was taken yet, `refused` counts the false conditions: `file:line`.
     """
 
     tried: Counter[Pair] = field(default_factory=Counter)
@@ -37,7 +37,7 @@ class Covering:
     refused: dict[str, Counter[str]] = field(default_factory=dict)
 
     def order(self, before: str, actions: Sequence[str]) -> list[str]:
-        """Actions by how seldom they were tried after this one; of equals the earlier one stays first."""
+        """The actions in the order of how often they were tried after `before`, fewest first. The order is stable."""
         return sorted(actions, key=lambda action: self.tried[before, action])
 
     def note(self, before: str, action: str, taken: bool) -> None:
@@ -46,7 +46,7 @@ class Covering:
             self.driven.add(action)
 
     def note_refusals(self, interpreter: Interpreter, state: State, action: str, instances: Sequence[int]) -> None:
-        """Where instances are refused that nobody has taken yet."""
+        """Counts the places at which the instances of an action are refused, until an instance has been taken."""
         if action in self.driven:
             return
         places = self.refused.setdefault(action, Counter())
@@ -58,7 +58,7 @@ class Covering:
                 places[DECIDED] += 1
 
     def why(self, interpreter: Interpreter, state: State, action: str) -> str:
-        """Why an action was never driven; of a state any will do."""
+        """Why an action was never driven. `state` may be any state of the model."""
         if not any(interpreter.exists(state, i) for i, x in enumerate(interpreter.labels) if x.action == action):
             return "the model has no such step at these settings"
         places = self.refused.get(action, Counter())
@@ -69,12 +69,12 @@ class Covering:
 
 
 def pairs_of(actions: Sequence[str]) -> Counter[Pair]:
-    """Each action of a path with the one before it."""
+    """Counts the pairs of successive actions in a path."""
     return Counter(zip((START, *actions), actions, strict=False))
 
 
 def by_first(pairs: Mapping[Pair, int]) -> dict[str, dict[str, int]]:
-    """Pairs as JSON data: how often each action was driven after each other one."""
+    """Pairs as JSON data: how often each action was driven after each other action."""
     found: dict[str, dict[str, int]] = {}
     for (before, action), count in sorted(pairs.items()):
         found.setdefault(before, {})[action] = count

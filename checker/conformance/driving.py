@@ -1,4 +1,4 @@
-"""A path of the model, driven through the harness step by step and compared after each; and paths made shorter."""
+"""Drives a path of the model through the harness and compares after each step. Makes paths shorter."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from isrcheck.model.language.system import Label
 from isrcheck.model.language.telling import SeenState
 
 Path = Generator[Step, Step | None, None]
-"""Steps that are asked for one by one, each after the one that was taken."""
+"""A generator that asks for one step after the other and receives the step that was taken."""
 SHORTENINGS: Final = 400
-"""Paths that are driven, at most, to make one shorter that does not conform."""
+"""How many paths are driven, at most, to shorten one that does not conform."""
 MISSING: Final = "nothing"
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The first step, counted from 1, after which Kafka is in another state, or that it refuses; 0 is the start.
+    """The first step, counted from 1, that Kafka refuses or after which its state differs; 0 is the start.
 
-    `parts` are paths of variables, with what the model says and what Kafka has.
+    `parts` are paths of variables, with the value in the model and the value in Kafka.
     """
 
     step: int
@@ -37,12 +37,12 @@ class Difference:
 
     @property
     def kind(self) -> str:
-        """What is different, without which broker it is: two paths that differ so differ in the same way."""
+        """The kind of difference, the same for every broker. Two paths with the same kind differ in the same way."""
         names = sorted({part.partition("[")[0] + part[part.rfind("]") + 1 :] for part, _, _ in self.parts})
         return f"refused: {self.refused}" if self.refused is not None else ", ".join(names)
 
     def rows(self) -> Iterator[tuple[str, Any, Any]]:
-        """The part, what the model says, what Kafka has."""
+        """Rows of a part, its value in the model and its value in Kafka."""
         if self.refused is not None:
             yield "this step", "taken", self.refused
         yield from self.parts
@@ -54,7 +54,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Driven:
-    """How far a path was driven: its steps until a difference, or until an action that the harness does not reach."""
+    """The steps that were driven, up to a difference, an action that the harness does not reach, or the end."""
 
     steps: tuple[Step, ...]
     difference: Difference | None
@@ -62,12 +62,12 @@ class Driven:
 
     @property
     def taken(self) -> int:
-        """Steps that Kafka has taken, with a difference after the last or not."""
+        """The number of steps that Kafka has taken, including the step after which it differs."""
         return len(self.steps) - 1
 
 
 class Driver:
-    """One harness, one model at its settings, and how they belong together."""
+    """Connects one harness with one model at its settings."""
 
     def __init__(self, harness: Harness, interpreter: Interpreter, mapping: Conformance) -> None:
         self.harness, self.interpreter, self.mapping = harness, interpreter, mapping
@@ -76,16 +76,16 @@ class Driver:
         self.answer: Mapping[str, Any] = {}
 
     def first(self) -> Step:
-        """The first state, of several any."""
+        """The first state. If there are several initial states, this is one of them."""
         return Step(None, None, initial_states(self.model)[0])
 
     def trace(self, steps: Sequence[Step]) -> Trace:
         return Trace(tuple(self.model.domains.items()), tuple(steps))
 
     def drive(self, path: Iterator[Step]) -> Driven:
-        """Takes steps until there is a difference, or the path ends; a path hears which steps were taken.
+        """Takes steps until there is a difference or the path ends, and sends each taken step to the path.
 
-        That may be another than it asked for, where the model leaves open what Kafka decides.
+        The step taken may differ from the step asked for, where the model leaves open what Kafka decides.
         """
         first = next(path)
         before, taken = as_data(self.model.domains, first.state), [first]
@@ -111,7 +111,7 @@ class Driver:
         return Moment(self.model, step.label.action, step.label.to_json(), before, after, self.answer["last_batch"])
 
     def _run(self, step: int, commands: list[Command]) -> Difference | None:
-        """Runs commands, and keeps the state that the harness has then; a fault or a refusal is a difference."""
+        """Runs commands, and keeps the state of the harness after them. A fault or a refusal is a difference."""
         try:
             answer = self.harness.run(commands)
         except HarnessFault as fault:
@@ -121,7 +121,7 @@ class Driver:
         return Difference(step, refusals[0], ()) if refusals else None
 
     def _as_decided(self, moment: Moment, before: Step, step: Step) -> Step:
-        """The same action with what Kafka has decided itself; the step itself if the model does not allow that."""
+        """The same action with the arguments that Kafka has decided, or `step` if the model does not allow those."""
         decided = self.mapping.decided(moment, self.answer)
         if all(moment.arguments[name] == value for name, value in decided.items()):
             return step
@@ -135,7 +135,7 @@ class Driver:
         return step
 
     def _compared(self, step: int, after: State) -> Difference | None:
-        """What is not in Kafka as it is in a state of the model."""
+        """The parts of a state of the model that differ in Kafka."""
         data = as_data(self.model.domains, after)
         seen = SeenState(self.model, after)
         says = self.mapping.expected(self.model, data, seen)
@@ -147,17 +147,17 @@ class Driver:
         return Difference(step, None, parts) if parts else None
 
     def _is_enabled(self, state: State, action: str) -> bool:
-        """Whether any instance of an action is enabled that Kafka may take."""
+        """Whether an instance of an action is enabled that Kafka may take."""
         labels = self.interpreter.labels
         return any(label.action == action and self._step(state, i) is not None for i, label in enumerate(labels))
 
     # --- paths ------------------------------------------------------------------------------------------------------
 
     def walk(self, seed: int, number: int, depth: int, covering: Covering | None = None) -> Path:
-        """A random walk of at most `depth` steps: one of the actions that are enabled, then one of its instances.
+        """A random walk of at most `depth` steps: it chooses an enabled action, then one of its instances.
 
-        What it does depends on the seed and its number alone, and on what Kafka decides where it is driven; a covering
-        walk also on those before it. It takes no action that the harness does not reach.
+        The walk depends only on the seed, its number, and what Kafka decides while it is driven. A covering walk also
+        depends on the walks before it. No walk takes an action that the harness does not reach.
         """
         choose = random.Random(f"{seed}/{number}")
         step: Step | None = Step(None, None, choose.choice(initial_states(self.model)))
@@ -173,7 +173,7 @@ class Driver:
         for number, label in enumerate(self.interpreter.labels):
             if label.action not in self.mapping.unreached:
                 by_action.setdefault(label.action, []).append(number)
-        # Whoever comes first in the order of these numbers is drawn as often as its weight says (Efraimidis, Spirakis).
+        # An action comes first in the order of these numbers as often as its weight says (Efraimidis, Spirakis).
         drawn = {action: choose.random() ** (1 / self.mapping.weights.get(action, 1)) for action in by_action}
         order = sorted(by_action, key=lambda each: -drawn[each])
         before = START if at.label is None else at.label.action
@@ -191,7 +191,7 @@ class Driver:
         return None
 
     def _step(self, state: State, number: int) -> Step | None:
-        """An action instance from a state, if it is enabled and Kafka may do it there."""
+        """An action instance from a state, if it is enabled and Kafka may take it there."""
         label, after = self.interpreter.labels[number], self.interpreter.step(state, number)
         possible = after is not None and (
             not self.answer or self.mapping.is_possible(self.model, label.action, label.to_json(), self.answer)
@@ -199,10 +199,11 @@ class Driver:
         return Step(label, self.interpreter.actors[number], after) if after is not None and possible else None
 
     def shortened(self, driven: Driven) -> Driven:
-        """A path that differs in the same way, with steps left out that are beside the point; the end stays last.
+        """A shorter path that differs in the same way, without irrelevant steps. The last step stays the last.
 
-        First larger parts are left out, then single steps, then two at once. What is not enabled then may be another
-        instance of the same: a place in the metadata log is another one where an earlier batch is gone.
+        Larger parts are left out first, then single steps, then pairs of steps. A step that is then no longer enabled
+        may be replaced by another instance of the same action: a place in the metadata log changes when an earlier
+        batch is gone.
         """
         best, tries, kind = driven, 0, _kind(driven)
         parts = self._parts(best)
@@ -216,7 +217,7 @@ class Driver:
         return best
 
     def _parts(self, driven: Driven, largest: int | None = None) -> Iterator[set[int]]:
-        """Steps to leave out together: parts of at most `largest` steps, then pairs; never the first or the last."""
+        """Steps to leave out together: parts of at most `largest` steps, then pairs. The first and last step stay."""
         last = driven.taken
         size = min(largest or last, max(1, (last - 1) // 2))
         while size:
@@ -225,9 +226,10 @@ class Driver:
         yield from ({i, k} for i in range(1, last) for k in range(i + 1, last))
 
     def walked(self, steps: Sequence[Step], loosely: bool = False) -> Path:
-        """The same action instances from the same start; those that are not enabled any more are left out.
+        """The same action instances from the same start, without those that are no longer enabled.
 
-        Loosely another instance of the same action and actor takes the place of such a one, if there is any.
+        With `loosely`, another instance of the same action and actor replaces an instance that is not enabled, if there
+        is one.
         """
         at = (yield steps[0]) or steps[0]
         for wanted in steps[1:]:
@@ -247,7 +249,7 @@ class Driver:
 
 
 def _following(path: Iterator[Step], taken: Step) -> Step | None:
-    """The next step of a path, which may depend on the one that was taken; nothing at its end."""
+    """The next step of a path, which may depend on the step that was taken; None at the end of the path."""
     try:
         return path.send(taken) if isinstance(path, Generator) else next(path)
     except StopIteration:
@@ -259,7 +261,7 @@ def _kind(driven: Driven) -> str | None:
 
 
 def differences(says: Values, has: Values) -> Iterator[tuple[str, Any, Any]]:
-    """Parts that are not the same; what one of both does not have at all is `nothing` there."""
+    """Parts that differ. If one side lacks a part, its value there is `nothing`."""
     for part in [*says, *(name for name in has if name not in says)]:
         model, kafka = says.get(part, MISSING), has.get(part, MISSING)
         if model != kafka:

@@ -1,8 +1,8 @@
-"""The mapping of `kraft` to Kafka's classes: which calls an action stands for, and which variables their state has.
+"""The mapping of `kraft` to Kafka's classes: the calls for each action, and the variables of a state.
 
-What the controller decides is its own: the records that it writes are what each broker makes its image of, and its
-answer to AlterPartition is what the leader is given. `kraft_state` says what is read back of all that.
-docs/conformance.md has the table of what is real.
+Kafka's own controller decides: each broker builds its image from the records that the controller writes, and the leader
+is given the controller's answer to AlterPartition. `kraft_state` says which parts of Kafka's state are read.
+docs/conformance.md has a table of what is real.
 
 Source of the calls: ReplicaManager, ReplicaFetcherThread, DefaultAlterPartitionManager, ReplicationControlManager,
 ClusterControlManager, ConfigurationControlManager of Kafka 3.9 to 4.4.
@@ -55,7 +55,7 @@ _TODAY: Mapping[str, tuple[Any, ...]] = {
     "assigned_directory": ("keeps-elr",),
     "awaited_in_isr": ("added-or-all-if-fewer",),
 }
-"""What Kafka 4.4 does, by the setting that says so; where there are several, each is a part of it."""
+"""For each setting the value that describes Kafka 4.4. If there are several values, each describes a part of Kafka."""
 
 _BEFORE: Mapping[tuple[int, ...], Mapping[str, tuple[Any, ...]]] = {
     (4, 0, 0): {"elr": (False,)},
@@ -63,10 +63,10 @@ _BEFORE: Mapping[tuple[int, ...], Mapping[str, tuple[Any, ...]]] = {
     (4, 1, 1): {"last_known_leader": ("may-be-dead",)},
     (4, 3, 0): {"assigned_directory": ("clears-elr",), "awaited_in_isr": ("all",)},
 }
-"""What was otherwise before a version: KIP-966; KAFKA-18991; KAFKA-19522; apache/kafka#20716 and KAFKA-19975."""
+"""The values before a version: KIP-966; KAFKA-18991; KAFKA-19522; apache/kafka#20716 and KAFKA-19975."""
 
 _BACKPORTED: Mapping[tuple[int, ...], tuple[int, ...]] = {(4, 0, 1): (3, 9, 1)}
-"""Where a version of an earlier line has the change as well, and those after it in that line."""
+"""An earlier line of versions has the change as well, from the named version on."""
 
 
 def of_kafka(version: str) -> Mapping[str, tuple[Any, ...]]:
@@ -96,7 +96,7 @@ walks: Mapping[str, Any] = {
     "note_fetch": "apart",
     "late_notes": 4,
 }
-"""Settings for random walks where the user says nothing: room for long paths, and faults of each kind."""
+"""Settings of random walks, unless the user gives others: room for long paths, and faults of each kind."""
 
 covering: Mapping[str, Any] = {
     "reassignments": 2,
@@ -108,7 +108,7 @@ covering: Mapping[str, Any] = {
     "directory_assignments": 1,
     "log_moves": 2,
 }
-"""What covering walks have besides: all that an operator may do, and a disk."""
+"""Further settings of covering walks: all actions of an operator, and a disk that fails."""
 
 weights: Mapping[str, int] = {
     "append-records-to-leader": 12,
@@ -127,7 +127,7 @@ weights: Mapping[str, int] = {
     "elect-leader-for-leaderless-partition": 3,
     "elect-preferred-leader": 2,
 }
-"""A cluster in which more happens than brokers coming and going."""
+"""Weights for a cluster in which other things happen than brokers coming and going."""
 
 classes = (
     "Partition", "Replica", "ReplicaState", "ReplicaManager", "DelayedProduce", "DefaultAlterPartitionManager",
@@ -139,7 +139,7 @@ classes = (
 unreached: Mapping[str, str] = {
     "look-again": "Kafka has no such step",
 }
-"""Actions that the harness cannot take, and why; a path ends before the first of them."""
+"""Actions that the harness cannot take, and why. A path ends before the first of them."""
 
 
 def _call(op: str, **arguments: Any) -> list[Command]:
@@ -150,9 +150,9 @@ def _call(op: str, **arguments: Any) -> list[Command]:
 
 
 def _publish(x: Moment) -> list[Command]:
-    """A broker goes on to a batch; an answer that the model drops, as the fetcher starts anew, is late from then on.
+    """A broker goes on to a batch. If the model drops an answer because the fetcher restarts, that answer is now late.
 
-    It arrives at once, and again after each batch until the follower asks anew: that is to change nothing.
+    The late answer arrives at once, and again after each batch until the follower fetches anew. It must change nothing.
     """
     b, first = x.arguments["b"], x.last_batch - (len(x.before["metadata"]) - 1)
     late = [c for f, leader in dropped(x) for c in _call("late_answer", broker=f, leader=leader) if f == b]
@@ -166,7 +166,7 @@ def _stop_partitions(x: Moment) -> list[Command]:
 
 
 def _stop(x: Moment) -> list[Command]:
-    """A broker stops: by kill -9, with a lost end of its log, or as it was told to; answers of it are lost."""
+    """A broker stops, by kill -9, with a lost end of its log, or as it was told to. Its answers are lost."""
     b, clean = x.arguments["b"], x.action == "finish-controlled-shutdown"
     last = _call("finish_shutdown", broker=b) if clean else []
     clean = clean or (x.action == "crash" and x.model.clean_crashes)
@@ -189,13 +189,13 @@ def _start(x: Moment) -> list[Command]:
 
 
 def _begin_shutdown(x: Moment) -> list[Command]:
-    """BrokerServer: the heartbeat says so first, then ReplicaManager hears of it."""
+    """As in BrokerServer: the heartbeat announces the shutdown first, then ReplicaManager hears of it."""
     b = x.arguments["b"]
     return [*_call("heartbeat", broker=b, want_shut_down=True), *_call("prepare_shutdown", broker=b)]
 
 
 def _directories_offline(x: Moment) -> list[Command]:
-    """Whoever is fenced would be unfenced with it; in the model that is another step, and so it is asked for here."""
+    """A fenced broker asks to stay fenced: else the heartbeat would unfence it, which is another step of the model."""
     b = x.arguments["b"]
     return _call("heartbeat", broker=b, directories=True, want_fence=b not in x.before["live"])
 
@@ -205,7 +205,7 @@ def _session_ends(x: Moment) -> list[Command]:
 
 
 def _reassign(x: Moment) -> list[Command]:
-    """The operator names replicas in our order; the harness in another where these are the replicas in this order."""
+    """The operator names replicas in the model's order, or in another order if the partition already has this one."""
     return _call("reassign", replicas=[b for b in in_order(x.model) if b in x.arguments["target"]])
 
 
@@ -272,11 +272,11 @@ elections = {
     "fence-stopped-broker", "handle-assign-replicas-to-dirs", "handle-directories-offline", "register-broker",
     "unfence-broker",
 }  # fmt: skip
-"""Actions that say who leads afterwards."""
+"""Actions that decide who leads afterwards."""
 
 
 def decided(x: Moment, answer: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The arguments of an action that Kafka has settled: who is elected, where the model leaves that open."""
+    """The argument that Kafka has decided: the elected leader, where the model leaves the choice open."""
     if x.model.election != "any-order" or x.action not in elections:
         return {}
     leader = answer["controller"]["partition"]["leader"]
@@ -284,11 +284,11 @@ def decided(x: Moment, answer: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def is_possible(model: Any, action: str, arguments: Mapping[str, Any], answer: Mapping[str, Any]) -> bool:
-    """Whether Kafka may do this now: the preferred leader is one, and the model's is any where order does not count.
+    """Whether Kafka may do this now. Kafka has one preferred leader; a model without an order of replicas allows any.
 
-    A broker moves a log only if it has the partition; in the model anybody may, to whom it makes no difference. A
-    directory fails only if the controller knows that the replica is there: of others it has yet to be told, in a step
-    that the model does not ask for.
+    Kafka moves a log only if the broker has the partition. In the model any broker may, and without the partition the
+    action changes nothing. A directory fails only if the controller knows that the replica is in it. Otherwise the
+    broker must first tell the controller, in a step that the model does not have.
     """
     if action == "maybe-replace-current-with-future-replica":
         return bool(answer["brokers"][str(arguments["b"])]["role"] != "none")
@@ -301,9 +301,9 @@ def is_possible(model: Any, action: str, arguments: Mapping[str, Any], answer: M
 
 
 def offers(model: Any, s: State, seen: SeenState, answer: Mapping[str, Any]) -> dict[str, bool]:
-    """Which of the controller's actions Kafka would take now, of those that may be asked of the model as well.
+    """Which of the controller's actions Kafka would take now, for the actions that the model can be compared in.
 
-    Where bounds of the search or a budget forbid an action, the model has no say.
+    Actions that bounds of the search or a budget forbid are not compared.
     """
     real, nobody_leads = answer["controller"], s["state"][P]["leader"] is None
     if not asked(seen, model.has_room):
@@ -318,12 +318,12 @@ def offers(model: Any, s: State, seen: SeenState, answer: Mapping[str, Any]) -> 
 
 
 def in_order(model: Any) -> list[int]:
-    """Brokers in the order in which a partition is assigned to them."""
+    """The brokers in the order in which a partition is assigned to them."""
     return [b.number for b in model.in_order]
 
 
 def dropped(x: Moment) -> Iterator[tuple[int, int]]:
-    """Followers and leaders of which the model has no answer any more that it had before."""
+    """The followers and leaders whose answer the model has dropped in this step."""
     if "answer" in x.before:
         for f, by_leader in enumerate(x.before["answer"][P]):
             for leader, answer in enumerate(by_leader):
@@ -332,7 +332,7 @@ def dropped(x: Moment) -> Iterator[tuple[int, int]]:
 
 
 def reset(model: Any, state: State) -> list[Command]:
-    """The first image: all brokers are active."""
+    """The first image, in which all brokers are active."""
     said, brokers = state["state"][P], range(len(model.brokers))
     replicas = said.get("replicas", brokers)
     image = {

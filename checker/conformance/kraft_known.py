@@ -1,6 +1,6 @@
-"""Differences between `kraft` and Kafka that are known, and whose they are; whatever is none of these is news.
+"""Known differences between `kraft` and Kafka, and which of the two is wrong. All other differences are new.
 
-Each condition asks for no more than what the difference looks like: docs/conformance.md tells the cause of each.
+Each condition checks only how the difference looks. docs/conformance.md gives the cause of each.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ PREFERRED: Final = "enabled(elect-preferred-leader)"
 MOVE: Final = "maybe-replace-current-with-future-replica"
 STARTS_AND_STOPS: Final = ("register-broker", "finish-controlled-shutdown")
 LOADS: Final = ("apply-local-leaders", "apply-local-followers", "update-metadata-cache", "stop-partitions")
-"""What a broker does for the first time when it has started is to load its logs."""
+"""A broker that has started loads its logs when it takes one of these actions for the first time."""
 
 
 def known(model: Any, driven: Driven) -> str | None:
-    """What is known of a difference, in a few words; None where nothing is."""
+    """The words for a known difference; None for a new one."""
     return next((words for words, is_it in KNOWN.items() if is_it(model, driven)), None)
 
 
 def _cleared_elr(model: Any, driven: Driven) -> bool:
-    """A broker that registers after an unclean stop brings a change too many, once an ELR was cleared."""
+    """A broker registers after an unclean stop, and the version changes once too often because an ELR was cleared."""
     *before, label = _labels(driven)
     parts, cleared = _parts(driven), any(x.action == "incremental-alter-configs" for x in before)
     if label.action != "register-broker" or not cleared or STATE not in parts or not _is_of_the_partition(driven):
@@ -38,7 +38,7 @@ def _cleared_elr(model: Any, driven: Driven) -> bool:
 
 
 def _unloaded(model: Any, driven: Driven) -> bool:
-    """A broker that was told to stop before it had loaded its logs left no word of a clean stop."""
+    """A broker that was told to stop before it had loaded its logs left no mark of a clean stop."""
     *before, label = _labels(driven)
     if label.action != "register-broker" or not _is_of_the_partition(driven):
         return False
@@ -49,7 +49,7 @@ def _unloaded(model: Any, driven: Driven) -> bool:
 
 
 def _added_again(model: Any, driven: Driven) -> bool:
-    """A replica that a reassignment adds may lead, though one before it was in a directory that failed."""
+    """A replica that a reassignment adds may lead, although its broker had an earlier replica in a failed directory."""
     adding, parts = _partition(model, driven).get("adding", []), _parts(driven)
     failed = {x.to_json()["b"] for x in _labels(driven) if x.action == "handle-log-dir-failure"} & set(adding)
     if not failed or not _is_of_the_partition(driven):
@@ -60,14 +60,14 @@ def _added_again(model: Any, driven: Driven) -> bool:
 
 
 def _completed(model: Any, driven: Driven) -> bool:
-    """An election of preferred leaders that elects nobody would complete a reassignment."""
+    """An election of preferred leaders would elect nobody but complete a reassignment."""
     state = _partition(model, driven)
     moves = bool(state.get("adding") or state.get("removing"))
     return moves and _parts(driven) == {PREFERRED: (False, True)}
 
 
 def _reverted(model: Any, driven: Driven) -> bool:
-    """Who is the ISR, and who led last, as a reassignment is cancelled of which nobody is left in the ISR."""
+    """A cancelled reassignment leaves nobody in the ISR: the ISR or the last known leader differs."""
     parts = _parts(driven)
     if not model.unclean or _labels(driven)[-1].action != "cancel-partition-reassignment" or not parts:
         return False
@@ -76,7 +76,7 @@ def _reverted(model: Any, driven: Driven) -> bool:
 
 
 def _idle_isr(model: Any, driven: Driven) -> bool:
-    """Who is the ISR of a cancelled reassignment, and is not active, leaves it as it starts or stops."""
+    """The member of the ISR after a cancelled reassignment is not active, and leaves the ISR as it starts or stops."""
     *before, label = _labels(driven)
     broker, difference = label.to_json().get("b"), driven.difference
     if not any(x.action == "cancel-partition-reassignment" for x in before) or label.action not in STARTS_AND_STOPS:
@@ -112,12 +112,12 @@ KNOWN: Final[Mapping[str, Callable[[Any, Driven], bool]]] = {
 
 
 def _labels(driven: Driven) -> list[Label]:
-    """What was done; at the start nothing was, and so it has a label without a name."""
+    """The labels of the steps. The start gets a label without a name."""
     return [Label("", (), ()), *(step.label for step in driven.steps[1:] if step.label is not None)]
 
 
 def _partition(model: Any, driven: Driven, place: int = -1) -> dict[str, Any]:
-    """The registration that the model's controller has after a step."""
+    """The partition's registration in the model's controller after a step."""
     found: dict[str, Any] = as_data(model.domains, driven.steps[place].state)["state"][0]
     return found
 
@@ -129,6 +129,6 @@ def _parts(driven: Driven) -> dict[str, tuple[Any, Any]]:
 
 
 def _is_of_the_partition(driven: Driven) -> bool:
-    """Whether nothing is different but what the controller has of the partition, and what it would do with it."""
+    """Whether the only differences are the controller's data of the partition and the actions it would take with it."""
     parts = _parts(driven)
     return bool(parts) and all(name in (STATE, "elr[0]", LAST) or name.startswith("enabled(") for name in parts)

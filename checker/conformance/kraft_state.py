@@ -1,4 +1,4 @@
-"""The variables of `kraft` that are compared: what the model says of each, and what Kafka has, under the same names."""
+"""The variables of `kraft` that are compared: their values in the model, and in Kafka under the same names."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from isrcheck.model.language.telling import SeenState, asked
 
 State = Mapping[str, Any]
 P: Final = 0
-"""The partition; there is one."""
+"""The number of the only partition."""
 
 
 def expected(model: Any, s: State, seen: SeenState) -> Values:
-    """What the model says of everything that is compared."""
+    """The values of the model that are compared."""
     brokers, values = range(len(model.brokers)), Values()
     values |= _controller(model, s)
     for i, waiting in enumerate(s["waiting"]):
@@ -24,7 +24,7 @@ def expected(model: Any, s: State, seen: SeenState) -> Values:
         replica, up = s["replica"][P][b], b in s["up"] if "up" in s else True
         values[f"up.has({b})"] = up
         values[f"log[0][{b}]"] = [[x["id"], x["epoch"]] for x in s["log"][P][b]]
-        if replica["role"] != "none":  # Until a broker loads its log, nobody reads that.
+        if replica["role"] != "none":  # Until a broker loads its log, nobody reads the log.
             values[f"epoch_cache[0][{b}]"] = [[x["epoch"], x["start"]] for x in s["epoch_cache"][P][b]]
         for name in ("role", "high_watermark"):
             values[f"replica[0][{b}].{name}"] = replica[name]
@@ -58,7 +58,7 @@ def expected(model: Any, s: State, seen: SeenState) -> Values:
 
 
 def found(model: Any, s: State, answer: Mapping[str, Any]) -> Values:
-    """What Kafka has, under the same names; of the model's state only how much metadata it has forgotten is used."""
+    """The values of Kafka, under the same names. Of the model's state this uses only how much metadata is forgotten."""
     brokers, values = range(len(model.brokers)), Values()
     first_batch = answer["last_batch"] - (len(s["metadata"]) - 1)
     values |= _real_controller(model, s, answer["controller"])
@@ -105,7 +105,7 @@ def found(model: Any, s: State, answer: Mapping[str, Any]) -> Values:
 
 
 def _controller(model: Any, s: State) -> Values:
-    """What the controller has, of the partition and of brokers."""
+    """The controller's data of the partition and of brokers."""
     values: Values = {"state[0]": _registration(s["state"][P]), "live": s["live"]}
     if "elr" in s:
         values["elr[0]"] = s["elr"][P]
@@ -130,7 +130,7 @@ def _real_controller(model: Any, s: State, real: Mapping[str, Any]) -> Values:
 
 
 def _active(real: Mapping[str, Any], brokers: range) -> list[int]:
-    """ClusterControlManager.isActive: neither fenced nor in controlled shutdown."""
+    """As ClusterControlManager.isActive: neither fenced nor in controlled shutdown."""
     return [b for b in brokers if not real[str(b)]["fenced"] and not real[str(b)]["stopping"]]
 
 
@@ -144,14 +144,14 @@ def _registration(said: Mapping[str, Any]) -> Values:
 
 
 def _registered(real: Mapping[str, Any], like: Mapping[str, Any]) -> Values:
-    """PartitionRegistration, with the fields that the model's has at these settings."""
+    """PartitionRegistration, with the fields that the model has at these settings."""
     leader = None if real["leader"] < 0 else real["leader"]
     values = {name: sorted(x) if isinstance(x, list) else x for name, x in real.items()} | {"leader": leader}
     return {name: values[name] for name in like}
 
 
 def _request(said: Mapping[str, Any]) -> Values:
-    """A request under way, and the answer to it if the controller has one."""
+    """A request on its way, and the answer to it if the controller has given one."""
     names = ("isr", "epoch", "version", "broker_epoch", "stage", "said_version")
     return {name: said[name] for name in names if name in said}
 
@@ -166,7 +166,7 @@ def _asked(real: Mapping[str, Any] | None, with_epochs: bool, brokers: range) ->
 
 
 def _answered(real: Mapping[str, Any] | None, epoch: int) -> Values:
-    """The controller's answer by its error; a success may begin a leader epoch, as a reassignment is completed."""
+    """The controller's answer by its error. A success may begin a leader epoch, when a reassignment is completed."""
     if real is None:
         return {"stage": "asked", "said_version": 0}
     if real["error"] != "NONE":
@@ -176,7 +176,7 @@ def _answered(real: Mapping[str, Any] | None, epoch: int) -> Values:
 
 
 def _said(answer: Mapping[str, Any]) -> Values | None:
-    """An answer on its way, as the model has it; what no kind of answer has is left out."""
+    """An answer on its way, in the form of the model. Fields that this kind of answer lacks are left out."""
     if answer["kind"] == "none":
         return None
     values = {name: answer[name] for name in ("kind", "epoch", "offset")}

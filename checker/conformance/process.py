@@ -1,4 +1,4 @@
-"""The harness as a process: a line of commands in, a line of results and of its state back."""
+"""The harness as a process: it reads a line of commands, and writes a line with their results and its state."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from isrcheck.checker.failures import Failure
 from isrcheck.checker.results import Exit
 
 ANSWER_SECONDS: Final = 120
-"""A step takes milliseconds; one that takes so long hangs."""
+"""A step takes milliseconds. A harness that does not answer for this time hangs."""
 FLAGS: Final = ("-Xmx1g", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1")
-"""The quick compiler alone: a run is too short for the other one to earn what it takes."""
+"""The quick compiler only: a run is too short to profit from the optimizing one."""
 
 MEMORY: Final = "/dev/shm"
-"""A folder in memory, where there is one: Kafka writes to disk at each start and stop, which takes most of the time."""
+"""A folder in memory, if there is one: Kafka writes to disk at each start and stop, which takes most of the time."""
 
 
 class Harness:
-    """One Java process; every command is answered before the next is sent."""
+    """One Java process. Each command is answered before the next is sent."""
 
     def __init__(self, classpath: str, folder: Path, options: Sequence[str] = ()) -> None:
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115  closed by close
@@ -39,7 +39,7 @@ class Harness:
         )
 
     def run(self, commands: list[Command]) -> dict[str, Any]:
-        """What each command gave (`results`), and the state after all of them (`state`)."""
+        """The result of each command (`results`), and the state after all of them (`state`)."""
         assert self.process.stdin is not None and self.process.stdout is not None
         watch = threading.Timer(ANSWER_SECONDS, self.process.kill)
         watch.start()
@@ -78,7 +78,7 @@ class Harness:
 
 
 class HarnessFault(Exception):
-    """Kafka threw what nobody has expected: a difference, told by its class and message; `trace` is where from."""
+    """Kafka threw an unexpected exception: a difference, named by class and message. `trace` is its stack trace."""
 
     def __init__(self, what: str, trace: str) -> None:
         super().__init__(what)
@@ -87,7 +87,7 @@ class HarnessFault(Exception):
 
 @contextmanager
 def running(classpath: str, options: Sequence[str] = ()) -> Iterator[Harness]:
-    """A harness with a folder for its logs, started with options of Java; both are gone afterwards."""
+    """A harness that is started with options of Java and has a folder for its logs. Both are removed afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="isrcheck-", dir=MEMORY if os.access(MEMORY, os.W_OK) else None))
     try:
         harness = Harness(classpath, folder, options)

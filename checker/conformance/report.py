@@ -1,4 +1,4 @@
-"""What a run of `isrcheck conform` found, in lines."""
+"""The result of a run of `isrcheck conform`, in lines."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _reached(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _shown(outcome: Outcome, plain: bool) -> Iterator[str]:
-    """The path in words, and where model and Kafka part."""
+    """The path in words, and where model and Kafka differ."""
     trace, difference = trace_of(outcome), outcome.driven.difference
     assert difference is not None
     yield f"The shortest path that was found to the difference of {outcome.name}:"

@@ -1,4 +1,4 @@
-"""Datasets of reachable states: what an exploration on Spark leaves behind, and what can be asked of it.
+"""Datasets of reachable states: the result of an exploration on Spark, and questions about it.
 
 `docs/spark.md` describes the files. A dataset is data: nothing in it is run, and it names no code.
 """

@@ -1,7 +1,7 @@
-"""Makes sure that one search at a time writes to a dataset.
+"""Ensures that only one search at a time writes to a dataset.
 
-On a local file system the file `.lock` is locked: the lock ends with its process, however that ends. Where nothing can
-be locked (an object store, HDFS), the last writer has its name in `.claim.json`. Whoever finds another name there
+On a local file system the file `.lock` is locked: the lock ends with its process, however that ends. If files cannot be
+locked (an object store, HDFS), the last writer has its name in `.claim.json`. A search that finds another name there
 before it commits a level stops.
 """
 
@@ -24,26 +24,26 @@ CLAIM: Final = ".claim.json"
 
 
 class Claim:
-    """The right to write to a dataset, until `end`; `DatasetRefused` where another search has it."""
+    """The right to write to a dataset, until `end`. Raises `DatasetRefused` if another search has it."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage, self._name = storage, uuid.uuid4().hex
         self.end: Any = _locked(storage) if storage.local else lambda: None
 
     def take(self) -> None:
-        """Says to others that the dataset is taken."""
+        """Marks the dataset as taken."""
         mine = {"search": self._name, "host": socket.gethostname(), "process": os.getpid()}
         self._storage.write_json(CLAIM, mine)
 
     def require(self) -> None:
-        """`DatasetRefused` where another search has taken the dataset since."""
+        """Raises `DatasetRefused` if another search has taken the dataset since."""
         found = _claimed(self._storage)
         if found.get("search") != self._name:
             raise DatasetRefused(f"another search{_who(found)} has taken {self._storage.root}; this one stops")
 
 
 def _locked(storage: Storage) -> Any:
-    """Gives the lock back; it is also given back when nobody holds the object any more."""
+    """A lock, which is also given back when the object is no longer in use."""
     storage.make("")
     file = os.open(storage.at(LOCK), os.O_RDWR | os.O_CREAT, 0o666)
     try:
@@ -54,7 +54,7 @@ def _locked(storage: Storage) -> Any:
             f"another search{_who(_claimed(storage))} writes to {storage.root}; wait for its end, then --resume it"
         ) from None
     except OSError:
-        # A file system without locks: the claim is what there is.
+        # A file system without locks has only the claim file.
         os.close(file)
         return lambda: None
     return weakref.finalize(storage, os.close, file)

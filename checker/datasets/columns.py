@@ -1,10 +1,9 @@
-"""The columns that people query: what a variable's domain becomes in a table.
+"""The columns of tables for queries: the domain of each variable becomes columns of a table.
 
 A record, and `per(...)`, becomes a column for each part, named as `analyze --variable` names it (`replica[0].isr`). A
-flag is a boolean, a number an integer, a broker an integer (null: none), a named value a string; a set, a sequence, a
-channel, a bag and a set of messages are lists, of structs where their elements are records. A *shape* says so as data,
-for executors that know nothing of domains: a list `[kind, ...]`, see `engines/spark/decoding.py`, which builds arrays
-of it.
+flag is a boolean, a number an integer, a broker an integer (null: none), a named value a string. A set, a sequence, a
+channel, a bag and a set of messages are lists, of structs if their elements are records. A *shape* describes this as
+data, for executors that do not know domains: a list `[kind, ...]`. `engines/spark/decoding.py` builds arrays from it.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from isrcheck.model.language.domains import (
 from isrcheck.model.language.system import TransitionSystem
 
 Column = tuple[str, str, list[Any]]
-"""A name, a type as SQL writes it, and a shape."""
+"""A name, a type in the notation of SQL, and a shape."""
 
 
 def columns_of(system: TransitionSystem, layout: Layout) -> list[Column]:
@@ -71,7 +70,7 @@ def type_of(domain: Domain) -> Any:
 
 
 def sql_of(kind: Any) -> str:
-    """A type as Spark's SQL writes it."""
+    """A type in the notation of Spark's SQL."""
     if isinstance(kind, list):
         return f"array<{sql_of(kind[0])}>"
     if isinstance(kind, dict):

@@ -13,10 +13,10 @@ from isrcheck.model.language.system import TransitionSystem
 
 @dataclass(frozen=True)
 class Common:
-    """The common variables by name, those that only one has, and their leaves, packed anew.
+    """The common variables by name, the variables that only one model has, and the common leaves, packed anew.
 
-    A leaf that one side lacks (an offset behind the end of a shorter log, say) has its least value there: what an
-    unused place of a sequence holds.
+    A leaf that one side lacks (such as an offset behind the end of a shorter log) has its least value there, as in an
+    unused place of a sequence.
     """
 
     variables: tuple[str, ...]
@@ -37,7 +37,7 @@ class Common:
 
 
 def common(one: TransitionSystem, other: TransitionSystem) -> Common:
-    """What two systems have in common."""
+    """The common variables of two systems."""
     domains = [{v.name: v.domain for v in system.variables} for system in (one, other)]
     shared = tuple(n for n, d in domains[0].items() if n in domains[1] and comparable(d, domains[1][n]))
     apart = tuple(sorted((domains[0].keys() | domains[1].keys()) - set(shared)))
@@ -56,14 +56,14 @@ def common(one: TransitionSystem, other: TransitionSystem) -> Common:
 
 
 def comparable(one: Domain, other: Domain) -> bool:
-    """Whether equal values of two domains have equal leaves, as far as both have them."""
+    """Whether equal values of two domains have equal leaves, as far as both domains have those leaves."""
     match one, other:
         case (Number(), Number()):
             return True
         case (Record(), Record()):
             return one.names == other.names and all(map(comparable, one.domains, other.domains))
         case (Sequence_(), Sequence_()):
-            # Unused places hold the first element: it has to be the same one.
+            # Unused places hold the first element, so it must be the same one.
             return comparable(one.element, other.element) and one.element.encode(one.element.first) == (
                 other.element.encode(other.element.first)
             )

@@ -1,4 +1,4 @@
-"""The files of a dataset: a header, and a manifest for each level, which makes the level count.
+"""The files of a dataset: a header, and a manifest for each level; a level counts once it has its manifest.
 
     dataset.json                       what was explored: model, settings, the kernel's hash, where each variable lies
     manifests/level-00001.json         a level: counts, files with their hashes, the hash of the manifest before
@@ -8,10 +8,10 @@
     cones-*/*.parquet                  where a trace goes on, while one is looked for
     levels.parquet, actions.parquet, violations.parquet   what the manifests say, as tables
 
-Files are written under their final names, each a new one; the manifest, written last, makes them count. Files of a
-level that its manifest does not name are removed once the level counts, and cones when a search goes on. Nothing else
-is ever removed: a dataset without some of its manifests is refused, or loses nothing when its last levels are built
-again.
+Files are written under their final names, each a new file. The manifest is written last and makes them count. Files of
+a level that its manifest does not name are removed once the level counts, and cones are removed when a search
+continues. Nothing else is ever removed: a dataset without some of its manifests is refused, or loses nothing when its
+last levels are built again.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ FORMAT: Final = 2
 HEADER: Final = "dataset.json"
 CONES: Final = "cones"
 READERS: Final = 8
-"""Threads that read files to see whether they are whole."""
+"""Threads that check whether files are whole."""
 MUCH: Final = 1 << 30
-"""Bytes that are more quickly read by a cluster than by these."""
+"""From this many bytes on, a cluster reads faster than these threads."""
 Entries = Iterable[dict[str, Any]]
 Look = Callable[[str, list[tuple[str, str]]], list[str]]
-"""Of files below a root, paths with SHA-256, the paths of those that are missing or not what they were."""
+"""For files below a root, given as paths with SHA-256, the paths of missing or changed files."""
 
 
 class Dataset:
@@ -58,14 +58,14 @@ class Dataset:
 
     @staticmethod
     def create(root: str, header: dict[str, Any]) -> Dataset:
-        """A new dataset, to be written to; OSError where the folder has something in it already."""
+        """A new dataset, open for writing. Raises OSError if the folder is not empty."""
         storage = Storage(root)
         if storage.exists(HEADER):
             raise FileExistsError(f"{root} holds a dataset already; go on with --resume {root}, or name another folder")
         _require_empty(storage)
         claim = Claim(storage)
         try:
-            # Another search may have begun here just now.
+            # Another search may have just begun here.
             _require_empty(storage)
         except FileExistsError:
             claim.end()
@@ -78,8 +78,8 @@ class Dataset:
 
     @staticmethod
     def open(root: str) -> Dataset:
-        """A dataset with all its committed levels, to be read; `DatasetRefused` where a manifest or the header is
-        damaged or of another version."""
+        """A dataset with all its committed levels, open for reading. Raises `DatasetRefused` if a manifest or the
+        header is damaged or of another version."""
         storage = Storage(root)
         dataset = Dataset(storage, _header(storage))
         dataset._read_levels()
@@ -89,9 +89,10 @@ class Dataset:
     def resume(
         root: str, require: Callable[[dict[str, Any]], None] = lambda header: None, look: Look | None = None
     ) -> Dataset:
-        """A dataset to go on with; refused as by `open`, where any file is not what it was, and by `require`.
+        """A dataset to continue. It is refused as by `open` and `require`, or if any file has changed.
 
-        Nothing is changed before all of it has been found whole. `look` reads files where there are many gigabytes.
+        Nothing is changed before the whole dataset has been found intact. `look` reads the files if they have many
+        gigabytes.
         """
         storage = Storage(root)
         header = _header(storage)
@@ -124,11 +125,11 @@ class Dataset:
                 said = " ".join(str(error).split())
                 raise DatasetRefused(f"{self.root}/{name} is damaged: {said}; nothing was changed") from None
             self._last = hashlib.sha256(content).hexdigest()
-            # Only the last manifest's merged files are used: of the others nothing is kept in mind.
+            # Only the last manifest's merged files are used, so the others are not kept in memory.
             self.levels[-2:-1] = [replace(level, runs=[]) for level in self.levels[-2:-1]]
 
     def _manifests(self) -> list[str]:
-        """The names of the manifests, of level 1 and on."""
+        """The names of the manifests, from level 1 on."""
         found = [name for name in self.storage.names("manifests") if manifests.NAME.fullmatch(name)]
         wanted = [manifest_name(number) for number in range(1, len(found) + 1)]
         for name, there in zip(wanted, found, strict=True):
@@ -142,9 +143,10 @@ class Dataset:
     # --- whether it is whole ----------------------------------------------------------------------------------------
 
     def verify(self) -> None:
-        """`DatasetRefused` where a file of states or transitions is not what its manifest says.
+        """Raises `DatasetRefused` if a file of states or transitions differs from its manifest.
 
-        Merged files hold nothing that states do not: where one of them is not whole, states are used in their place.
+        Merged files have nothing that the files of states lack: if a merged file is damaged, the files of states are
+        used instead.
         """
         damaged = self._damaged(entry for level in self.levels for entry in (*level.files, *level.transitions))
         if damaged:
@@ -157,7 +159,7 @@ class Dataset:
         return [entry for entry in self.levels[-1].runs if entry["path"].startswith("runs/")] if self.levels else []
 
     def _damaged(self, entries: Entries) -> list[str]:
-        """Paths of files that are not there or have another size or content, in order."""
+        """The paths of files that are missing or have another size or content, in order."""
 
         def damaged(entry: dict[str, Any]) -> bool:
             path, storage = entry["path"], self.storage
@@ -171,7 +173,7 @@ class Dataset:
             return sorted(entry["path"] for entry, bad in zip(listed, found, strict=True) if bad)
 
     def require_files(self) -> None:
-        """`DatasetRefused` where a file is not there or has another size; what is in it is not read."""
+        """Raises `DatasetRefused` if a file is missing or has another size; its content is not read."""
         for entry in (entry for level in self.levels for entry in (*level.files, *level.transitions)):
             if self.storage.size(entry["path"]) != entry["bytes"]:
                 raise DatasetRefused(_missing(self.root, entry["path"]))
@@ -183,7 +185,7 @@ class Dataset:
             self.storage.make(folder)
 
     def prepare(self, number: int) -> tuple[str, str]:
-        """The folders in which the files of a level, and the steps that lead to it, are written."""
+        """The folders for the files of a level, and for the steps that lead to it."""
         folders = f"states/{folder_of(number)}", f"transitions/{folder_of(number - 1)}"
         self.storage.make(folders[0])
         if number > 1 and self.header.get("transitions_kept"):
@@ -191,7 +193,7 @@ class Dataset:
         return folders
 
     def commit(self, level: Level) -> None:
-        """Makes a level count; `DatasetRefused` where another search has taken the dataset."""
+        """Makes a level count. Raises `DatasetRefused` if another search has taken the dataset."""
         self._require_claim().require()
         name = manifest_name(level.number)
         if self.storage.exists(name):
@@ -202,7 +204,7 @@ class Dataset:
         self.levels.append(level)
         self._last = hashlib.sha256(content).hexdigest()
         self._tidy_level(level)
-        # Merged files that are merged again: the manifest before this one was the last to need them.
+        # Merged files that were merged again: only the previous manifest and earlier ones needed them.
         used = {entry["path"] for entry in level.runs}
         self.storage.remove_files(entry["path"] for entry in before if entry["path"] not in used)
 
@@ -212,12 +214,12 @@ class Dataset:
         return self._claim
 
     def _tidy(self) -> None:
-        """Removes what attempts that came to nothing have left in levels that count."""
+        """Removes what failed attempts have left in levels that count."""
         for level in self.levels:
             self._tidy_level(level)
         if self.levels:
             self._tidy_folder("runs", self.levels[-1].runs)
-        # Of a process that was killed as it looked for a trace.
+        # From a process that was killed while it looked for a trace.
         self.storage.remove_files(name for name in self.storage.names("") if name.startswith(f"{CONES}-"))
 
     def _tidy_level(self, level: Level) -> None:

@@ -1,4 +1,4 @@
-"""The header of a dataset: what was explored, and where each variable lies in a packed state."""
+"""The header of a dataset: what was explored, and the place of each variable in a packed state."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def header_of(system: TransitionSystem, kernel: Kernel, model: str, transitions:
         "bounds": kernel.verdicts.bounds,
         "transitions_kept": transitions,
     }
-    # As it is read back: lists for tuples.
+    # In the form in which it is read back: lists instead of tuples.
     same: dict[str, Any] = json.loads(json.dumps(header))
     return same
 
 
 def require_same(root: str, found: dict[str, Any], wanted: dict[str, Any]) -> None:
-    """`DatasetRefused` where a dataset's header is not the one of this model, these settings and this kernel."""
+    """Raises `DatasetRefused` if a dataset's header is not that of this model, these settings and this kernel."""
     for key, words in (("model", "model"), ("settings", "settings")):
         if found.get(key) != wanted[key]:
             raise DatasetRefused(

@@ -1,7 +1,7 @@
-"""A manifest: what makes a level count. It says what the level has, by name and SHA-256, and is sealed itself.
+"""A manifest makes a level count: it names the files of the level with their SHA-256, and has its own SHA-256.
 
-A manifest has the SHA-256 of the one before it and, as its last field, that of all its other fields, so that what has
-changed in any of them is seen, the last one too.
+A manifest has the SHA-256 of the manifest before it and, as its last field, the SHA-256 of all its other fields. So a
+change in any manifest is noticed, also in the last one.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final
 
 ENTRY: Final = {"path", "rows", "bytes", "sha256", "hashes", "owner"}
-"""What a manifest says of a file of states; `hashes` are the first and the last one, `owner` is who wrote it."""
+"""The entry for a file of states; `hashes` are the first and the last one, `owner` is the owner that wrote it."""
 STEPS: Final = {"path", "rows", "bytes", "sha256"}
-"""What a manifest says of a file of transitions."""
+"""The entry for a file of transitions."""
 STATES: Final = re.compile(r"(states/level=\d{5}|runs)/[0-9a-z-]+\.parquet")
 TRANSITIONS: Final = re.compile(r"transitions/level=\d{5}/[0-9a-z-]+\.parquet")
 NAME: Final = re.compile(r"level-(\d{5})\.json")
@@ -23,12 +23,12 @@ NAME: Final = re.compile(r"level-(\d{5})\.json")
 
 @dataclass(frozen=True)
 class Level:
-    """What a manifest says of a whole level, and of the expansion of the level before.
+    """The manifest's data of a whole level, and of the expansion of the level before.
 
-    `generated` counts instances by action, None for level 1; `degrees` is the (least, greatest) number of enabled
-    instances; `rejected` and `outside` (verdict bits) are of successors outside the constraints; `counts[bit]` says in
-    how many states of the level a verdict bit is set. `files` are its states, `transitions` the steps that lead from
-    the level before, `runs` the files that together hold all states up to it.
+    `generated` counts instances by action, None for level 1. `degrees` is the (least, greatest) number of enabled
+    instances. `rejected` and `outside` (verdict bits) are about successors outside the constraints. `counts[bit]` is
+    the number of states of the level in which a verdict bit is set. `files` are its states, `transitions` the steps
+    that lead from the level before, `runs` the files that together hold all states up to it.
     """
 
     number: int
@@ -65,7 +65,7 @@ def written(level: Level, previous: str) -> dict[str, Any]:
 
 
 def read(content: bytes, number: int, previous: str) -> Level:
-    """The level of a manifest; `ValueError` where it is not what was written, or does not follow the one before."""
+    """The level of a manifest. Raises `ValueError` if it was changed, or does not follow the one before."""
     try:
         data = json.loads(content)
         seal = data.pop("seal")
@@ -89,7 +89,7 @@ def _seal(data: dict[str, Any]) -> str:
 
 
 def _require_entries(level: Level) -> None:
-    """`ValueError` where a file is not described as it should be, or does not lie where it should."""
+    """Raises `ValueError` if a file is not described correctly, or does not lie where it should."""
     for entry in (*level.files, *level.runs):
         if set(entry) != ENTRY or not STATES.fullmatch(entry["path"]):
             raise ValueError(f"{str(entry)[:200]} describes no file of states")

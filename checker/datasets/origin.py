@@ -1,4 +1,4 @@
-"""The model that a dataset is of, made again: its kernel must be the one that the dataset was explored with."""
+"""The model of a dataset, made again: its kernel must be the one that the dataset was explored with."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from isrcheck.model.language.tracing import trace
 
 @dataclass(frozen=True)
 class Origin:
-    """A model at a dataset's settings, as every part of the checker needs it."""
+    """A model at a dataset's settings, in the forms that parts of the checker need."""
 
     loaded: LoadedModel
     interpreter: Interpreter
@@ -25,9 +25,9 @@ class Origin:
 
 
 def origin_of(dataset: Dataset, model: str | None) -> Origin:
-    """The origin of a dataset; `DatasetRefused` where its kernel is another one now.
+    """The origin of a dataset. Raises `DatasetRefused` if its kernel is now another one.
 
-    A dataset names a model that ships; that of a user's file is loaded only where `model` names the file.
+    A dataset names a shipped model. The model of a user's file is loaded only if `model` names the file.
     """
     header, root = dataset.header, dataset.root
     name = header.get("model")

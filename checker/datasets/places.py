@@ -19,11 +19,11 @@ def is_uri(path: str) -> bool:
 
 
 def located(root: str, name: str = "") -> tuple[Any, str]:
-    """The file system of a root, and the path in it of what the root has under a name."""
+    """The file system of a root, and the path of a name in that file system."""
     if not is_uri(root):
         return pafs.LocalFileSystem(), f"{root}/{name}" if name else root
-    # To begin with an object store takes requests: each process does so once. Functions that are sent by value have no
-    # module of their own in which to keep anything.
+    # Starting an object store takes requests, so each process does it only once. Functions that are sent by value have
+    # no module of their own to keep anything in.
     kept = sys.modules.setdefault("isrcheck_places", types.ModuleType("isrcheck_places")).__dict__
     if root not in kept:
         kept[root] = pafs.FileSystem.from_uri(root)

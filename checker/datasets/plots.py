@@ -1,4 +1,4 @@
-"""Plots over levels: stacked bars, or a row for each name where there are more names than colours."""
+"""Plots over levels: stacked bars, or a row for each name if there are more names than colours."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ BOTTOM: Final = 30
 ROW: Final = 14
 """The height of a row with a name of its own."""
 LABELS: Final = 20
-"""Labels below a panel at most."""
+"""The most labels below a panel."""
 
 
 @dataclass(frozen=True)
 class Panel:
-    """A title, what stands below the bars, and for each name the heights of its parts of the bars."""
+    """A title, the labels below the bars, and for each name the heights of its parts of the bars."""
 
     title: str
     labels: Sequence[str]
@@ -62,7 +62,7 @@ def _bars(panel: Panel) -> Iterator[Rect | Text]:
 
 
 def _rows(panel: Panel) -> Drawing:
-    """A row for each name, the darker the more, by the logarithm: the rarest one is seen as well."""
+    """A row for each name, darker for more, on a logarithmic scale: even the rarest name is visible."""
     height = TOP + ROW * len(panel.series) + BOTTOM
     step = (WIDTH - LEFT - RIGHT) / max(len(panel.labels), 1)
     most = math.log1p(max((max(values, default=0) for values in panel.series.values()), default=0)) or 1.0

@@ -1,4 +1,4 @@
-"""All mistakes in a dataset, or in the needs of exploring on a cluster; each is one line with the remedy."""
+"""The errors of a dataset, or of exploring on a cluster; each message is one line with the remedy."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ class DatasetRefused(ValueError):
 
 
 class MissingTool(OSError):
-    """A tool or a package that is not installed, or too old."""
+    """A tool or a package that is missing or too old."""
 
 
 class ClusterFailed(OSError):
-    """Spark could not run what it was given."""
+    """Spark could not do the work."""
 
 
 class Unreachable(OSError):
-    """A folder whose scheme is not known, or whose file system does not begin."""
+    """A folder with an unknown scheme, or whose file system does not start."""

@@ -1,4 +1,4 @@
-"""Rectangles and words, and what is made of them: an SVG file, a part of a page, or a PNG file."""
+"""Rectangles and texts, and the drawings made from them: an SVG file, a part of a page, or a PNG file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SCALE: Final = 2
 
 @dataclass(frozen=True)
 class Rect:
-    """A filled rectangle; `hint` is what a pointer that rests on it is told."""
+    """A filled rectangle; `hint` is shown when the pointer rests on it."""
 
     x: float
     y: float
@@ -43,7 +43,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Shapes on white, and what the whole is called."""
+    """Shapes on white, and the title of the whole."""
 
     title: str
     width: int
@@ -76,7 +76,7 @@ def _element(shape: Rect | Text) -> str:
 
 
 def require_png() -> None:
-    """`MissingTool` where no PNG can be drawn."""
+    """Raises `MissingTool` if no PNG can be drawn."""
     if find_spec("PIL") is None:
         raise MissingTool("a plot as PNG needs Pillow, which is not installed; pip install 'isrcheck[png]'")
 
@@ -92,7 +92,7 @@ def png(drawing: Drawing) -> bytes:
         at = shape.x * SCALE, shape.y * SCALE
         if isinstance(shape, Rect):
             size = shape.width * SCALE, shape.height * SCALE
-            # The last pixel of a rectangle belongs to it here.
+            # Here a rectangle includes its last pixel.
             draw.rectangle((*at, at[0] + max(size[0] - 1, 0), at[1] + max(size[1] - 1, 0)), fill=shape.colour)
         else:
             font = ImageFont.load_default(shape.size * SCALE)

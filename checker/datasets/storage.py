@@ -17,9 +17,9 @@ from isrcheck.checker.datasets.places import is_uri, located
 from isrcheck.checker.datasets.refusals import Unreachable
 
 OBJECT_STORES: Final = ("s3", "gcs", "abfs")
-"""They have no folders, and what is written to them appears at once, whole."""
+"""Object stores have no folders, and a file written to them appears at once, whole."""
 ALIASES: Final = {"s3a": "s3", "s3n": "s3"}
-"""What Hadoop calls a scheme that pyarrow has too."""
+"""Hadoop's names for schemes that pyarrow has too."""
 KNOWN: Final = ("abfs", "abfss", "file", "gcs", "gs", "hdfs", "s3", "viewfs")
 AT_ONCE: Final = 32
 """Files that are removed at the same time."""
@@ -52,7 +52,7 @@ class Storage:
         return f"{self.place}/{name}" if name else self.place
 
     def names(self, folder: str) -> list[str]:
-        """The names of what lies in a folder, in order; none where there is no such folder."""
+        """The names in a folder, in order; none if the folder does not exist."""
         selector = pafs.FileSelector(self.at(folder), allow_not_found=True)
         return sorted(info.base_name for info in self.filesystem.get_file_info(selector))
 
@@ -61,12 +61,12 @@ class Storage:
         return found
 
     def size(self, name: str) -> int | None:
-        """The bytes of a file; None where there is none."""
+        """The bytes of a file; None if there is no such file."""
         size: int | None = self.filesystem.get_file_info(self.at(name)).size
         return size
 
     def make(self, folder: str) -> None:
-        """A folder with those above it, where there are folders."""
+        """Makes a folder and those above it, if the file system has folders."""
         if not self.in_object_store:
             self.filesystem.create_dir(self.at(folder), recursive=True)
 
@@ -105,7 +105,7 @@ class Storage:
         self.write(name, sink.getvalue().to_pybytes())
 
     def remove(self, name: str) -> None:
-        """A file or a folder with all that is in it; nothing where there is none."""
+        """Removes a file, or a folder with everything in it, if it exists."""
         kind = self.filesystem.get_file_info(self.at(name)).type
         if kind == pafs.FileType.Directory:
             self.filesystem.delete_dir(self.at(name))
@@ -113,13 +113,13 @@ class Storage:
             self.filesystem.delete_file(self.at(name))
 
     def remove_files(self, names: Iterable[str]) -> None:
-        """Files that may be there: an object store takes its time for each of thousands, so many at once."""
+        """Removes files that may exist, many at once, because an object store is slow with thousands of them."""
         with ThreadPoolExecutor(AT_ONCE) as pool:
             list(pool.map(self.remove, names))
 
 
 def root_of(path: str) -> str:
-    """A path as driver and executors both understand it; `Unreachable` where its scheme is none of pyarrow's."""
+    """A path in the form that driver and executors both understand. Raises `Unreachable` for an unknown scheme."""
     if not is_uri(path):
         return posixpath.abspath(path)
     scheme, rest = path.split(":", 1)

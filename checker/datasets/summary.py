@@ -1,4 +1,4 @@
-"""What a dataset says, as JSON data, as lines of text and as plots."""
+"""The contents of a dataset as JSON data, as lines of text and as plots."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Distribution = list[tuple[int, int, int, int]]
 
 
 def summary(dataset: Dataset) -> dict[str, Any]:
-    """What the manifests say: no state is read."""
+    """The contents of the manifests; no state is read."""
     header, levels = dataset.header, dataset.levels
     actions = action_rows(levels, tuple(header["actions"]))[1]
     return {
@@ -31,7 +31,7 @@ def summary(dataset: Dataset) -> dict[str, Any]:
 
 
 def whole(dataset: Dataset) -> bool:
-    """Whether every reachable state is there."""
+    """Whether the dataset has every reachable state."""
     return bool(dataset.levels) and dataset.levels[-1].distinct == 0
 
 
@@ -75,7 +75,7 @@ def leaves_named(dataset: Dataset, names: tuple[str, ...]) -> tuple[list[int], l
 def add_difference(
     data: dict[str, Any], other: Dataset, compared: tuple[tuple[str, ...], tuple[str, ...]], sides: list[dict[str, Any]]
 ) -> None:
-    """What only one of two datasets has: of each side the states by level and by action, and its violations.
+    """The contents that only one of two datasets has: for each side the states by level and by action, and violations.
 
     `compared` are the variables that both have, and those that are left out.
     """
@@ -165,7 +165,7 @@ def _summed(rows: list[dict[str, int]], key: str) -> dict[int, int]:
 
 
 def panels(data: dict[str, Any]) -> list[Panel]:
-    """States and actions over levels, out-degrees, and each variable asked for."""
+    """States and actions over levels, out-degrees, and each requested variable."""
     labels = [str(row["level"]) for row in data["levels"]]
     expanded = labels[: max(map(len, data["actions"].values()), default=0)]
     found = [

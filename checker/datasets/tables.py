@@ -1,4 +1,4 @@
-"""What the manifests say, as three tables: `levels`, `actions` and `violations`."""
+"""The contents of the manifests as three tables: `levels`, `actions` and `violations`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from isrcheck.checker.kernel.verdicts import Verdicts
 
 
 def write_tables(dataset: Dataset, verdicts: Verdicts, actions: tuple[str, ...]) -> None:
-    """Writes the tables anew; they are derived, the manifests are what counts."""
+    """Writes the tables anew. They are derived from the manifests, which are authoritative."""
     import pyarrow as pa
 
     for name, rows in (
@@ -29,7 +29,7 @@ Rows = tuple[tuple[str, ...], list[dict[str, Any]]]
 
 
 def level_rows(levels: list[Level]) -> Rows:
-    """A row a level: its states, the instances enabled in them, successors outside the constraints; null: unknown."""
+    """A row for each level: its states, their enabled instances, successors outside the constraints; null: unknown."""
     columns = ("level", "states", "generated", "rejected", "least_degree", "greatest_degree", "bytes")
     after: list[Level | None] = [*levels[1:], None]
     rows = [
@@ -49,7 +49,7 @@ def level_rows(levels: list[Level]) -> Rows:
 
 
 def action_rows(levels: list[Level], actions: tuple[str, ...]) -> Rows:
-    """A row a level and action: how many of its instances are enabled in the states of the level."""
+    """A row for each level and action: how many of its instances are enabled in the states of the level."""
     rows = [
         {"level": level.number - 1, "action": action, "generated": count}
         for level in levels
@@ -59,7 +59,7 @@ def action_rows(levels: list[Level], actions: tuple[str, ...]) -> Rows:
 
 
 def violation_rows(levels: list[Level], invariants: dict[str, int]) -> Rows:
-    """A row a level and invariant that is false there: in how many states of the level, and whether also outside."""
+    """A row for each level and invariant false in it: in how many of its states, and whether also outside."""
     rows = [
         {"level": level.number, "invariant": name, "states": level.counts[bit], "outside": level.outside >> bit & 1}
         for level in levels

@@ -1,4 +1,4 @@
-"""A model's methods run as they are written, on concrete states: what the reference engine and replay share."""
+"""Runs the methods of a model as they are written, on concrete states. The reference engine and replay share it."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ class Interpreter:
         return {*self.actions} - {label.action for label in self.labels}
 
     def step(self, state: State, instance: int) -> State | None:
-        """The state after an instance, None where it is disabled; `EvaluationError` where it means nothing."""
+        """The state after an instance, None if it is disabled. Raises `EvaluationError` if it is undefined."""
         method, arguments = self._calls[instance]
         return run(self.model, state, method, arguments)
 
     def steps(self, state: State) -> Iterator[tuple[int, State | EvaluationError]]:
-        """Every enabled instance with the state after it, or with what is wrong with it."""
+        """Every enabled instance with the state after it, or with its error."""
         for instance in range(len(self.labels)):
             try:
                 after = self.step(state, instance)
@@ -66,22 +66,22 @@ class Interpreter:
                     yield instance, after
 
     def wanted(self, state: State, instance: int) -> bool:
-        """Whether an instance is enabled, or nothing but the room that the search has keeps it from being so."""
+        """Whether an instance is enabled, or disabled only because the search has no room for it."""
         method, arguments = self._calls[instance]
         return is_wanted(self.model, state, method, arguments)
 
     def refusal(self, state: State, instance: int) -> str | None:
-        """`file:line` of the condition that keeps an instance from being enabled; None where there is none."""
+        """`file:line` of the condition that disables an instance; None if no condition does."""
         method, arguments = self._calls[instance]
         return refusal(self.model, state, method, arguments)
 
     def exists(self, state: State, instance: int) -> bool:
-        """Whether there is such an instance at the model's settings, enabled in a state or not."""
+        """Whether this instance exists at the model's settings, enabled in the state or not."""
         method, arguments = self._calls[instance]
         return is_instance(self.model, state, method, arguments)
 
     def asked(self, state: State, name: str) -> dict[Asked, tuple[bool, ...]]:
-        """What a property says in a state, for each choice of its parameters: its condition, or its two."""
+        """The values of a property in a state, for each choice of its parameters: its condition or two conditions."""
         method = self.properties[name]
         answer = said(self.model, state, method)
         found = {}
@@ -91,7 +91,7 @@ class Interpreter:
         return found
 
     def judged(self, state: State, predicates: dict[str, Predicate]) -> dict[str, bool | None]:
-        """Whether each predicate holds in a state; None where it means nothing."""
+        """Whether each predicate holds in a state; None if it is undefined there."""
         return {name: self._holds(state, predicate) for name, predicate in predicates.items()}
 
     def _holds(self, state: State, predicate: Predicate) -> bool | None:
@@ -101,7 +101,7 @@ class Interpreter:
             return None
 
     def true(self, state: State, predicates: dict[str, Predicate]) -> set[str]:
-        """The names of the predicates that hold in a state; `EvaluationError` where one means nothing."""
+        """The names of the predicates that hold in a state. Raises `EvaluationError` if one is undefined there."""
         return {name for name, predicate in predicates.items() if holds(self.model, state, predicate).value}
 
     def counted(self, state: State) -> bool:
@@ -113,5 +113,5 @@ class Interpreter:
         return {name for name, answer in self.judged(state, self.invariants).items() if answer is False}
 
     def leaves(self, state: State) -> tuple[int, ...]:
-        """The integers of a state, by which states are ordered."""
+        """The integers of a state. They give the order of states."""
         return leaves_of(self.model, state)

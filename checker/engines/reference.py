@@ -1,7 +1,7 @@
-"""The reference engine: how a model checker works, in one function. It is the oracle for every other engine.
+"""The reference engine: how a model checker works, in one function. All other engines are tested against it.
 
-It runs the action methods themselves on concrete states; nothing is traced, packed or compiled. Breadth first, so the
-first violation it meets is one that the fewest steps lead to.
+It runs the action methods themselves on concrete states; nothing is traced, packed or compiled. The search is breadth
+first, so no violation has a shorter trace than the first one found.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def search(
     tally = _Tally(interpreter)
     try:
         while True:
-            # What has not been seen before makes up the next level; every state is looked at once.
+            # States that were not seen before form the next level, so every state is looked at once.
             level = []
             for state in successors:
                 watch.tick(len(levels) + 1, tally, len(visited))
@@ -46,7 +46,7 @@ def search(
                     visited.add(state)
                     level.append(state)
                     tally.look_at(state)
-            # What goes wrong while a level is expanded ends the search in that level: the next one is not kept.
+            # An error while a level is expanded ends the search in that level: the next level is not kept.
             if tally.failing:
                 found.error, found.stopped = min(tally.failing), "error"
                 break
@@ -61,7 +61,7 @@ def search(
             found.stopped = watch.reason(found, keep_going)
             if not level or found.stopped:
                 break
-            # A state leads to others by every action instance that is enabled in it.
+            # Every action instance that is enabled in a state leads to a successor.
             tally = _Tally(interpreter, len(levels))
             successors = (after for state in level for after in tally.expand(state))
     except (_Enough, KeyboardInterrupt) as stop:
@@ -73,7 +73,7 @@ def search(
 
 @dataclass
 class _Tally:
-    """What is seen while one level is expanded and the next is built."""
+    """The observations while one level is expanded and the next is built."""
 
     interpreter: Interpreter
     level: int = 0
@@ -102,7 +102,7 @@ class _Tally:
         self.degrees.append(degree)
 
     def admits(self, state: State) -> bool:
-        """Whether the constraints hold; where they do not, the invariants are checked all the same."""
+        """Whether the constraints hold. If they do not, the invariants are checked all the same."""
         if not self.interpreter.constraints:
             return True
         if state not in self.seen:
@@ -118,14 +118,14 @@ class _Tally:
         self.bounds |= self._named(state, self.interpreter.bounds, True)
 
     def _named(self, state: State, predicates: dict[str, Predicate], *wanted: bool | None) -> set[str]:
-        """The predicates with one of the wanted answers; a state in which one is undefined is remembered."""
+        """The predicates with one of the wanted answers. A state in which a predicate is undefined is remembered."""
         answers = self.interpreter.judged(state, predicates)
         if None in answers.values():
             self.meaningless.append(self.interpreter.leaves(state))
         return {name for name, answer in answers.items() if answer in wanted}
 
     def close(self, found: Exploration, size: int, level: int) -> None:
-        """Adds what was seen to the answer: the level is whole."""
+        """Adds the observations to the result, because the level is whole."""
         if size:
             found.levels.append(size)
         if self.level:
@@ -140,7 +140,7 @@ class _Tally:
             found.error = level, min(self.meaningless), None
 
     def abandon(self, found: Exploration, size: int, level: int) -> None:
-        """Notes what was seen of a level that is not whole."""
+        """Adds the observations of a level that is not whole."""
         found.partial = {"level": level, "distinct": size, "generated": sum(self.generated.values())}
         for name in self.violated - found.violated.keys():
             found.violated[name] = level
@@ -192,7 +192,7 @@ class _Watch:
 
 
 class ReferenceLevels:
-    """The levels of a finished search, for traces; states are as the interpreter has them."""
+    """The levels of a finished search, for traces; the states are those of the interpreter."""
 
     def __init__(self, interpreter: Interpreter, levels: list[list[State]]) -> None:
         self.interpreter, self.levels = interpreter, levels

@@ -1,1 +1,1 @@
-"""Exercises of the course: what is asked, as data, and whether an answer is right."""
+"""Exercises of the course: the tasks as data, and whether an answer is right."""

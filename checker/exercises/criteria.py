@@ -1,4 +1,4 @@
-"""The conditions that an answer must fulfil to be right, and how a learner is told why it does not."""
+"""The conditions that a right answer satisfies, and what a learner is told if one fails."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from isrcheck.model.language.profiles import BARE
 from isrcheck.model.language.together import said
 
 STATES: Final = 5_000_000
-"""What an answer may have at most: an exercise has a million or less where it is right."""
+"""The most states that an answer may have: a right answer has a million or less."""
 
 
 @dataclass(frozen=True)
 class Criterion:
-    """The question, the answer, why not, in how many states, and the command that shows it."""
+    """The question, the answer, the reason for a failure, the number of states, and the command that shows it."""
 
     asks: str
     passed: bool
@@ -31,7 +31,7 @@ class Criterion:
 
 
 def require_meaning(result: Result) -> None:
-    """Raises `Failure` (75) where the model has no value in some state: there is no verdict then."""
+    """Raises `Failure` (75) if the model is undefined in some state: then there is no verdict."""
     if (failure := result.evaluation) is not None:
         raise Failure(f"{failure.where}: {failure.what}, after {failure.trace.length} states", Exit.EVALUATION)
 
@@ -50,7 +50,7 @@ def unheld(result: Result, goals: tuple[str, ...], fires: tuple[str, ...]) -> li
 
 
 def unbroken(result: Result, invariants: tuple[str, ...]) -> list[str]:
-    """Why a check does not show what is broken."""
+    """Why a check does not show the violation."""
     lines = []
     for name in invariants:
         finding = result.findings[name]
@@ -64,7 +64,7 @@ def unbroken(result: Result, invariants: tuple[str, ...]) -> list[str]:
 
 
 def shortest(result: Result) -> int | None:
-    """The length in states of the shortest trace of what was found false."""
+    """The length in states of the shortest trace to a false condition."""
     traces = [each.trace for each in _findings(result).values() if each.trace is not None]
     return min((trace.length for trace in traces), default=None)
 

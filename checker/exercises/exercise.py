@@ -1,7 +1,7 @@
-"""An *exercise*: a folder whose `exercise.toml` says what is asked of an answer, and with what a learner starts.
+"""An *exercise*: a folder whose `exercise.toml` says what an answer must satisfy, and what a learner starts with.
 
-The answer to a *guard* or an *invariant* is a file with models, in which the functions of the *gap* are the learner's;
-each `[[asks]]` is one check of one of these models. The answer to a *scenario* is a folder with two scenarios,
+The answer to a *guard* or an *invariant* is a file with models, in which the learner writes the functions of the *gap*.
+Each `[[asks]]` is one check of one of these models. The answer to a *scenario* is a folder with two scenarios,
 `question` and `control`, which `[pair]` describes.
 """
 
@@ -22,21 +22,21 @@ PAGE: Final = "exercise.md"
 START: Final = "answer.py"
 QUESTION: Final = "question"
 CONTROL: Final = "control"
-"""The two scenarios of an answer; `question.toml` and `control.toml` are what they start as."""
+"""The two scenarios of an answer. They start as `question.toml` and `control.toml`."""
 KINDS: Final = ("guard", "invariant", "scenario")
 
 
 class DamagedExercise(ModelError):
-    """An `exercise.toml` that says nothing clear: what is wrong, in one line."""
+    """An `exercise.toml` with a mistake: the reason, in one line."""
 
 
 @dataclass(frozen=True)
 class Ask:
-    """One check of an answer: a model of its file at settings, and what must come out.
+    """One check of an answer: a model of its file at settings, and the expected result.
 
-    Where it is to hold, `goals` must be reached and the actions `fires` must happen. So an answer that forbids
-    everything is not right. Where it is to be violated, each of `invariants` must be violated too, and not in an
-    initial state.
+    If the model should hold, `goals` must be reached and the actions `fires` must happen. So an answer that forbids
+    everything is wrong. If the model should be violated, each of `invariants` must be violated, and not in an initial
+    state.
     """
 
     title: str
@@ -51,10 +51,10 @@ class Ask:
 
 @dataclass(frozen=True)
 class Pair:
-    """What a scenario and its control must be: about a shipped model and an invariant.
+    """The conditions on a scenario and its control: they are about this shipped model and this invariant.
 
-    `steps` are actions that the trace of the question must have, so that it is the story that was asked for; `goals`
-    and `fires` what happens in the control, too; `settings` are those that both must have.
+    `steps` are actions that the trace of the question must have, so that it shows the intended story. `goals` and
+    `fires` must also happen in the control. `settings` are those that both must have.
     """
 
     model: str
@@ -67,7 +67,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Exercise:
-    """What is asked; `gap` names the functions that are the learner's to write."""
+    """The task; `gap` names the functions that the learner writes."""
 
     folder: Path
     title: str
@@ -83,7 +83,7 @@ class Exercise:
         return self.folder.name
 
     def starts(self) -> dict[str, str]:
-        """The texts that a learner starts with: by their place in the answer, '' for an answer that is one file."""
+        """The texts that a learner starts with, by their place in the answer; '' for an answer that is one file."""
         if self.pair is None:
             return {"": (self.folder / START).read_text(encoding="utf-8")}
         parts = QUESTION, CONTROL
@@ -91,13 +91,13 @@ class Exercise:
 
 
 def exercises() -> dict[str, Exercise]:
-    """The exercises that ship, from easy to hard: by minutes, then by name."""
+    """The shipped exercises from easy to hard: by minutes, then by name."""
     found = [read(path.parent) for path in (shipped() / "lessons" / "exercises").glob(f"*/{FILE}")]
     return {each.name: each for each in sorted(found, key=lambda x: (x.minutes, x.name))}
 
 
 def one(text: str) -> Exercise:
-    """The exercise with a name, or in a folder that is named as a path; `UnknownName` where there is none."""
+    """The exercise with a name, or in a folder that is given as a path. Raises `UnknownName` if there is none."""
     if (Path(text) / FILE).is_file():
         return read(Path(text))
     known = exercises()
@@ -107,7 +107,7 @@ def one(text: str) -> Exercise:
 
 
 def read(folder: Path) -> Exercise:
-    """The exercise of a folder; `DamagedExercise` where its file says nothing clear."""
+    """The exercise of a folder. Raises `DamagedExercise` if its file has a mistake."""
     path = folder / FILE
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -128,7 +128,7 @@ def _lists(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _require_sense(path: Path, made: Exercise) -> None:
-    """Raises for an exercise that everything, or nothing, would solve."""
+    """Raises an error for an exercise that any answer, or no answer, would solve."""
     if made.kind not in KINDS:
         raise DamagedExercise(f"{path}: kind is {made.kind!r}; {nearest(made.kind, KINDS)}")
     if (made.kind == "scenario") != (made.pair is not None) or (made.pair is None) != bool(made.asks and made.gap):
@@ -139,7 +139,7 @@ def _require_sense(path: Path, made: Exercise) -> None:
 
 
 def write_start(exercise: Exercise, target: Path) -> list[Path]:
-    """Writes what a learner starts with, and says where; `Failure` where there is something already."""
+    """Writes what a learner starts with. Returns the paths. Raises `Failure` if a file exists already."""
     if target.exists() or target.is_symlink():
         raise Failure(f"{target} is there already; name another {'folder' if exercise.pair else 'file'}", Exit.OUTPUT)
     if exercise.pair is None and (target.suffix != ".py" or not target.stem.isidentifier()):

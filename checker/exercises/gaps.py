@@ -15,9 +15,9 @@ CHANGE: Final = ("append", "truncate", "remove_first", "add", "remove", "put", "
 
 @dataclass(frozen=True)
 class Part:
-    """A statement of a file or of a class in it: its name if it has one, where it stands, and what it says.
+    """A statement of a file or of a class in it: its name if it has one, its place, and its text.
 
-    A *helper* is what may stand beside a gap: a function without a decorator, a name for a value, an import.
+    A *helper* may be added beside a gap: a function without a decorator, a name for a value, an import.
     """
 
     inside: str
@@ -33,10 +33,10 @@ class Part:
 
 
 def changed(start: str, answer: str, file: str, gap: tuple[str, ...], models: dict[str, type[Model]]) -> list[str]:
-    """The lines of an answer that differ from the starting file, apart from the gap.
+    """The lines of an answer that differ from the starting file outside of the gap.
 
-    `models` are the classes of the answer: what they have of what ships is no name for a helper. Imports may be added
-    and taken away, and nothing else may get the name of what the starting file imports.
+    `models` are the classes of the answer: a helper must not replace anything that they inherit from shipped code.
+    Imports may be added and removed, and nothing else may take a name that the starting file imports.
     """
     before, after = list(_of(_tree(start, file).body, gap, "")), list(_of(_tree(answer, file).body, gap, ""))
     kept, taken = {(x.inside, x.text) for x in before}, {x.place for x in before}
@@ -50,7 +50,7 @@ def changed(start: str, answer: str, file: str, gap: tuple[str, ...], models: di
 
 
 def assigning(answer: str, file: str) -> list[str]:
-    """Where functions without a decorator, such as gaps, assign to what they are given: a condition only asks."""
+    """Where functions without a decorator, such as gaps, assign to their arguments: a condition must only read."""
     tree = _tree(answer, file)
     functions = [x for x in ast.walk(tree) if isinstance(x, ast.FunctionDef) and not x.decorator_list]
     return [f"{file}:{line}: {x.name} is a condition, and assigns" for x in functions for line in _assignments(x)]
@@ -69,7 +69,7 @@ def _assignments(function: ast.FunctionDef) -> list[int]:
 
 
 def _root(node: ast.AST) -> str:
-    """The name that `s.log[b].append` begins with."""
+    """The name at the beginning of `s.log[b].append`."""
     while isinstance(node, ast.Attribute | ast.Subscript):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""
@@ -83,13 +83,13 @@ def _tree(text: str, file: str) -> ast.Module:
 
 
 def _is_beside(part: Part, models: dict[str, type[Model]]) -> bool:
-    """Whether it is a helper, and replaces nothing that a model inherits."""
+    """Whether it is a helper that replaces nothing a model inherits."""
     cls = models.get(part.inside)
     return part.is_helper and (cls is None or not any(part.name in vars(base) for base in cls.__mro__[1:]))
 
 
 def _of(body: list[ast.stmt], gap: tuple[str, ...], inside: str) -> Iterator[Part]:
-    """The parts of a file, or of the class that is called `inside`."""
+    """The parts of a file, or of the class named `inside`."""
     for statement in body:
         line, text = statement.lineno, ast.unparse(statement)
         match statement:
@@ -115,7 +115,7 @@ def _of(body: list[ast.stmt], gap: tuple[str, ...], inside: str) -> Iterator[Par
 
 
 def _function(function: ast.FunctionDef, gap: tuple[str, ...]) -> str:
-    """The text of a function without its docstring; of a function of the gap only its name, parameters and marks."""
+    """The text of a function without its docstring; of a gap's function only name, parameters and decorators."""
     said = function.body[1:] if ast.get_docstring(function) is not None else function.body
     body = [] if function.name in gap else said
     return _dumped(ast.FunctionDef(function.name, function.args, body, function.decorator_list))

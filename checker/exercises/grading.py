@@ -22,7 +22,7 @@ FORMAT: Final = 1
 
 @dataclass(frozen=True)
 class Grade:
-    """Every criterion of an exercise, in the order in which they were asked."""
+    """Every criterion of an exercise, in the order of its checks."""
 
     exercise: Exercise
     criteria: tuple[Criterion, ...]
@@ -47,9 +47,10 @@ class Grade:
 
 
 def grade(exercise: Exercise, answer: Path) -> Grade:
-    """Judges an answer: a file of a learner's, which is run, or a folder with two scenarios.
+    """Judges an answer: a file of a learner, which is run, or a folder with two scenarios.
 
-    Raises `ModelError` for a mistake in it, at its line; `Failure` (75) where it has no value in some state.
+    Raises `ModelError` for a mistake in the answer, at its line; `Failure` (75) if the model is undefined in some
+    state.
     """
     if exercise.pair is not None:
         return Grade(exercise, tuple(paired(exercise.pair, answer)))
@@ -57,7 +58,7 @@ def grade(exercise: Exercise, answer: Path) -> Grade:
         how = f"isrcheck grade {exercise.name} --start my_answer.py"
         raise UnknownName(f"{answer} is no Python file; begin with: {how}")
     gap = _gap_alone(exercise, answer)
-    # Checks of an answer that changes the question would say nothing of what was asked.
+    # If an answer changes the question, its checks would say nothing about the exercise.
     asked = [asked_of(ask, answer) for ask in exercise.asks] if gap.passed else []
     return Grade(exercise, (gap, *asked))
 

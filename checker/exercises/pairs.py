@@ -1,4 +1,4 @@
-"""Whether two scenarios are a question and its control: one is violated, one holds, by one setting alone."""
+"""Whether two scenarios are a question and its control: one is violated, one holds, and only one setting differs."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ from isrcheck.model.language.together import said
 
 
 def paired(pair: Pair, answer: Path) -> Iterator[Criterion]:
-    """The criteria one after the other; the later ones are asked only of scenarios about what was asked for.
+    """The criteria one after the other. The later ones are checked only if both scenarios have the right subject.
 
-    Raises `DamagedScenario` where one of the two is not there or is damaged, `UnknownName` for settings that there are
-    not.
+    Raises `DamagedScenario` if one of the two is missing or damaged, `UnknownName` for settings that do not exist.
     """
     question, control = read(answer / QUESTION, answer), read(answer / CONTROL, answer)
     about = [*_other_subject(pair, question, QUESTION), *_other_subject(pair, control, CONTROL)]
@@ -39,7 +38,7 @@ def paired(pair: Pair, answer: Path) -> Iterator[Criterion]:
 
 
 def _other_subject(pair: Pair, scenario: Scenario, place: str) -> Iterator[str]:
-    """The subject that a scenario asks about instead."""
+    """The subject of a scenario, if it is not the wanted one."""
     expected = "violated" if place == QUESTION else "holds"
     if scenario.model != pair.model:
         yield f"{place}: model is {scenario.model!r}"
@@ -52,7 +51,7 @@ def _other_subject(pair: Pair, scenario: Scenario, place: str) -> Iterator[str]:
 
 
 def _given(pair: Pair, *models: Model) -> Criterion:
-    """Whether both set the things that the story speaks of."""
+    """Whether both scenarios set what the story needs."""
     told = " ".join(f"{name}={said(value)}" for name, value in pair.settings.items())
     places = zip((QUESTION, CONTROL), models, strict=True)
     why = [

@@ -1,1 +1,1 @@
-"""A model walked by hand: what may happen in a state, what may not and why, on a page that this machine serves."""
+"""Walks a model by hand: a page served by this machine shows what may happen in a state, what may not, and why."""

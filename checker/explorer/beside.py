@@ -1,7 +1,8 @@
-"""A specification beside a model that is walked: what each state stands for, and which steps it does not allow.
+"""A specification beside a model that is walked: the state that each state stands for, and steps that are not allowed.
 
-Whether the model refines it is asked like an invariant, which is false where the last step is not allowed. Its states
-are those of the reference semantics; which of them lead where is searched, as `isrcheck refine` does.
+Whether the model refines the specification is shown like an invariant that is false where the last step is not allowed.
+The specification's states are those of the reference semantics. Which of them lead to which is searched, as in
+`isrcheck refine`.
 """
 
 from __future__ import annotations
@@ -25,9 +26,7 @@ from isrcheck.model.language.tracing import trace
 
 
 class Beside:
-    """The view of a specification on a walk through a model, by a mapping; `settings` override those that the mapping
-    gives.
-    """
+    """A specification on a walk through a model, by a mapping. `settings` override those that the mapping gives."""
 
     def __init__(self, specification: LoadedModel, mapping: Mapping, model: Model, settings: dict[str, Any]) -> None:
         self._specification = specification
@@ -39,7 +38,7 @@ class Beside:
 
     @property
     def name(self) -> str:
-        """The name of the question asked of each step."""
+        """The name under which each step is judged."""
         return f"{PREFIX}{self._specification.name}"
 
     @property
@@ -51,16 +50,16 @@ class Beside:
         return tuple(self._implementation.specification.model.domains.items())
 
     def stands_for(self, state: State) -> State:
-        """The specification's state; `EvaluationError` where there is none."""
+        """The state of the specification that a state stands for. Raises `EvaluationError` if there is none."""
         return self._implementation.stands_for(state)
 
     def along(self, walked: Trace) -> Trace:
-        """A trace with what its states stand for."""
+        """A trace in which each state also has the specification's state."""
         beside = tuple(self.stands_for(step.state) for step in walked.steps)
         return widened(walked, self._specification.name, self._variables, beside)
 
     def allows(self, old: State | None, new: State) -> bool | None:
-        """Whether a step is one of the specification's, or none; without `old` it is to begin so. None: not known."""
+        """Whether the specification allows a step, or, without `old`, this initial state. None if it is not known."""
         rows = self._rows(old, new)
         allowed = self._allowed
         try:

@@ -1,8 +1,8 @@
-"""The explorer's server: a page and a few questions in JSON, on the loopback address alone.
+"""The explorer's server: it serves a page and answers questions in JSON, on the loopback address only.
 
-It keeps nothing between requests. It answers only requests to its own address and, where a browser says whence it
-asks, from its own page: a foreign page can neither read the model (`Origin`) nor reach it by a name of its own that it
-lets stand for 127.0.0.1 (`Host`).
+It keeps nothing between requests. It answers only requests to its own address. If a browser names the page that sends a
+request, the server answers only its own page. So a foreign page can read the model neither directly (`Origin`) nor by a
+host name of its own that resolves to 127.0.0.1 (`Host`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from isrcheck.model.language.errors import EvaluationError, ModelError
 
 LOOPBACK: Final = "127.0.0.1"
 LARGEST_QUESTION: Final = 8 * 2**20
-"""Bytes of a question; the largest is a trace file."""
+"""The largest question in bytes: a trace file."""
 PATIENCE: Final = 30.0
 """Seconds that a connection may be silent."""
 POLICY: Final = (
@@ -41,7 +41,7 @@ TYPES: Final = {"html": "text/html", "css": "text/css", "js": "text/javascript",
 
 
 class Refused(Exception):
-    """A request that is not answered: the status, and why in one line."""
+    """A request that is not answered: the HTTP status, and the reason in one line."""
 
     def __init__(self, status: HTTPStatus, message: str) -> None:
         super().__init__(message)
@@ -49,7 +49,7 @@ class Refused(Exception):
 
 
 class Server(ThreadingHTTPServer):
-    """Serves one model; a port of 0 takes any that is free."""
+    """Serves one model. With port 0 the system chooses a free port."""
 
     daemon_threads = True
 
@@ -68,7 +68,7 @@ class Server(ThreadingHTTPServer):
         }
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Says nothing of a browser that has gone."""
+        """Reports nothing if the browser has closed the connection."""
 
     @property
     def url(self) -> str:
@@ -76,11 +76,11 @@ class Server(ThreadingHTTPServer):
 
     @property
     def hosts(self) -> set[str]:
-        """What a browser that asks for this address says in `Host`."""
+        """The values of `Host` that a browser sends for this address."""
         return {f"{LOOPBACK}:{self.server_port}", *([LOOPBACK] if self.server_port == 80 else [])}
 
     def answer(self, path: str, question: dict[str, Any]) -> Any:
-        """The answer to a question; one at a time, as models need not be safe for threads."""
+        """The answer to a question. Questions are answered one at a time, as models need not be safe for threads."""
         with self.answering, blaming(self.walking.loaded.origin):
             return self.questions[path](question)
 
@@ -115,13 +115,13 @@ class Handler(BaseHTTPRequestHandler):
             self._require_own()
             kind, content = answer()
         except Refused as refused:
-            self.close_connection = True  # what was sent with the request is not read
+            self.close_connection = True  # the body of the request is not read
             self._send(refused.status, "application/json", _as_json({"error": str(refused)}))
         else:
             self._send(HTTPStatus.OK, kind, content)
 
     def _require_own(self) -> None:
-        """Refuses requests that another page may have made."""
+        """Refuses requests that another page may have sent."""
         if self.headers.get("Host") not in self.own.hosts or len(self.headers.get_all("Host", [])) != 1:
             raise Refused(HTTPStatus.FORBIDDEN, f"this is {self.own.url}; ask it by that name")
         origins = self.headers.get_all("Origin", [])
@@ -174,7 +174,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Says nothing: what goes wrong is on the page."""
+        """Reports nothing: the page shows what goes wrong."""
 
 
 def _as_json(data: Any) -> bytes:

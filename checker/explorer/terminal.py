@@ -1,4 +1,4 @@
-"""A model walked by hand in a terminal: each line that is typed is a question, and its answer is lines of text."""
+"""A walk through a model in a terminal: each typed line is a question, and the answer is lines of text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST: Final = 20
 
 
 class Terminal:
-    """The place of a walk; `begin` says it, `answer` answers a line. A line that cannot be answered moves nobody."""
+    """The place of a walk. `begin` tells it, `answer` answers a line. A line without an answer leaves the place."""
 
     def __init__(self, walking: Walking) -> None:
         self.walking = walking
@@ -42,7 +42,7 @@ class Terminal:
         return [head, f"A number takes a step, ? says what else can be typed.{more}", *self._arrive()]
 
     def answer(self, line: str) -> list[str] | None:
-        """What is said to a line; None where it ends the walk."""
+        """The answer to a line, or None if the line ends the walk."""
         word, _, rest = line.strip().partition(" ")
         try:
             return self._answered(word, rest.strip())

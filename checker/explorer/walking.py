@@ -1,4 +1,4 @@
-"""What a person asks of a model while walking it, answered as JSON data by the reference semantics.
+"""Questions about a model that a person walks, answered as JSON data by the reference semantics.
 
 A *path* is the number of an initial state and the numbers of action instances. Nothing is kept between questions.
 """
@@ -42,7 +42,7 @@ class Unanswerable(Exception):
 
 @dataclass(frozen=True)
 class Path:
-    """An initial state, the instances taken from there, and after how many of them somebody stands."""
+    """An initial state, the instances taken from there, and after how many of them the person stands."""
 
     initial: int
     steps: tuple[int, ...]
@@ -50,7 +50,7 @@ class Path:
 
     @staticmethod
     def of(data: Any) -> Path:
-        """The path of a question; `Unanswerable` for anything else."""
+        """The path in a question. Raises `Unanswerable` if there is none."""
         initial, steps = data.get("initial", 0), data.get("path", [])
         if not isinstance(steps, list) or not all(_is_number(x) for x in (initial, *steps)):
             raise Unanswerable("a path is the number of an initial state and a list of numbers of instances")
@@ -70,12 +70,12 @@ def _is_number(value: Any) -> bool:
 
 
 def _into(trace: Trace, at: int) -> tuple[State | None, State]:
-    """The step into a state of a trace: from where, None of the first, and the state."""
+    """The step into a state of a trace: the state before it, None for the first state, and the state."""
     return (trace.steps[at - 1].state if at else None), trace.steps[at].state
 
 
 class Walking:
-    """A model at its settings, and the questions about it; `beside` is what it is to refine, if that is asked."""
+    """A model at its settings, and the questions about it; `beside` has a specification that it should refine."""
 
     def __init__(self, loaded: LoadedModel, model: Model, beside: Beside | None = None) -> None:
         self.loaded, self.model, self.beside = loaded, model, beside
@@ -95,13 +95,13 @@ class Walking:
         return is_instance(self.model, self.initial[0], *self._call(number))
 
     def _call(self, number: int) -> tuple[Callable[..., Any], list[Any]]:
-        """The method of an instance, and what it is called with."""
+        """The method of an instance, and its arguments."""
         label = self.interpreter.labels[number]
         arguments = [as_parameter(d, v) for d, (_, v) in zip(label.domains, label.parameters, strict=True)]
         return self.model.actions()[label.action], arguments
 
     def _unasked(self) -> Iterator[tuple[str, str]]:
-        """Invariants that the settings leave without what they speak of, and why."""
+        """Invariants about something that these settings switch off, and the reason."""
         for name, predicate in self.loaded.invariants.items():
             try:
                 holds(self.model, self.initial[0], predicate)
@@ -149,7 +149,7 @@ class Walking:
     # --- where somebody stands --------------------------------------------------------------------------------------
 
     def state(self, path: Path) -> dict[str, Any]:
-        """The story of the path, what may happen next with what it would change, and what is true here."""
+        """The story of the path, the possible next steps with their changes, and what is true here."""
         trace = self._walked(path)
         here = trace.steps[path.at].state
         judged = self.interpreter.judged(here, self.interpreter.invariants)
@@ -167,11 +167,11 @@ class Walking:
         }
 
     def _shown(self, trace: Trace) -> Trace:
-        """A trace with all that is shown of it: of a specification what the states stand for."""
+        """A trace as it is shown. If there is a specification, each state also has the specification's state."""
         return trace if self.beside is None else self.beside.along(trace)
 
     def _refines(self, trace: Trace, at: int) -> dict[str, bool | None]:
-        """Whether the step into a state is one of the specification's, where one is asked for."""
+        """Whether the specification allows the step into a state, if there is a specification."""
         if self.beside is None:
             return {}
         return {self.beside.name: self.beside.allows(*_into(trace, at))}
@@ -218,17 +218,17 @@ class Walking:
         }
 
     def _differences(self, label: Label, here: State, after: State) -> list[tuple[str, str, str]]:
-        """The changes of a step, those of the specification's state included."""
+        """The changes of a step, including those of the specification's state."""
         domains = tuple(self.model.domains.items())
         shown = self._shown(Trace(domains, (Step(None, None, here), Step(label, None, after))))
         return list(differences(shown.variables, shown.steps[0].state, shown.steps[1].state))
 
     def _refuses(self, here: State, after: State) -> list[str]:
-        """The refusal of a step by the specification, under the name by which that is asked."""
+        """The name of the refinement if the specification refuses the step, else nothing."""
         return [] if self.beside is None or self.beside.allows(here, after) is not False else [self.beside.name]
 
     def _meant(self, after: State | EvaluationError) -> State | EvaluationError:
-        """A state, or why it is none to go on from: it may stand for nothing of the specification."""
+        """The state, or the error if it stands for no state of the specification: then the walk cannot go there."""
         if self.beside is not None and not isinstance(after, EvaluationError):
             try:
                 self.beside.stands_for(after)
@@ -277,7 +277,7 @@ class Walking:
         return {"name": name, "reason": "", **why}
 
     def _refused(self, path: Path, beside: Beside) -> dict[str, Any]:
-        """The changes in the last step of a path that a specification does not allow, part by part."""
+        """The parts that the last step of a path changes although the specification does not allow it."""
         old, new = _into(self._walked(path), path.at)
         about = {"name": beside.name, "reason": "", "choice": [], "reads": []}
         match beside.allows(old, new):
@@ -302,13 +302,13 @@ class Walking:
         return [(part, f"{old} -> {new}") for part, old, new in found]
 
     def evaluated(self, path: Path, text: Any) -> dict[str, Any]:
-        """The value of an expression at each state of a path, as text; `NotRead` if the text is no expression."""
+        """The value of an expression at each state of a path, as text. Raises `NotRead` for any other text."""
         if not isinstance(text, str) or not text.strip():
             raise Unanswerable("write an expression, such as s.quorum.isr")
         return {"values": evaluated(self.model, [step.state for step in self._walked(path).steps], text)}
 
     def saved(self, path: Path) -> dict[str, Any]:
-        """The path as the text of an ITF file, which `isrcheck show` tells and an explorer loads."""
+        """The path as the text of an ITF file, which `isrcheck show` can tell and an explorer can load."""
         return {"content": as_text(to_itf(self._walked(path), self.loaded.name, self.model.settings, "path"))}
 
     # --- traces -----------------------------------------------------------------------------------------------------

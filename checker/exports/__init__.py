@@ -1,1 +1,1 @@
-"""A model at given settings, written for other model checkers: one file a language, and the comparison with them."""
+"""A model at given settings, written for other model checkers, a file for each language; and a comparison with them."""

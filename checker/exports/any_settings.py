@@ -1,7 +1,7 @@
-"""The states of models at any of their settings: what an editor is told about code that several settings share.
+"""The states of models at any of their settings: an editor needs this for code that several settings share.
 
-A method asks a setting before it reads a variable that is not always there; a type has no such question, so it has the
-variable. Settings are changed one by one, from the defaults on.
+A method checks a setting before it reads a variable that does not always exist. A type cannot check settings, so it has
+the variable. Settings are changed one by one, starting from the defaults.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ Change = tuple[str, Any]
 
 
 class Unlike(Domain):
-    """A part that is of one kind in one place and of another kind in another."""
+    """A part whose kind differs between settings."""
 
 
 def at_any_settings(models: Iterable[type[Model]]) -> Variables:
-    """The variables of the states of these models, whichever it is and whatever its settings."""
+    """The variables in the states of these models, for every model and all its settings."""
     found: Variables = {}
     for model in models:
         found = _joined(found, _from(model))
@@ -32,9 +32,9 @@ def at_any_settings(models: Iterable[type[Model]]) -> Variables:
 
 
 def _from(model: type[Model]) -> Variables:
-    """The variables by default, with each setting changed, and so on with all changes that show something.
+    """The variables by default, with each setting changed, and again with each setting that adds something.
 
-    So what needs two settings is found: what one of them shows is there when the other is changed.
+    So a variable that needs two settings is found: one of them adds something, and then the other is changed as well.
     """
     found, showing, before = _variables(model, {}), dict[Change, None](), -1
     while before < len(showing):
@@ -52,9 +52,9 @@ def _from(model: type[Model]) -> Variables:
 
 
 def _variables(model: type[Model], settings: Mapping[str, Any]) -> Variables:
-    """The variables at these settings; none where they do not go together.
+    """The variables at these settings; none if the settings do not fit together.
 
-    Nobody asked for these settings: if a model's own code raises an error at them, it has no states there.
+    The user did not choose these settings: if a model's own code raises an error at them, it has no states there.
     """
     try:
         return model(**settings).domains
@@ -63,7 +63,7 @@ def _variables(model: type[Model], settings: Mapping[str, Any]) -> Variables:
 
 
 def _changed(model: type[Model], changes: Iterable[Change]) -> dict[str, Any]:
-    """The defaults with these changes, one after the other, but for those that do not go with the ones before."""
+    """The defaults with these changes in turn, without changes that do not fit those before."""
     settings: dict[str, Any] = {}
     for name, value in changes:
         if name not in settings and _variables(model, settings | {name: value}):
@@ -72,7 +72,7 @@ def _changed(model: type[Model], changes: Iterable[Change]) -> dict[str, Any]:
 
 
 def _changes(model: type[Model]) -> list[Change]:
-    """Each setting with every other choice; of numbers with the least, and the one after its default."""
+    """Each setting with every other choice; for numbers with the least number, and the number after the default."""
     declared = model.declared_settings().items()
     return [(name, value) for name, setting in declared for value in _values(setting) if value != setting.default]
 
@@ -87,13 +87,13 @@ def _values(setting: Setting) -> Iterable[Any]:
 
 
 def _joined(one: Mapping[str, Domain], other: Mapping[str, Domain]) -> Variables:
-    """What either has, in the order of the first."""
+    """The variables of both, in the order of the first."""
     both = {name: _join(domain, other[name]) if name in other else domain for name, domain in one.items()}
     return both | {name: domain for name, domain in other.items() if name not in one}
 
 
 def _join(one: Domain, other: Domain) -> Domain:
-    """A domain with the parts of both, where they are of the same kind."""
+    """A domain with the parts of both, if they are of the same kind."""
     if type(one) is not type(other):
         return Number(0, 0) if isinstance(one, Number) and isinstance(other, Number) else Unlike()
     if isinstance(one, Record) and isinstance(other, Record):

@@ -1,7 +1,7 @@
-"""What Spin and Rumur find in an exported model, to be held against what isrcheck finds.
+"""Runs Spin and Rumur on an exported model, for comparison with isrcheck's results.
 
-Each tool runs with the invariants. Where it finds one violated, it has ended there, and runs again without them for the
-counts of the whole state space.
+Each tool runs with the invariants. If it finds one violated, it stops there. Then it runs again without invariants for
+the counts of the whole state space.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from isrcheck.checker.exports.promela import promela
 from isrcheck.model.language.system import TransitionSystem
 
 PATH: Final = 1 << 16
-"""Steps of the path of Spin's depth-first search, at first: it fills the memory for all of them before it begins."""
+"""The first limit on the path of Spin's depth-first search, in steps. Spin fills the memory for all of them at once."""
 STEP: Final = 512
-"""Where that is too short, Spin has one step for so many bytes of the memory; a step takes some sixty."""
+"""If that is too short, Spin gets one step for this many bytes of the memory; a step takes about sixty."""
 TOO_SHORT: Final = "max search depth too small"
 WHOLE: Final = ("-o1", "-o2", "-o3")
-"""Keeps Spin from hiding variables that nothing reads, which would make states equal that are not."""
+"""Keeps Spin from hiding variables that nothing reads: hidden, they would make different states equal."""
 LARGE: Final = 300_000
-"""Steps from which on gcc optimises what they write: below, that takes longer than it saves."""
+"""From this many steps on, gcc optimises the generated code: below, that takes longer than it saves."""
 MEMORY: Final = 1 << 34
-"""Bytes that a tool may take unless told otherwise."""
+"""The bytes that a tool may take, unless another number is given."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """What a tool says: distinct states, `generated` as isrcheck counts them, whether an invariant is violated."""
+    """The result of a tool: distinct states, `generated` as isrcheck counts them, whether an invariant is violated."""
 
     tool: str
     version: str
@@ -43,7 +43,7 @@ class Found:
 
 
 class ToolFailed(Exception):
-    """A tool did not come to an end; in one line, why."""
+    """A tool did not finish; the reason in one line."""
 
 
 def installed() -> tuple[str, ...]:
@@ -54,7 +54,7 @@ def installed() -> tuple[str, ...]:
 def spin(
     system: TransitionSystem, folder: Path, seconds: float | None = None, memory: int = MEMORY, steps: int = 0
 ) -> Found:
-    """Spin's counts, less the one state and the one step that the export adds."""
+    """Spin's counts, without the one state and the one step that the export adds."""
     (folder / "model.pml").write_text(promela(system), encoding="utf-8")
     version = _run(["spin", "-V"], folder, seconds)
     options = [_optimised(steps), "-DSAFETY", "-DNOREDUCE", "-DVECTORSZ=8192", f"-DMEMLIM={memory >> 20}"]
@@ -72,7 +72,7 @@ def spin(
 
 
 def _searched(options: Sequence[str], folder: Path, seconds: float | None, memory: int) -> str:
-    """The answer of Spin's program about a path that is long enough."""
+    """The result of Spin's program with a limit on its path that is long enough."""
     said = _run(["./pan", "-E", *options, f"-m{PATH}"], folder, seconds)
     return said if TOO_SHORT not in said else _run(["./pan", "-E", *options, f"-m{memory // STEP}"], folder, seconds)
 
@@ -80,7 +80,7 @@ def _searched(options: Sequence[str], folder: Path, seconds: float | None, memor
 def rumur(
     system: TransitionSystem, folder: Path, seconds: float | None = None, memory: int = MEMORY, steps: int = 0
 ) -> Found:
-    """Rumur's counts, and one for each initial state, which it does not count as a rule fired."""
+    """Rumur's counts, plus one for each initial state, which Rumur does not count as a fired rule."""
     version = _run(["rumur", "--version"], folder, seconds)
     switches = ["--deadlock-detection", "off", "--counterexample-trace", "off", "--symmetry-reduction", "off"]
 
@@ -104,12 +104,12 @@ def _optimised(steps: int) -> str:
 
 
 Tool = Callable[[TransitionSystem, Path, float | None, int, int], Found]
-"""Given a model, an empty folder, seconds for each step of the work, bytes of memory, and how many steps there are."""
+"""Given a model, an empty folder, seconds for each step of the work, bytes of memory, and the number of steps."""
 TOOLS: Final[dict[str, Tool]] = {"spin": spin, "rumur": rumur}
 
 
 def _run(command: Sequence[str], folder: Path, seconds: float | None, failing: bool = False) -> str:
-    """The standard output of a command, which must end well unless it may be `failing`."""
+    """The standard output of a command, which must succeed unless it may be `failing`."""
     try:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=seconds, check=False)
     except subprocess.TimeoutExpired:
@@ -121,7 +121,7 @@ def _run(command: Sequence[str], folder: Path, seconds: float | None, failing: b
 
 
 def _number(pattern: str, text: str, tool: str) -> int:
-    found = re.findall(pattern, text)  # Rumur reports its progress in the words of its end
+    found = re.findall(pattern, text)  # Rumur's progress lines have the form of its last line
     if not found:
         raise ToolFailed(f"{tool} printed something unexpected: {' '.join(text.split())[-200:]}")
     return int(found[-1])

@@ -1,7 +1,8 @@
-"""Murphi, for Rumur and CMurphi: one rule a transition, one function an invariant.
+"""Murphi, for Rumur and CMurphi: one rule for each transition, one function for each invariant.
 
-A set of brokers is one Boolean a broker, for the language has no sets; so is an expression over sets, in which `isr_0`
-and `isr_1` say whether it has brokers 0 and 1. The values that a rule computes on its way are in its own variables.
+A set of brokers is one Boolean for each broker, because the language has no sets. An expression over sets has the same
+form: `isr_0` and `isr_1` say whether it has brokers 0 and 1. The values that a rule computes on its way are in its own
+variables.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ true type undefine union var while
 """
 RESERVED: Final = frozenset(KEYWORDS.split())
 Parts = tuple[str, ...]
-"""The text of an expression; that of a set has one Boolean for each broker."""
+"""The text of an expression. A set has one Boolean for each broker."""
 
 
 def murphi(system: TransitionSystem, judged: bool = True) -> str:
@@ -133,7 +134,7 @@ class _Murphi:
         return declared, [*steps, f'  assert !{found.roots[0][0]} "the step has no meaning";']
 
     def _stay(self, changed: Sequence[tuple[str, str]]) -> tuple[list[str], list[str]]:
-        """Takes a step to a state back that a constraint does not allow."""
+        """Undoes a step to a state that a constraint does not allow."""
         found = spelled([self.inside], self._spell, self._refer, "c")
         declared, steps = self._named(found)
         declared += [f"  old_{name}: {kind};" for name, kind in changed]
@@ -159,7 +160,7 @@ class _Murphi:
         return identifiers([predicate.name], frozenset({*self.names, *RESERVED}))[0]
 
     def _asserted(self) -> list[str]:
-        """A state that is not counted is judged all the same, before the step is taken back."""
+        """A state that is not counted is also judged, before the step is undone."""
         return [f'  assert {self._function(p)}() "{p.name}";' for p in self.system.invariants]
 
     # --- expressions ------------------------------------------------------------------------------------------------

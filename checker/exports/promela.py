@@ -1,8 +1,9 @@
-"""Promela, for Spin: one process, one `d_step` a transition.
+"""Promela, for Spin: one process, one `d_step` for each transition.
 
-Spin stores one state more than isrcheck: that before the first. The values that a transition computes on its way are in
-hidden variables, which are no part of the state. With -DJUDGE it asserts that each new state fulfils the invariants and
-that each step is defined; without, there is only the state space. `spin -o2` keeps variables that nothing reads.
+Spin stores one state more than isrcheck: the state before the initial one. The values that a transition computes on its
+way are in hidden variables, which are not part of the state. With -DJUDGE it asserts that each new state satisfies the
+invariants and that each step is defined; without it, there is only the state space. `spin -o2` keeps variables that
+nothing reads.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ RESERVED: Final = frozenset(KEYWORDS.split())
 
 
 def promela(system: TransitionSystem) -> str:
-    """The text of a model; `UnknownName` where a guard is too large for it."""
+    """The text of a model. Raises `UnknownName` if a guard is too large for it."""
     return _Promela(system).text()
 
 
@@ -107,7 +108,7 @@ class _Promela:
 
     @property
     def _bounded(self) -> bool:
-        """Whether there are constraints: a step to a state outside is judged, and then taken back."""
+        """Whether there are constraints: a step to a state outside is judged, and then undone."""
         return self.inside is not TRUE
 
     def _stay(self, changed: Sequence[int]) -> list[str]:
@@ -170,7 +171,7 @@ class _Promela:
 
 
 def _broken(predicate: Predicate) -> Expression:
-    """Where an invariant is false, or has no meaning."""
+    """Where an invariant is false or undefined."""
     return not_(and_(predicate.holds, not_(predicate.failure)))
 
 

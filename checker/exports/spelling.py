@@ -1,7 +1,8 @@
 """The common part of all exported forms of a model: identifiers, and names for values that several expressions need.
 
-Expressions are a graph in which a node may have many parents; written out as trees they can grow without bounds. So
-a node that is used more than once, and is more than a comparison of two leaves, is written once and has a name.
+Expressions form a graph in which a node may have many parents. Written out as trees they could become arbitrarily
+large. So a node that is used more than once, and is more than a comparison of two leaves, is written once and gets a
+name.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from isrcheck.model.language.system import Transition, TransitionSystem
 
 Text = TypeVar("Text")
 SMALL: Final = 4
-"""Nodes of an expression that is repeated rather than named."""
+"""The largest expression, in nodes, that is repeated rather than named."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ def spelled(
     refer: Callable[[Expression, str], Text],
     prefix: str = "t",
 ) -> Spelled[Text]:
-    """Writes expressions: `spell` a node given its arguments, `refer` to one that has a name."""
+    """Writes expressions: `spell` writes a node from its arguments, `refer` writes a name."""
     order = topological(roots)
     uses = _uses(order, roots)
     sizes: dict[Expression, int] = {}
@@ -58,7 +59,7 @@ def _uses(order: Sequence[Expression], roots: Sequence[Expression]) -> dict[Expr
 
 
 def inlined(root: Expression, spell: Callable[[Expression, list[Text]], Text], limit: int = 200_000) -> Text | None:
-    """An expression as a tree, without names; None where it has more than `limit` nodes."""
+    """An expression as a tree, without names; None if it has more than `limit` nodes."""
     sizes: dict[Expression, int] = {}
     texts: dict[Expression, Text] = {}
     for node in topological([root]):
@@ -73,7 +74,7 @@ def inlined(root: Expression, spell: Callable[[Expression, list[Text]], Text], l
 
 
 def identifiers(paths: Iterable[str], reserved: frozenset[str] = frozenset()) -> list[str]:
-    """A name for each path, close to it: `log[0].length` is `log_0_length`; none is reserved, none is used twice."""
+    """A name for each path, similar to it: `log[0].length` becomes `log_0_length`. None is reserved or used twice."""
     taken, found = set(reserved), []
     for path in paths:
         plain = re.sub(r"\W+", "_", path, flags=re.ASCII).strip("_")
@@ -101,7 +102,7 @@ def counted_initial_states(system: TransitionSystem) -> list[tuple[int, ...]]:
 
 
 def heading(system: TransitionSystem) -> list[str]:
-    """What is exported, line by line."""
+    """A description of the exported model, line by line."""
     settings = [f"  {name} = {_value(value)}" for name, value in system.settings.items()]
     return [f"isrcheck's model {system.model} with the settings", *settings]
 
@@ -111,7 +112,7 @@ def _value(value: Any) -> str:
 
 
 def meaning(leaf: Leaf) -> str:
-    """What the values of a leaf are, for a comment."""
+    """The meaning of a leaf's values, for a comment."""
     low, high = leaf.low, leaf.high
     if leaf.kind == "broker" and low < 0:
         return f"{a_or_an(leaf.of)} 0..{high}, or -1 for none"

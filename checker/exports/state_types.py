@@ -1,7 +1,7 @@
-"""The class of a model's state, for editors and type checkers: one declaration, `variables`, says both.
+"""The class of a model's state, for editors and type checkers: the one declaration `variables` gives both.
 
-A record becomes a class, named by where it stands: `ReplicaRecord` for what `replica` has, `LogRecord` for what a
-sequence `log` holds. The text is a Python module that is imported by type checkers alone.
+A record becomes a class named by its place: `ReplicaRecord` for the record of `replica`, `LogRecord` for the record in
+a sequence `log`. The text is a Python module that only type checkers import.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ OF_SCALARS: Final = {
     domains.Broker: ("Broker", "BrokerId | NoBroker | None"),
     domains.BrokerSet: ("Brokers", "set[Any] | frozenset[Any]"),
 }
-"""What is read, and what else may be assigned."""
+"""The type that is read, and the types that may be assigned as well."""
 OF_ELEMENTS: Final[dict[type[domains.Domain], str]] = {
     domains.Sequence_: "Sequence",
     domains.Channel: "Channel",
@@ -28,7 +28,7 @@ OF_ELEMENTS: Final[dict[type[domains.Domain], str]] = {
     domains.Bag: "Bag",
 }
 WIDTH: Final = 120
-"""Of a line of Python."""
+"""The width of a line of Python."""
 INDEX: Final = {
     domains.Flag: "Flag | bool",
     domains.Number: "Number | int",
@@ -38,7 +38,7 @@ INDEX: Final = {
 
 
 def state_types(name: str, of: str, variables: Mapping[str, domains.Domain], command: str) -> str:
-    """The module with the class `name`: these variables, which `of` has; `command` is what writes it."""
+    """The module with the class `name`: these variables, which belong to `of`; `command` is what writes it."""
     writer = _Writer()
     fields = [(variable, *writer.of(domain, _capital(variable))) for variable, domain in variables.items()]
     used, brokers = sorted({"Place", "State", *writer.used}), sorted(writer.brokers)
@@ -67,7 +67,7 @@ class _Writer:
         self.needs_any = False
 
     def of(self, domain: domains.Domain, path: str) -> tuple[str, str]:
-        """What a part is read as, and what else may be assigned to it."""
+        """The type that a part is read as, and the types that may be assigned to it as well."""
         if type(domain) in OF_SCALARS:
             kind, given = OF_SCALARS[type(domain)]
             self.used.add(kind)
@@ -88,7 +88,7 @@ class _Writer:
         return f"{kind}[{self.of(domain.element, path)[0]}]", "Any" if kind == "Messages" else "list[Any]"
 
     def _record(self, name: str, domain: domains.Record, fields: list[tuple[str, str, str]]) -> str:
-        """The name of the class of a record; a second record of that name has a number."""
+        """The name of the class of a record. A second record with that name gets a number."""
         taken = {line.partition("(")[0].removeprefix("class ") for line, *_ in self.classes}
         number = 2
         while name in taken:
@@ -103,13 +103,13 @@ class _Writer:
 
 
 def _class(name: str, sentence: str, fields: list[tuple[str, str, str]], base: str) -> list[str]:
-    """A class with a place for each field: its name, what it is read as, and what else may be assigned."""
+    """A class with an attribute for each field: its name, the type that is read, and the types that may be assigned."""
     places = (f"    {n}: Place[{t}, {g}]" for n, t, g in fields)
     return [f"class {name}({base}):", *_docstring(sentence, "    "), "", *places]
 
 
 def _docstring(sentence: str, indent: str) -> list[str]:
-    """The lines of a docstring, on as many lines as it needs."""
+    """The lines of a docstring."""
     words = [f'{indent}"""{sentence}"""']
     if len(words[0]) > WIDTH:
         lines = wrap(sentence, WIDTH, initial_indent=f'{indent}"""', subsequent_indent=indent, break_on_hyphens=False)

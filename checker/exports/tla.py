@@ -1,4 +1,4 @@
-"""TLA+, for TLC: one operator a transition, one an action, and the configuration that goes with the module.
+"""TLA+, for TLC: one operator for each transition and action, and the configuration for the module.
 
 Sets of brokers are sets, flags are Booleans, "none" is -1, named values are their positions.
 """
@@ -17,10 +17,10 @@ RESERVED: Final = frozenset({"vars", "init", "next", "spec", "fair"})
 
 
 def tla(system: TransitionSystem, obligations: Sequence[Obligation] = ()) -> str:
-    """The text of the module, which is to lie in a file of its name (`module_name`).
+    """The text of the module, which must be in a file of its name (`module_name`).
 
-    `obligations` are about the transitions of the system by their positions, and are promised where a property is
-    asked. TLC knows nothing of room: at bounds it may find a behaviour that isrcheck excuses.
+    `obligations` are about the transitions of the system by their positions, and are assumed in properties. TLC does
+    not know the room of a search: at bounds it may find a behaviour that isrcheck excuses.
     """
     return _Tla(system, obligations).text()
 
@@ -148,7 +148,7 @@ class _Tla:
     # --- what must happen -------------------------------------------------------------------------------------------
 
     def _fair(self) -> list[str]:
-        """A conjunct for each promise that is about some instance."""
+        """A conjunct for each obligation that is about some instance."""
         groups = by_action(self.system)
         names = {t.label: f"{self._action_name(action)}_{i}" for action, of in groups.items() for i, t in enumerate(of)}
         lines = []
@@ -159,7 +159,7 @@ class _Tla:
         return ["Fair ==", *lines, ""] if lines else []
 
     def _asked(self, name: str, question: Question) -> list[str]:
-        """A property: its conditions, then what is said of them."""
+        """A property: its conditions, then the formula about them."""
         chosen = ", ".join(f"{n} {shown(x)}" for n, x in question.choice)
         region, source, mark = f"{name}_region", f"{name}_source", f"{name}_mark"
         if question.stable:

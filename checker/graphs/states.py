@@ -1,4 +1,4 @@
-"""The state graph of a model, or the part around a trace, by the reference semantics: for graphs to look at."""
+"""The state graph of a model, or the part around a trace, by the reference semantics: for drawing and analysis."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from isrcheck.model.language.errors import EvaluationError
 from isrcheck.model.language.plain import State
 
 LONGEST_LABEL = 12
-"""Lines of a node's label."""
+"""The most lines of a node's label."""
 
 
 class TooLarge(Exception):
-    """There are more states than were allowed."""
+    """There are more states than the limit allows."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(f"there are more than {limit:,} states")
@@ -30,7 +30,7 @@ class TooLarge(Exception):
 
 @dataclass
 class _Found:
-    """States by number, in the order in which they were found; `near` says how many steps from where it began."""
+    """States by number, in the order in which they were found; `near` is the number of steps from the beginning."""
 
     limit: int
     numbers: dict[State, int] = field(default_factory=dict)
@@ -46,13 +46,13 @@ class _Found:
 
 
 def state_graph(interpreter: Interpreter, limit: int) -> nx.MultiDiGraph:
-    """Every counted state and every step between them; `TooLarge` where there are more states."""
+    """Every counted state and every step between them. Raises `TooLarge` if there are more states than `limit`."""
     starts = sorted(filter(interpreter.counted, initial_states(interpreter.model)), key=interpreter.leaves)
     return _graph(interpreter, starts, None, limit, ())
 
 
 def around(interpreter: Interpreter, trace: Trace, radius: int, limit: int) -> nx.MultiDiGraph:
-    """The states of a trace, those that are at most `radius` steps after one of them, and every step between them."""
+    """The states of a trace, the states at most `radius` steps after one of them, and every step between them."""
     path = [step.state for step in trace.steps]
     return _graph(interpreter, path, radius, limit, path)
 

@@ -1,1 +1,1 @@
-"""Packed states and native code: a transition system as LLVM text, and that text as callable functions."""
+"""Packed states and native code: a transition system becomes LLVM text, and the text becomes callable functions."""

@@ -1,4 +1,4 @@
-"""LLVM text of a function that walks over a batch of states, a group of them at a time."""
+"""LLVM text of a function that walks over a batch of states, group by group."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from isrcheck.checker.kernel.words import INTEGERS, LANES, RAMP, Writer
 class Loop:
     """A function that walks over its states, `size` at a time.
 
-    Between `begin` and `end` the writer is inside the loop: `%from` is where the states of the group lie (those past
-    the last one are all zero), `%index` the position of the first, `%left` how many there are from there on, and
-    `%full` says whether the group is.
+    Between `begin` and `end` the writer is inside the loop. `%from` is where the states of the group lie (states past
+    the last one are all zero), `%index` is the position of the first, `%left` the number of states from there on, and
+    `%full` says whether the group is full.
     """
 
     size: int
@@ -38,7 +38,7 @@ class Loop:
         self._place()
 
     def _place(self) -> None:
-        """Whole groups are read in place; the last few states are copied first, so that nothing behind is read."""
+        """Whole groups are read in place. The last few states are copied first, so that nothing behind them is read."""
         w, size = self.writer, self._words
         w.block("some")
         w.do(f"%place = getelementptr i64, ptr %states, i64 {w.let(f'mul i64 %index, {size}')}")
@@ -82,9 +82,9 @@ class Loop:
         self.put(place, self.writer.let(f"add i64 {self.get(place)}, {amount}"))
 
     def store_rows(self, name: str, groups: Sequence[Sequence[str]]) -> None:
-        """Store rows for `%out`, not past the last state: whole groups in place, the rest through a copy.
+        """Stores rows for `%out`, but not past the last state: whole groups in place, the rest through a copy.
 
-        For each eight states the words of their rows, one vector a word. `%written` has room for a group.
+        For each eight states the words of their rows, one vector for each word. `%written` has room for a group.
         """
         w, size = self.writer, len(groups[0])
         vectors = [w.interleave(rows) for rows in groups]
@@ -103,7 +103,7 @@ class Loop:
 
 
 class Octets(Loop):
-    """Eight states at a time: `words` has a vector for each word of theirs, `valid` is where there is a state."""
+    """Eight states at a time: `words` has a vector for each of their words, `valid` marks the lanes with a state."""
 
     size = LANES
 
@@ -123,7 +123,7 @@ class Octets(Loop):
 
 
 class Groups(Loop):
-    """`GROUP` states at a time, in lanes of bytes; `valid` has a bit for each lane that holds a state."""
+    """`GROUP` states at a time, in lanes of bytes; `valid` has a bit for each lane with a state."""
 
     size = GROUP
 
@@ -144,7 +144,7 @@ class Groups(Loop):
         return Lanes(self.writer, layout)
 
     def bits(self, flag: str) -> str:
-        """The lanes where a flag holds, as bits of an integer."""
+        """The lanes in which a flag holds, as bits of an integer."""
         negative = self.writer.let(f"icmp slt {BYTES} {flag}, zeroinitializer")
         return self.writer.let(f"bitcast {vector(1)} {negative} to i64")
 
@@ -156,7 +156,7 @@ class Groups(Loop):
 
     @contextmanager
     def each(self, name: str, bits: str, start: str) -> Iterator[tuple[str, str]]:
-        """A loop over the bits that are set, at least one: its position, and how many came before, from `start` on."""
+        """A loop over the set bits, at least one: a bit's position, and the number of earlier bits plus `start`."""
         w = self.writer
         w.do(f"br label %{name}_begin")
         w.block(f"{name}_begin")

@@ -1,12 +1,12 @@
-"""A transition system as a program over columns of states: it answers at once, for nothing of a model is compiled.
+"""A transition system as a program over columns of states. It answers at once, because nothing of a model is compiled.
 
-A *column* holds a value of each of up to `LANES` states: in bytes where the interval of the expression allows, else in
-64-bit integers; a flag is a byte, 0 or 1. An instruction is a function of numpy with the numbers of its columns; once
-numpy has run many of them, `isrcheck.checker.kernel.machine` does.
-Columns are used again as soon as nothing later reads them, so that a program works in the cache of the processor.
+A *column* holds a value for each of up to `LANES` states: in bytes if the interval of the expression allows it, else in
+64-bit integers. A flag is a byte, 0 or 1. An instruction is a function of numpy with the numbers of its columns. Once
+numpy has run many instructions, `isrcheck.checker.kernel.machine` runs them. A column is reused as soon as no later
+instruction reads it, so that a program works in the processor's cache.
 
-The columns do the same as the LLVM text of `isrcheck.checker.kernel.llvm`: the same successors in the same order,
-tallies and verdicts. It is faster for up to some hundred thousand states, the time of compilation included.
+The columns do the same as the LLVM text of `isrcheck.checker.kernel.llvm`: the same successors in the same order, the
+same tallies and verdicts. They are faster for up to some hundred thousand states, including the time of compilation.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Integers = npt.NDArray[np.int64]
 
 
 class Columns:
-    """The functions of a system over arrays of packed states; each program is written when it is first asked for."""
+    """The functions of a system over arrays of packed states. Each program is written when it is first needed."""
 
     def __init__(self, system: TransitionSystem, layout: Layout, bits: Sequence[Expression]) -> None:
         self._system, self._layout, self._bits = system, layout, bits
@@ -155,5 +155,5 @@ def _blocks(states: Words) -> Iterable[tuple[int, Words]]:
 
 
 def _by_group(sources: Integers) -> Integers:
-    """The order of compiled code: groups of `GROUP` states one after the other, and within a group by transition."""
+    """The order of compiled code: by groups of `GROUP` states, and within a group by transition."""
     return np.argsort((sources // GROUP).astype(np.uint16), kind="stable")

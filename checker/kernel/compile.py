@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 Integers = npt.NDArray[np.int64]
 ROOM: Final = 8
-"""Entries past the last one that arrays for compiled code have."""
+"""How many entries past the last one the arrays for compiled code have."""
 
 
 class Kernel:
     """The functions of a transition system, with the layout of its states.
 
-    They run on columns, at once; from the moment on when compiled code is first asked for, as that. Both give the same
-    arrays, so nobody can tell which it was.
+    They run on columns at first. Once compiled code is first asked for, they run as compiled code. Both give the same
+    arrays.
     """
 
     def __init__(self, system: TransitionSystem) -> None:
@@ -56,7 +56,7 @@ class Kernel:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     def compile_ahead(self) -> None:
-        """Begins to compile, or to load what was compiled before, while others go on."""
+        """Begins to compile in the background, or to load what was compiled before."""
         from isrcheck.checker.kernel.native import begun
 
         if self._ahead is None:
@@ -81,10 +81,10 @@ class Kernel:
 
     @property
     def identity(self) -> str:
-        """The identity to which kept states are bound: the text, where the search begins, and the meaning of the bits
-        of a state.
+        """The identity that kept states are bound to: the text, the initial states, and the meaning of the bits of a
+        state.
 
-        The text alone does not say where the search begins, nor what a leaf is that nothing reads.
+        The text alone neither has the initial states nor says what a leaf means that nothing reads.
         """
         known = [self.digest, self.system.initial, [(x.path, x.kind, x.low, x.high) for x in self.system.leaves]]
         return hashlib.sha256(json.dumps(known).encode()).hexdigest()
@@ -121,7 +121,7 @@ class Kernel:
 
 
 class Compiled:
-    """The functions of a kernel as compiled code; see `isrcheck.checker.kernel.llvm` for what they promise."""
+    """The functions of a kernel as compiled code; `isrcheck.checker.kernel.llvm` describes them."""
 
     def __init__(self, kernel: Kernel, code: Code) -> None:
         self._kernel, self._calls = kernel, code.calls

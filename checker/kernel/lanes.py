@@ -1,8 +1,8 @@
 """LLVM text for expressions: one state in each lane of a vector, and lanes as narrow as the interval allows.
 
-A number has lanes of 8, 16, 32 or 64 bits: the fewest that hold its interval with a sign. The operands are widened or
-cut to that: sums, differences, products and sets are right in as many bits as the result needs, whatever is above them
-in the operands. A comparison takes the wider of its two operands. A flag is a byte, all ones or all zeros.
+A number has lanes of 8, 16, 32 or 64 bits: the narrowest that hold its interval with a sign. The operands are widened
+or cut to that width. Sums, differences, products and sets are right in as many bits as the result needs, whatever the
+operands have in higher bits. A comparison takes the wider of its two operands. A flag is a byte, all ones or all zeros.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def width_of(*nodes: Expression) -> int:
 
 
 def stored_width(bits: int) -> int:
-    """The bits of the narrowest lane that has room for so many, without a sign."""
+    """The bits of the narrowest lane with room for this many bits, without a sign."""
     return next(size for size in SIZES if bits <= size)
 
 
@@ -43,7 +43,7 @@ def vector(bits: int) -> str:
 class Lanes:
     """Writes the values of expressions, each once, where it is first needed.
 
-    `known` maps an expression and a width to its name in the text. `fork` gives a copy for a block that later ones do
+    `known` maps an expression and a width to its name in the text. `fork` gives a copy for a block that later blocks do
     not see.
     """
 
@@ -62,7 +62,7 @@ class Lanes:
         return self._written(of)
 
     def integer(self, of: Expression, bits: int) -> str:
-        """The lowest bits of the value as an integer, also that of a flag."""
+        """The lowest bits of the value, as an integer; a flag works, too."""
         self._written(of)
         return self._as(of, bits)
 
@@ -86,7 +86,7 @@ class Lanes:
         return found
 
     def _as(self, of: Expression, bits: int) -> str:
-        """A value that is written, as an integer of another width."""
+        """A value that is already written, as an integer of another width."""
         if isinstance(of.value, int):
             return splat(of.value, bits)
         if of.kind == "flag":
@@ -129,7 +129,7 @@ class Lanes:
         return self._let(f"add {vector(after)} {value}, {splat(place.low, after)}") if place.low else value
 
     def _pieces(self, place: Place, bits: int) -> str:
-        """The bits of a word from a leaf's place on, in lanes of `bits`; above it is what is above it in the word."""
+        """The bits of a word from a leaf's place on, in lanes of `bits`. Higher bits are those of the word."""
         value = ""
         for byte in place.bytes:
             piece = self._plane(place.word, byte)
@@ -145,11 +145,11 @@ class Lanes:
     # --- operators --------------------------------------------------------------------------------------------------
 
     def _where(self, relation: str, a: str, b: str, bits: int) -> str:
-        """A flag: where the values are in a relation."""
+        """A flag: where the two values are in this relation."""
         return self._let(f"sext {vector(1)} {self._let(f'icmp {relation} {vector(bits)} {a}, {b}')} to {BYTES}")
 
     def not_(self, node: Expression) -> str:
-        """The opposite relation where there is one: compilers take long over negations of masks."""
+        """The opposite relation, if there is one: compilers take long over negations of masks."""
         (of,) = node.arguments
         if isinstance(of.value, Leaf):
             return self._flag_leaf(of.value, False)
@@ -183,7 +183,7 @@ class Lanes:
         return self._let(f"{_ARITHMETIC[node.operator]} {vector(bits)} {a}, {b}")
 
     def if_(self, node: Expression) -> str:
-        """`no ^ ((yes ^ no) & mask)`, which is one instruction where there are such of three operands."""
+        """`no ^ ((yes ^ no) & mask)`. Some machines have one instruction for this."""
         condition, yes, no = node.arguments
         bits = width_of(node)
         kind = vector(bits)
@@ -200,7 +200,7 @@ class Lanes:
         return self._let(f"xor {kind} {b}, {picked}")
 
     def _bit(self, broker: Expression, bits: int) -> str:
-        """The set of one broker, empty for "none", in lanes wide enough for it or for what is asked of it."""
+        """The set of one broker, empty for "none", in lanes wide enough for the set and for `bits`."""
         require_in_set(broker)
         if isinstance(broker.value, int):
             return splat(1 << broker.value if broker.value >= 0 else 0, bits)
@@ -209,7 +209,7 @@ class Lanes:
         return self._once(("bit", broker), bits, lambda: self._resized(one, wide, bits))
 
     def _picked(self, broker: Expression, bits: int) -> str:
-        """One broker after the other: no machine shifts bytes, each by its own count."""
+        """Tries one broker after the other: no machine shifts each byte by its own count."""
         result, name = "zeroinitializer", self._as(broker, bits)
         for number in range(max(broker.low, 0), broker.high + 1):
             mine = self._where("eq", name, splat(number, bits), bits)
@@ -217,7 +217,7 @@ class Lanes:
         return result
 
     def _shifted(self, broker: Expression, bits: int) -> str:
-        """One place further up "none" is bit 0, which is then shifted out."""
+        """Shifts one place too far up, so that "none" is bit 0; then shifts that bit out."""
         kind, count = vector(bits), self._as(broker, bits)
         if broker.low >= 0:
             return self._let(f"shl {kind} {splat(1, bits)}, {count}")
@@ -253,7 +253,7 @@ class Lanes:
 
 
 def shifted(writer: Writer, value: str, by: int, bits: int) -> str:
-    """Lanes shifted up, or down where `by` is negative, all by the same."""
+    """Lanes shifted up, or down if `by` is negative, all by the same count."""
     if by == 0:
         return value
     return writer.let(f"{'shl' if by > 0 else 'lshr'} {vector(bits)} {value}, {splat(abs(by), bits)}")
@@ -268,7 +268,7 @@ _RELATIONS: Final[dict[str, Callable[[Lanes, Expression, bool], str]]] = {
 
 
 def _needed(node: Expression) -> tuple[Expression, ...]:
-    """The nodes that have to be written before a node: for a negated relation its operands."""
+    """The nodes that must be written before a node: for a negated relation its operands."""
     if node.operator == "not" and node.arguments[0].operator in ("leaf", *_RELATIONS):
         return node.arguments[0].arguments
     return node.arguments

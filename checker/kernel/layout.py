@@ -17,7 +17,7 @@ import numpy.typing as npt
 from isrcheck.model.language.expressions import Leaf
 
 Words = npt.NDArray[np.uint64]
-"""Packed states, one a row: shape (states, words)."""
+"""Packed states, one in each row: shape (states, words)."""
 
 WORD: Final = 64
 
@@ -33,7 +33,7 @@ class Place:
 
     @property
     def mask(self) -> int:
-        """The bits of the word that are this leaf's."""
+        """The bits of the word that belong to this leaf."""
         return ((1 << self.width) - 1) << self.shift
 
     @property
@@ -43,9 +43,9 @@ class Place:
 
 
 class Layout:
-    """The places of some leaves, in order, and the number of words of a state; `bits` counts those in use.
+    """The places of some leaves, in order, and the number of words of a state; `bits` counts the bits in use.
 
-    `row_bytes` are the bytes of a state without those at the end of the last word that are always zero.
+    `row_bytes` is the number of bytes of a state, without bytes at the end of the last word that are always zero.
     """
 
     def __init__(self, leaves: Sequence[Leaf]) -> None:
@@ -77,7 +77,7 @@ class Layout:
 
 
 def _place(leaf: Leaf, used: list[int]) -> Place:
-    """The place of the next leaf, given the bits used in each word; updates them. A constant takes no bits."""
+    """The place of the next leaf. `used` has the used bits of each word and is updated. A constant takes no bits."""
     width = (leaf.high - leaf.low).bit_length()
     if width >= WORD:
         raise ValueError(f"{leaf.path} needs {width} bits; a leaf has at most {WORD - 1}")

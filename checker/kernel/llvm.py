@@ -49,11 +49,11 @@ declare i64 @llvm.cttz.i64(i64, i1)
 {WORD_DECLARATIONS}
 {SHUFFLE}"""
 SURVEYED: Final = 512
-"""How many states `survey` judges at once: their verdicts stay in the cache of the processor, and on the stack."""
+"""How many states `survey` judges at once: their verdicts stay in the processor's cache, and on the stack."""
 
 
 def kernel_text(system: TransitionSystem, layout: Layout, bits: Sequence[Expression]) -> str:
-    """The modules; equal systems have equal texts. Most searches never ask which instances fail."""
+    """The modules; equal systems have equal texts. `failures` is apart: most searches never need it."""
     for transition in system.transitions:
         require_fitting((transition.guard, transition.failure, *transition.updates.values()))
     require_fitting(bits)
@@ -112,7 +112,7 @@ def _judge(layout: Layout, bits: Sequence[Expression]) -> str:
 
 
 def _survey(layout: Layout, bits: Sequence[Expression]) -> str:
-    """`judge` once more, on blocks: the verdicts of states are most of what a wide model has to compile."""
+    """`judge` on blocks of states: judging is most of the code that a wide model has to compile."""
     words, size = layout.words, (len(bits) + 63) // 64
     totals = "\n".join(
         f"""\

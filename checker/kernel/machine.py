@@ -1,11 +1,12 @@
-"""Instructions over columns as compiled code: one function that runs every program, for it is given the program.
+"""Instructions over columns as compiled code: one function runs every program, because the program is its argument.
 
-numpy needs most of a microsecond to begin an instruction, whatever the number of states; this needs some nanoseconds.
-It is compiled once, and kept like all compiled code, but loading it takes longer than numpy takes for a small search.
+numpy needs most of a microsecond to begin an instruction, whatever the number of states. This function needs some
+nanoseconds. It is compiled once and kept like all compiled code, but loading it takes longer than a small search with
+numpy.
 
-`run(program, count, lanes)`: an instruction is four 64-bit integers, which of `OPERATIONS` it is and the addresses of
+`run(program, count, lanes)`: an instruction is four 64-bit integers: its place in `OPERATIONS`, and the addresses of
 two columns and of a third for the result. It runs in blocks of `BLOCK` lanes, also past the last state: columns have
-room for whole blocks, and nobody reads what is there.
+room for whole blocks, and nobody reads the rest.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ OPERATIONS: Final = {
     (function, *bits): number
     for number, (function, bits) in enumerate((f, bits) for f, widths in _WIDTHS.items() for bits in widths)
 }
-"""The number of a function of bytes or of 64-bit integers."""
+"""The number of a function on bytes or on 64-bit integers."""
 _PLAIN: Final[dict[Function, str]] = {
     np.bitwise_and: "and",
     np.bitwise_or: "or",
@@ -68,7 +69,7 @@ def machine() -> Callable[[int, int, int], None]:
 
 @cache
 def _code() -> Code:
-    """What keeps `run` alive."""
+    """The code object that keeps `run` alive."""
     from isrcheck.checker.kernel.native import Code
     from isrcheck.checker.kernel.objects import objects
 
@@ -132,7 +133,7 @@ operation{n}:
 
 
 def _value(n: int, function: Function, given: int, gives: int) -> list[str]:
-    """What makes `%o` of `%a` and `%b`."""
+    """Instructions that compute `%o` from `%a` and `%b`."""
     taken, made = f"<{BLOCK} x i{given}>", f"<{BLOCK} x i{gives}>"
     if function in _PLAIN:
         return [f"%o{n} = {_PLAIN[function]} {taken} %a{n}, %b{n}"]
@@ -143,7 +144,7 @@ def _value(n: int, function: Function, given: int, gives: int) -> list[str]:
         return [f"%o{n} = {'sext' if given < gives else 'trunc'} {taken} %a{n} to {made}"]
     if function is counted:
         return [f"%o{n} = call {made} @llvm.ctpop.v{BLOCK}i{gives}({taken} %a{n})"]
-    # A shift by -1, or by more than there are bits, gives nothing, as numpy says.
+    # As in numpy, a shift by -1, or by more than the number of bits, gives zero.
     return [
         f"%c{n} = icmp ult {taken} %b{n}, {splat(given, given)}",
         f"%d{n} = select <{BLOCK} x i1> %c{n}, {taken} %b{n}, {taken} zeroinitializer",

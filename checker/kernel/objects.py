@@ -1,9 +1,9 @@
 """Compiled modules that are kept between processes, in the user's own cache folder.
 
-Code from that folder is run, so it is taken from nobody else: the folder and each file belong to the user, nobody else
-may write there, and a file must be as it was written. Whatever is not as it should be is compiled again.
+Code from that folder is run, so it must come from nobody else: the folder and each file belong to the user, nobody else
+may write there, and a file must be as it was written. Any file that fails these checks is compiled again.
 
-ISRCHECK_CACHE names another folder; empty it says that nothing is kept.
+ISRCHECK_CACHE names another folder; if it is empty, nothing is kept.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from typing import Final
 
 VARIABLE: Final = "ISRCHECK_CACHE"
 LARGEST: Final = 512 << 20
-"""Bytes that are kept; the files that were not used for longest go first."""
+"""The bytes that are kept. The files that were not used for longest are removed first."""
 HASH: Final = hashlib.sha256
 SIZE: Final = HASH().digest_size
 
 
 def objects() -> Folder | None:
-    """Where objects are kept, None where they are not."""
+    """The folder of objects, or None if they are not kept."""
     named = os.environ.get(VARIABLE)
     if named == "" or not hasattr(os, "getuid"):
         return None
@@ -39,17 +39,17 @@ def objects() -> Folder | None:
 
 @dataclass(frozen=True)
 class Folder:
-    """Objects as files, each named by the hash of its key, with the hash of key and content before the content.
+    """Objects as files. A file is named by the hash of its key, and begins with the hash of key and content.
 
-    Several processes may use it at once: a file appears whole or not at all. Nothing here raises an OSError: what
-    cannot be kept is not kept.
+    Several processes may use the folder at once: a file appears whole or not at all. Nothing here raises an OSError:
+    what cannot be kept is not kept.
     """
 
     path: Path
     largest: int = LARGEST
 
     def get(self, key: str) -> bytes | None:
-        """The object of a key, None where there is none that can be trusted."""
+        """The object of a key, or None if there is none that can be trusted."""
         path = self._file(key)
         try:
             if not _is_own(os.lstat(self.path), stat.S_ISDIR):
@@ -88,7 +88,7 @@ class Folder:
         return sorted(self._files(), key=lambda pair: (pair[1].st_mtime_ns, pair[0].name))
 
     def clear(self) -> int:
-        """Forgets everything; how many files that were."""
+        """Removes all objects. Returns how many files there were."""
         found = self.files()
         for path, _ in found:
             path.unlink(missing_ok=True)
@@ -101,7 +101,7 @@ class Folder:
         if not self.path.is_dir():
             return
         for path in self.path.iterdir():
-            with suppress(FileNotFoundError):  # another process may shrink it, too
+            with suppress(FileNotFoundError):  # another process may remove it at the same time
                 if not stat.S_ISDIR((about := path.lstat()).st_mode):
                     yield path, about
 
@@ -120,7 +120,7 @@ def _seal(key: str, data: bytes) -> bytes:
 
 
 def is_own_folder(path: Path) -> bool:
-    """Whether a folder is there, is the user's, and nobody else may write to it."""
+    """Whether a folder exists, belongs to the user, and nobody else may write to it."""
     try:
         return _is_own(os.lstat(path), stat.S_ISDIR)
     except OSError:
@@ -128,5 +128,5 @@ def is_own_folder(path: Path) -> bool:
 
 
 def _is_own(about: os.stat_result, kind: Callable[[int], bool]) -> bool:
-    """Whether a path is of the wanted kind and the user's, and nobody else may write to it."""
+    """Whether a path is of the wanted kind, belongs to the user, and nobody else may write to it."""
     return kind(about.st_mode) and about.st_uid == os.getuid() and not about.st_mode & 0o022

@@ -1,4 +1,4 @@
-"""The operators of expressions as instructions over columns, in bytes where the interval allows."""
+"""The operators of expressions as instructions over columns, in bytes if the interval allows it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from isrcheck.model.language.expressions import Expression, Leaf
 
 LEAST: Final = -128
 MOST: Final = 127
-"""What a byte holds."""
+"""The greatest number in a byte."""
 
 
 class Writer:
     """Instructions for expressions, each once, where it is first needed.
 
-    `body` starts what later parts do not see, for a part that is not entered computes nothing of it.
+    `body` starts instructions that later parts do not see, because a part that does not run computes none of them.
     """
 
     def __init__(self) -> None:
@@ -33,12 +33,12 @@ class Writer:
         self.instructions: list[Instruction] = []
 
     def shared(self) -> list[Instruction]:
-        """The instructions that follow are seen by all later ones."""
+        """Starts instructions whose results all later ones see."""
         self._begin(inside=False)
         return self.instructions
 
     def body(self) -> list[Instruction]:
-        """The instructions that follow are seen by no other part."""
+        """Starts instructions whose results no other part sees."""
         self._begin(inside=True)
         return self.instructions
 
@@ -48,7 +48,7 @@ class Writer:
         self._inside, self._local, self.instructions = inside, [], []
 
     def register(self, of: Expression) -> Register:
-        """The column of an expression, as wide as its interval demands."""
+        """The column of an expression, as wide as its interval requires."""
         known, stack = self._known, [of]
         while stack:
             node = stack[-1]
@@ -120,7 +120,7 @@ class Writer:
         return result
 
     def _operands(self, node: Expression, *fitting: Expression) -> tuple[Register, Register, bool]:
-        """Two operands in one width, in which `fitting` fits as well; and whether it is the wide one."""
+        """Two operands in one width, wide enough for `fitting` as well, and whether it is the wide one."""
         wide = _wide(*node.arguments, *fitting)
         a, b = (self._as(x, wide) for x in node.arguments)
         return a, b, wide
@@ -157,7 +157,7 @@ class Writer:
         return found
 
     def _bit(self, broker: Expression, wide: bool) -> Register:
-        """The set of one broker. A shift by -1 gives nothing, which is the set of nobody; numpy says so."""
+        """The set of one broker. In numpy a shift by -1 gives zero, which is the empty set."""
         require_in_set(broker)
         if isinstance(broker.value, int):
             return self.number(1 << broker.value if broker.value >= 0 else 0, wide)

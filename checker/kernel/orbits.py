@@ -1,8 +1,8 @@
 """LLVM text for states up to the exchange of interchangeable brokers, or members of other scalarsets.
 
-The *orbit* of a state is what permuting the brokers within their classes makes of it; its *representative* is the one
-whose packed words are least, the first word first. Neighbours in a class are exchanged one after the other, in an order
-in which every permutation comes up once, on the packed words themselves, eight states at a time:
+The *orbit* of a state has all states that come from permuting the brokers within their classes. Its *representative* is
+the state with the least packed words, compared from the first word on. Neighbours in a class are exchanged one after
+the other, in an order in which every permutation comes up once, on the packed words themselves, eight states at a time:
 
 * brokers as values first: the fields of a word that hold one of the two all at once;
 * all else is a permutation of bits, which is its own inverse: members of sets, flags of messages, what is kept per
@@ -37,7 +37,7 @@ from isrcheck.model.language.domains import Bag, Broker, BrokerSet, Domain, Mess
 from isrcheck.model.language.system import TransitionSystem
 
 MOST: Final = 120
-"""So many permutations of brokers are tried on every state, no more: all those of five brokers."""
+"""The most permutations of brokers that are tried on every state. Five brokers have this many."""
 _SUM: Final = f"declare i64 @llvm.vector.reduce.add.v{LANES}i64({INTEGERS})\n"
 Pair = tuple[Member, Member]
 Bit = tuple[int, int]
@@ -63,7 +63,7 @@ class Orbits:
         return self._mapped("representatives", states)
 
     def weight(self, states: Words) -> int:
-        """How many states are in the orbits of the given ones; an orbit counts as often as it is given."""
+        """The number of states in the orbits of the given states. An orbit counts as often as it is given."""
         states, total = np.ascontiguousarray(states), np.zeros(1, dtype=np.uint64)
         self._code.calls["weights"](states.ctypes.data, len(states), total.ctypes.data)
         return int(total[0])
@@ -93,9 +93,9 @@ def permutations(classes: Classes) -> int:
 
 
 def affordable(classes: Classes) -> list[list[Member]]:
-    """The classes without the last brokers of the largest, until there are no more than `MOST` permutations.
+    """The classes, without brokers of the largest ones, so that there are at most `MOST` permutations.
 
-    Fewer brokers are permuted than might be: there are more orbits, and nothing is wrong.
+    Permuting fewer brokers only means more orbits, and the results stay right.
     """
     kept = [list(c) for c in classes]
     while permutations(kept) > MOST:
@@ -104,9 +104,10 @@ def affordable(classes: Classes) -> list[list[Member]]:
 
 
 def walk(classes: Classes) -> Iterator[Pair]:
-    """Exchanges of neighbours in a class: the first so many of them make each permutation but the first once.
+    """Exchanges of neighbours in a class. They make each permutation but the first once, one after each exchange.
 
-    Begun anywhere in a class, its exchanges make every permutation of it; so they need not be undone in between.
+    From any starting order of a class, its exchanges make every permutation of it, so they need not be undone in
+    between.
     """
     if not classes:
         return
@@ -118,7 +119,7 @@ def walk(classes: Classes) -> Iterator[Pair]:
 
 
 def _changes(count: int) -> Iterator[int]:
-    """Positions i where i and i + 1 change places, for all orders of so many things: Steinhaus, Johnson, Trotter."""
+    """Positions i where i and i + 1 are exchanged, for all orders of `count` things: Steinhaus, Johnson, Trotter."""
     if count < 2:
         return
     down = list(range(count - 2, -1, -1))
@@ -129,7 +130,7 @@ def _changes(count: int) -> Iterator[int]:
 
 
 def _numbered(steps: Iterable[Pair]) -> list[int]:
-    """The steps as numbers, in the order in which they first come up."""
+    """The steps as numbers, in the order in which they first occur."""
     numbers: dict[Pair, int] = {}
     return [numbers.setdefault(step, len(numbers)) for step in steps]
 
@@ -139,7 +140,7 @@ def _numbered(steps: Iterable[Pair]) -> list[int]:
 
 @dataclass(frozen=True)
 class _Field:
-    """A leaf that holds a broker; inside a sequence, where it is reached if `length` is greater than `offset`."""
+    """A leaf that holds a broker. In a sequence it is in use if `length` is greater than `offset`."""
 
     leaf: int
     length: int | None
@@ -147,7 +148,7 @@ class _Field:
 
 
 class Exchanging:
-    """What exchanging two brokers does to the packed words of a state."""
+    """How exchanging two brokers changes the packed words of a state."""
 
     def __init__(self, system: TransitionSystem, layout: Layout, a: Member, b: Member) -> None:
         self._layout, self._exchange = layout, Exchange(a, b)
@@ -159,7 +160,7 @@ class Exchanging:
         self.pairs = self._pairs(system, bits)
 
     def _bits(self, domain: Domain, start: int, length: int | None, offset: int) -> list[Bit]:
-        """For each bit of a value in the state, (leaf, bit) where its content comes from; notes the fields."""
+        """For each bit of a value in the state, the (leaf, bit) that its content comes from; notes the fields."""
         match domain:
             case Broker() if self._exchange.moves(domain):
                 self.fields.append(_Field(start, length, offset))
@@ -190,14 +191,14 @@ class Exchanging:
         return [(leaf, i) for i in range(self._layout.places[leaf].width)]
 
     def _pairs(self, system: TransitionSystem, sources: Sequence[Bit]) -> dict[tuple[int, int, int], int]:
-        """Bits that change places: (word, word of the partner, distance) with the partners' bits; `_change` uses it."""
+        """Exchanged bits: (word, word of the partner, distance) with the partners' bits, for use in `_change`."""
         targets = [bit for leaf in range(len(system.leaves)) for bit in self._plain(leaf)]
         partner = dict(zip(targets, sources, strict=True))
         found: dict[tuple[int, int, int], int] = defaultdict(int)
         for one, other in partner.items():
             assert partner[other] == one, "an exchange of bits is its own inverse"
             (w, s), (v, t) = self._position(one), self._position(other)
-            # Each pair once: from its higher bit, or from the first word where both are equally high.
+            # Each pair once: from its higher bit, or from the first word if both bits are equally high.
             if (s, -w) > (t, -v):
                 found[w, v, s - t] |= 1 << t
         return dict(found)
@@ -222,7 +223,7 @@ class Exchanging:
         return after
 
     def _with_brokers(self, writer: Writer, words: Sequence[str], number: int) -> str:
-        """A word of the states in which the fields that hold one of the two brokers hold the other."""
+        """A word of the states, in which fields with one of the two brokers now have the other."""
         places = self._layout.places
         alike: dict[tuple[int, int], list[_Field]] = defaultdict(list)
         for field in self.fields:
@@ -237,8 +238,8 @@ class Exchanging:
     def _with_fields(
         self, writer: Writer, words: Sequence[str], word: str, width: int, low: int, fields: Sequence[_Field]
     ) -> str:
-        """Exchanged words for fields of one form. Their lowest bits stand for them; bit k of all is `word` shifted by
-        k.
+        """Exchanged words for fields of one form. The lowest bit of each field stands for the field; bit k of all
+        fields is `word` shifted by k.
         """
         let, (a, b) = writer.let, (number - low for number in self._numbers)
         bits = [let(f"lshr {INTEGERS} {word}, {splat(k)}") if k else word for k in range(width)]
@@ -262,7 +263,7 @@ class Exchanging:
         return let(f"and {INTEGERS} {hit}, {bits}")
 
     def _mask(self, writer: Writer, words: Sequence[str], low: int, fields: Sequence[_Field]) -> str:
-        """The lowest bits of the fields that hold something: what stands behind the end of a sequence stays."""
+        """The lowest bits of the fields that are in use: fields behind the end of a sequence stay as they are."""
         let, places = writer.let, self._layout.places
         padding = max(low, -1)  # the first value of the domain: nobody, or broker 0
         groups: dict[tuple[int | None, int], int] = defaultdict(int)
@@ -300,7 +301,7 @@ def _all_words(layout: Layout) -> str:
 
 
 def _exchanged(layout: Layout, number: int, exchanging: Exchanging) -> str:
-    """A function from the words of eight states to those after an exchange."""
+    """A function that exchanges brokers in the words of eight states."""
     w, names = Writer(), [f"%word{i}" for i in range(layout.words)]
     parameters = ", ".join(f"{INTEGERS} {name}" for name in names)
     w.lines.append(f"define internal {_all_words(layout)} @exchanged{number}({parameters}) #0 {{")
@@ -348,7 +349,7 @@ def _representatives(layout: Layout, path: Sequence[int]) -> str:
 
 
 def _less(loop: Octets, one: Sequence[str], other: Sequence[str]) -> str:
-    """Where the words of one state come before those of another."""
+    """Where one state's words come before another's."""
     let = loop.writer.let
     less = let(f"icmp ult {INTEGERS} {one[-1]}, {other[-1]}")
     for x, y in zip(reversed(one[:-1]), reversed(other[:-1]), strict=True):
@@ -358,7 +359,7 @@ def _less(loop: Octets, one: Sequence[str], other: Sequence[str]) -> str:
 
 
 def _weights(layout: Layout, path: Sequence[int]) -> str:
-    """An orbit has as many states as there are permutations, divided by those that keep a state of it."""
+    """The size of an orbit: the number of permutations divided by the number of those that keep a state of it."""
     loop = Octets("void @weights(ptr %states, i64 %n, ptr %totals)", layout.words)
     loop.variable("%total", INTEGERS, "zeroinitializer")
     loop.begin()

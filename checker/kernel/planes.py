@@ -1,8 +1,8 @@
-"""LLVM text between the rows of packed states and *planes*: one byte of each of `GROUP` states, in a lane of bytes.
+"""LLVM text that converts between rows of packed states and *planes*: one byte of each of `GROUP` states, in lanes.
 
-Both ways are perfect shuffles. The bytes of the rows of 2**k states lie in memory by state, then by byte. To interleave
-the first half of them with the second takes the highest bit of a byte's place and makes it the lowest; after k times
-they lie by byte, then by state. The other way is the same.
+Both directions are perfect shuffles. The bytes of the rows of 2**k states lie in memory by state, then by byte.
+Interleaving the first half of the bytes with the second half makes the highest bit of a byte's place the lowest bit.
+After k such steps the bytes lie by byte, then by state. The other direction works in the same way.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Final
 from isrcheck.checker.kernel.words import LANES, Writer
 
 GROUP: Final = 64
-"""States at a time: one in each byte of an AVX-512 register, of two AVX2 registers, of four where there are neither."""
+"""States at a time: one in each byte of one AVX-512 register, of two AVX2 registers, or of four smaller registers."""
 BYTES: Final = f"<{GROUP} x i8>"
 WORD: Final = 8
-"""Bytes of a word."""
+"""The bytes of a word."""
 
 
 def _picked(first: int) -> str:
-    """Bytes of two vectors in turn, from a position on."""
+    """Takes bytes of two vectors in turn, from a position on."""
     return ", ".join(f"i32 {first + i // 2 + GROUP * (i % 2)}" for i in range(GROUP))
 
 
@@ -58,7 +58,7 @@ end:
   ret void
 }}
 """
-"""Shuffles `half` pairs of vectors so often: from `rows` to `one`, then to `other`, then to `one` again."""
+"""Shuffles `half` pairs of vectors, several times: from `rows` to `one`, then to `other`, then to `one` again."""
 
 
 def room(writer: Writer, name: str, vectors: int) -> None:
@@ -67,7 +67,7 @@ def room(writer: Writer, name: str, vectors: int) -> None:
 
 
 def planes(writer: Writer, states: str, words: int) -> None:
-    """Puts the planes of the states at an address into `%planes`; `%spare` has as much room."""
+    """Puts the planes of the states at an address into `%planes`; `%spare` has the same size."""
     _shuffled(writer, states, WORD * words, GROUP, "%planes", "%spare")
 
 
@@ -80,7 +80,7 @@ def plane(writer: Writer, word: int, byte: int) -> str:
 def rows(writer: Writer, of: Mapping[int, str], width: int, place: str) -> None:
     """Puts numbers of `width` bytes, a power of two, into a place, by state; bytes that are not given are zero.
 
-    `%parts` and `%spare` have room for as much.
+    `%parts` and `%spare` have the same size.
     """
     for byte in range(width):
         at = writer.let(f"getelementptr {BYTES}, ptr {place if width == 1 else '%parts'}, i64 {byte}")
@@ -90,13 +90,13 @@ def rows(writer: Writer, of: Mapping[int, str], width: int, place: str) -> None:
 
 
 def octets(writer: Writer, place: str) -> list[str]:
-    """The words of a group that lie at a place, eight a vector."""
+    """The words of a group at a place, eight in a vector."""
     places = [writer.let(f"getelementptr i64, ptr {place}, i64 {LANES * i}") for i in range(GROUP // LANES)]
     return [writer.let(f"load <{LANES} x i64>, ptr {at}, align 64") for at in places]
 
 
 def _shuffled(writer: Writer, source: str, vectors: int, size: int, target: str, spare: str) -> None:
-    """Makes the highest bits of a byte's place the lowest, log2(size) of them."""
+    """Makes the log2(size) highest bits of a byte's place the lowest ones."""
     times = size.bit_length() - 1
     one, other = (target, spare) if times % 2 else (spare, target)
     writer.do(f"call void @shuffle(ptr {source}, ptr {one}, ptr {other}, i64 {vectors // 2}, i64 {times})")

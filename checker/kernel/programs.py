@@ -1,4 +1,4 @@
-"""Programs over columns: written for a transition system, their registers placed in as few columns as will do."""
+"""Programs over columns: written for a transition system, with their registers in as few columns as possible."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from isrcheck.model.language.expressions import FALSE, Expression, Leaf
 from isrcheck.model.language.system import Transition, TransitionSystem
 
 LANES: Final = 1 << 11
-"""States at once: their columns stay in the cache."""
+"""How many states are processed at once: their columns stay in the cache."""
 ENOUGH: Final = 1 << 17
-"""Instructions that numpy runs in a process before compiled code does: 0.1 s, as long as loading that takes."""
+"""After this many instructions by numpy, compiled code takes over: numpy's 0.1 s are as long as loading that code."""
 _WORD: Final = (1 << 64) - 1
 COMPARISONS: Final[tuple[Function, ...]] = (np.equal, np.not_equal, np.less_equal)
-"""Functions that give flags of numpy."""
+"""Functions whose results are flags of numpy."""
 Code = npt.NDArray[np.int64]
 Placing = tuple[Function, int, int, int]
-"""An instruction whose registers have their places."""
+"""An instruction with the places of its registers."""
 
 
 def expansion(system: TransitionSystem, layout: Layout) -> Program:
-    """Guards are computed for all; what only a transition needs, where any state enables it."""
+    """Guards are computed for all states. What only a transition needs is computed if any state enables it."""
     writer, parts = Writer(), list[Part]()
     for number, transition in enumerate(system.transitions):
         part = Part(writer.shared(), number=number)
@@ -46,7 +46,7 @@ def expansion(system: TransitionSystem, layout: Layout) -> Program:
 
 
 def _changes(writer: Writer, layout: Layout, transition: Transition) -> list[Change]:
-    """The words that a transition changes. Sums of fields that do not overlap carry nothing from one to the next."""
+    """The words that a transition changes. Fields do not overlap, so a sum of fields carries nothing between them."""
     changes = []
     for word in range(layout.words):
         changed = [i for i in transition.updates if layout.places[i].word == word and layout.places[i].width]
@@ -88,7 +88,7 @@ def _flags(flags: dict[int, Expression], layout: Layout) -> Program:
 
 @dataclass(frozen=True)
 class Placed:
-    """A part whose registers have their places."""
+    """A part with the places of its registers."""
 
     instructions: Steps
     flag: int | None
@@ -107,7 +107,7 @@ class PlacedChange:
 
 
 class Steps:
-    """Instructions whose registers have their places; `code` gives them as the machine reads them."""
+    """Instructions with the places of their registers; `code` gives them in the form that the machine reads."""
 
     def __init__(self, placings: list[Placing], code: Callable[[list[Placing]], Code]) -> None:
         self._placings, self._written = placings, code
@@ -118,7 +118,7 @@ class Steps:
         return code, code.ctypes.data
 
     def run(self, columns: Sequence[Column], lanes: int) -> None:
-        """Runs them on the columns that `Program.begin` has given for so many states."""
+        """Runs them on the columns that `Program.begin` has made for some states."""
         global _by_numpy
         if _by_numpy >= ENOUGH:
             machine()(self._code[1], len(self._placings), lanes)
@@ -133,7 +133,7 @@ _by_numpy = 0
 
 
 class Program:
-    """Parts with their columns; `constants` and `leaves` are those that are filled before it runs."""
+    """Parts with their columns; `constants` and `leaves` are filled before it runs."""
 
     def __init__(
         self, parts: Sequence[Part], constants: dict[Register, int], leaves: dict[Register, Leaf], layout: Layout
@@ -147,7 +147,7 @@ class Program:
         for register, value in constants.items():
             (self._wide if register.wide else self._narrow)[places[register]] = value
         self._at = {register: place + (2 * narrow if register.wide else 0) for register, place in places.items()}
-        """The number of a register's column among all: bytes, the same bytes as flags of numpy, and wide ones."""
+        """The number of a register's column among all: bytes, the same bytes as flags of numpy, and wide columns."""
         self._leaves = [(self._at[register], layout.places[leaf.index]) for register, leaf in leaves.items()]
         self.parts = [self._part(part) for part in parts]
         self.words: Words = np.empty((layout.words, 0), dtype=np.uint64)
@@ -169,7 +169,7 @@ class Program:
         return Steps(placings, self._code)
 
     def _code(self, placings: list[Placing]) -> Code:
-        """The instructions as the machine reads them: the number of an operation, and addresses of columns."""
+        """The instructions in the form that the machine reads: the number of an operation, and addresses of columns."""
         rows = [(OPERATIONS[f, self._bits(a), self._bits(out)], a, b, out) for f, a, b, out in placings]
         code = np.array(rows, dtype=np.int64).reshape(len(rows), 4)
         code[:, 1:] = self._addresses[code[:, 1:]]
@@ -180,7 +180,7 @@ class Program:
 
     @cached_property
     def _addresses(self) -> Code:
-        """The address of each column: they are never moved."""
+        """The address of each column. Columns are never moved."""
         narrow, wide = self._narrow, self._wide
         bytes_ = narrow.ctypes.data + np.arange(len(narrow), dtype=np.int64) * narrow.strides[0]
         integers = wide.ctypes.data + np.arange(len(wide), dtype=np.int64) * wide.strides[0]
@@ -203,7 +203,7 @@ class Program:
 
 
 def _placed(parts: Sequence[Part], kept: Sequence[Register]) -> dict[Register, int]:
-    """A place for each register, given again after its last use; narrow and wide ones have places of their own."""
+    """A place for each register, free again after its last use. Narrow and wide registers have separate places."""
     last = _last_uses(parts) | dict.fromkeys(kept, -1)
     places: dict[Register, int] = {}
     free: dict[bool, list[int]] = {False: [], True: []}
@@ -239,7 +239,7 @@ def _last_uses(parts: Sequence[Part]) -> dict[Register, int]:
 
 
 def _steps(parts: Sequence[Part]) -> Iterable[tuple[Sequence[Register], Register | None]]:
-    """What is read and what is written, in the order of a run in which every part is entered."""
+    """The registers that are read and written, in the order of a run in which every part runs."""
     for part in parts:
         for instructions in (part.instructions, part.body):
             for instruction in instructions:

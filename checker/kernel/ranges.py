@@ -1,4 +1,4 @@
-"""Which numbers every engine that computes with 64 bits can hold."""
+"""The numbers that every engine with 64-bit integers can hold."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from isrcheck.model.language.expressions import LARGEST, Expression
 
 
 def require_fitting(roots: Iterable[Expression]) -> None:
-    """`ValueError` where an expression, or a part of one, can be too large."""
+    """Raises `ValueError` if an expression or a part of one can be too large."""
     seen, stack = set[Expression](), list(roots)
     while stack:
         node = stack.pop()
@@ -21,6 +21,6 @@ def require_fitting(roots: Iterable[Expression]) -> None:
 
 
 def require_in_set(broker: Expression) -> None:
-    """`ValueError` for a broker that no set of 64 bits has room for."""
+    """Raises `ValueError` for a broker that does not fit into a set of 64 bits."""
     if broker.low < -1 or broker.high > 61:
         raise ValueError(f"a broker from {broker.low} to {broker.high} does not fit a set of 62")

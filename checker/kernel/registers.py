@@ -1,4 +1,4 @@
-"""What a program over columns is made of: registers, instructions, and the parts in which they stand."""
+"""The parts of a program over columns: registers, instructions, and groups of instructions."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy.typing as npt
 
 Column = npt.NDArray[Any]
 Function = Callable[[Column, Column, Column], object]
-"""From two columns to a third, which is the last argument."""
+"""A function of two columns that writes a third, which is the last argument."""
 
 
 @dataclass(eq=False, slots=True)
 class Register:
-    """A column before it has its place; `kept` ones are filled before the program runs and have a place for good."""
+    """A column without a place yet. A `kept` register is filled before the program runs and keeps its place."""
 
     number: int
     wide: bool
@@ -45,9 +45,9 @@ class Change:
 
 @dataclass
 class Part:
-    """Instructions, then what is read when they are done.
+    """Instructions, then the columns that are read when they are done.
 
-    `flag` says of which states something is true; `body` computes the values that only those states need.
+    `flag` says for which states something is true; `body` computes the values that only those states need.
     """
 
     instructions: list[Instruction] = field(default_factory=list)
@@ -64,10 +64,10 @@ class Part:
 
 
 def copied(a: Column, b: Column, out: Column) -> None:
-    """A column in another width."""
+    """Copies a column into another width."""
     out[...] = a
 
 
 def counted(members: Column, again: Column, out: Column) -> None:
-    """How many members sets have."""
+    """Counts the members of sets."""
     out[...] = np.bitwise_count(members)

@@ -1,4 +1,4 @@
-"""What an expansion counts, in one array of 64-bit integers."""
+"""The counts of an expansion, in one array of 64-bit integers."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Final
 LEAST: Final = 0
 """The least number of enabled instances of a state."""
 GREATEST: Final = 1
-"""The greatest number of them."""
+"""The greatest number of enabled instances of a state."""
 FAILURES: Final = 2
 """How many instances fail; a failing instance is not enabled."""
 ACTIONS: Final = 3
-"""From here on one entry an action: how many of its instances were enabled."""
+"""From here on one entry for each action: how many of its instances were enabled."""
 HUGE: Final = (1 << 63) - 1
-"""The least of no numbers."""
+"""The least value before any state was counted."""

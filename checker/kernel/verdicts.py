@@ -1,4 +1,4 @@
-"""What is asked of every state, one bit each: is it counted, does something fail, which predicates speak."""
+"""The verdict bits of a state: whether it is counted, whether an evaluation fails, and which predicates apply."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from isrcheck.model.language.expressions import FALSE, Expression, and_, not_, o
 from isrcheck.model.language.system import Label, Predicate, TransitionSystem
 
 FAILED: Final = 0
-"""The bit of states in which a predicate that was asked is undefined."""
+"""The bit of states in which one of the checked predicates is undefined."""
 OUTSIDE: Final = 1
-"""The bit of states that a constraint keeps from being counted."""
+"""The bit of states that a constraint leaves out."""
 
 
 @dataclass(frozen=True)
 class Verdicts:
     """The bits of a state, in order: FAILED, OUTSIDE, then invariants violated, goals reached, bounds hit.
 
-    Where properties are asked, each question then has three: region, source, mark; and each instance one that tells
-    whether it is cut, where it can be, by its label.
+    If properties are checked, each question then has three bits: region, source, mark. Each instance that can be cut
+    has one more bit, by its label, which tells whether it is cut.
 
-    Goals and bounds are asked of counted states only; a predicate without meaning is neither true nor false.
+    Goals and bounds are checked only in counted states. An undefined predicate is neither true nor false.
     """
 
     bits: tuple[Expression, ...]
@@ -33,7 +33,7 @@ class Verdicts:
 
     @property
     def words(self) -> int:
-        """How many 64-bit words hold the bits of a state."""
+        """The number of 64-bit words for the bits of a state."""
         return (len(self.bits) + 63) // 64
 
 

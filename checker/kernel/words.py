@@ -1,4 +1,4 @@
-"""LLVM text over packed words: eight states at a time, a word of each in a lane of 64 bits.
+"""LLVM text over packed words: eight states at a time, one of their words in each lane of 64 bits.
 
 Eight such lanes are one AVX-512 register; on narrower machines LLVM splits them. The text is the same everywhere.
 """
@@ -14,7 +14,7 @@ FLAGS: Final = f"<{LANES} x i1>"
 
 
 def splat(value: int, bits: int = 64) -> str:
-    """The vector constant with this integer in every lane; only so many of its bits count."""
+    """The vector constant with this integer in every lane; only its lowest `bits` bits count."""
     value &= (1 << bits) - 1
     signed = value - (1 << bits) if value >> bits - 1 else value
     return "zeroinitializer" if value == 0 else f"splat (i{bits} {signed})"
@@ -48,13 +48,13 @@ class Writer:
         self.lines.append(f"{label}:")
 
     def shuffle(self, a: str, b: str, lanes: int, picked: Sequence[int], bits: int = 64) -> str:
-        """Lanes of two vectors of `lanes` each, picked by position."""
+        """Lanes picked by position from two vectors of `lanes` lanes each."""
         mask = ", ".join(f"i32 {i}" for i in picked)
         kind = f"<{lanes} x i{bits}>"
         return self.let(f"shufflevector {kind} {a}, {kind} {b}, <{len(picked)} x i32> <{mask}>")
 
     def interleave(self, words: Sequence[str]) -> str:
-        """The words of eight states, one vector a word, as one vector in the order of memory."""
+        """The words of eight states, given as one vector for each word, as one vector in the order of memory."""
         joined, lanes = list(words), LANES
         while len(joined) > 1:
             if len(joined) % 2:

@@ -1,1 +1,1 @@
-"""What happens in the end: properties of fair behaviours, decided on the graph that an exploration has found."""
+"""Liveness: properties of fair behaviours, decided on the graph that an exploration has found."""

@@ -1,4 +1,4 @@
-"""What becomes of each question about an exploration, or about the part of one whose steps are known."""
+"""The answer to each question about an exploration, or about its part whose steps are known."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from isrcheck.model.language.fairness import Obligation
 from isrcheck.model.language.system import Question
 
 COMPONENT: Final = 24
-"""Bytes of a state while components are found; a component has two states or more."""
+"""Bytes for each state while components are found; a component has two states or more."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer to a question: violated if it has a lasso, or a path to a step that ends what is stable.
+    """The answer to a question: violated if it has a lasso, or a path to a step that ends a stable condition.
 
-    `region` counts the states that a source leads to; `unfair_components` are components with a cycle in which nothing
-    is fair. `fairness_used` names actions whose promises suffice where it holds.
+    `region` counts the states that a source leads to. `unfair_components` are components with a cycle, but without a
+    fair part. If the property holds, `fairness_used` names actions whose fairness is enough for it.
     """
 
     question: Question
@@ -45,10 +45,10 @@ class Answer:
 def answers(
     levels: NativeLevels, known: int, obligations: Sequence[Obligation], allowance: Allowance
 ) -> Iterator[Answer]:
-    """An answer to each question of the system, in their order; `NotAllowed` where one needs more than it may.
+    """An answer to each question of the system, in their order; `NotAllowed` instead if a question needs too much.
 
-    It is about the states of the first `known` levels. If there are more, a lasso is valid all the same, because every
-    step from its states is known. If there is none, that says nothing.
+    The answers are about the states of the first `known` levels. If there are more levels, a lasso is valid all the
+    same, because every step from its states is known. The absence of a lasso then says nothing.
     """
     system = levels.system
     instances = [*system.transitions, *system.shut_out]
@@ -70,7 +70,7 @@ def _answer(builder: Builder, number: int, never: Flags | None, actors: Sequence
     region = builder.region(number)
     if not region.size:
         return Answer(question, True, 0, None)
-    # What finding components takes: numbers, a stack, and of each component three summaries.
+    # The memory for finding components: numbers, a stack, and three summaries for each component.
     allowance.take(region.size * (COMPONENT + 2 * region.enabled.itemsize * region.enabled.shape[1]))
     decision = Decision(region, promises, never)
     found = decided(decision)

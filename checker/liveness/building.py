@@ -1,8 +1,9 @@
-"""Builds the region of a question: the states where it is open, and what leads from one of them to another.
+"""Builds the region of a question: the states in which the question is open, and the steps between them.
 
-A state's number is its place in the store, so that beside the store there is a byte for each place until a question is
-answered. What sources lead to is a queue; a state's place in it is its number in the region, which it has from when it
-is first reached, and with which steps to it are kept. So only those of the queue that are not expanded have names.
+A state's number is its place in the store. So until a question is answered it needs, beside the store, one byte for
+each place. The states that sources lead to form a queue. The place of a state in the queue is its number in the region:
+it gets this number when it is first reached, and the steps to it are kept with this number. So only queued states that
+are not expanded yet need names.
 """
 
 from __future__ import annotations
@@ -26,25 +27,25 @@ from isrcheck.model.language.system import TransitionSystem
 
 BLOCK: Final = 1 << 13
 AT_ONCE: Final = 3
-"""So many questions are judged in one pass over the states: each needs a byte for each place from then on."""
+"""How many questions are judged in one pass over the states. Each then needs one byte for each place."""
 INDEXED: Final = 20
-"""Bytes of a state in a list beside its words: level, flags, and what finds it."""
+"""Bytes for each state in a list, beside its words: level, flags, and the index that finds it."""
 
 
 class Listed:
-    """States numbered as they are listed, each with its level; a number is a name, too."""
+    """States numbered as they are listed, each with its level. A number is also a name."""
 
     def __init__(self, levels: NativeLevels, rows: Words, of: Narrow) -> None:
         self.size, self._find = len(rows), levels.finder(rows)
         self._rows, self._levels = rows, of
 
     def find(self, states: Words) -> tuple[Integers, Words]:
-        """The number of each state, -1 where it has none."""
+        """The number of each state, -1 for a state without a number."""
         numbers = self._find(states)
         return numbers, numbers.view(np.uint64)
 
     def names(self, numbers: Integers) -> Words:
-        """Those of the states that have these numbers."""
+        """The names of the states with these numbers."""
         return numbers.view(np.uint64)
 
     def states(self, names: Words) -> Words:
@@ -52,22 +53,22 @@ class Listed:
         return self._rows[names]
 
     def levels(self, numbers: Integers) -> Integers:
-        """The levels of the states that have these numbers."""
+        """The levels of the states with these numbers."""
         return self._levels[numbers].astype(np.int64)
 
 
 @dataclass
 class Candidates:
-    """The states where a question is open: numbers, and the flags of each number."""
+    """The states in which a question is open: their numbers, and the flags of each number."""
 
     numbers: Numbers
     flags: Bytes
 
 
 class Reached:
-    """The states that sources lead to, as a queue of their numbers, and what is known of those that are expanded.
+    """The states that sources lead to, as a queue of their numbers, and what is known of the expanded ones.
 
-    `cutting` says whether anything can be cut in one.
+    `cutting` says whether a state can have obligations that are cut.
     """
 
     def __init__(self, among: Candidates, promises: Promises, allowance: Allowance, cutting: bool) -> None:
@@ -85,13 +86,13 @@ class Reached:
         self._waiting: list[Words] = []
 
     def begin(self, sources: Integers) -> None:
-        """Sources are behind the queue, but for those that are in it."""
+        """Adds these sources to the end of the queue, unless they are in it."""
         fresh = loops.joined(sources, self.ranks, self.places, self.number.count)
         self.number.add(fresh)
         self._waiting.append(self.among.numbers.names(fresh))
 
     def waiting(self) -> Words:
-        """The names of the states of the queue that are to be expanded; they are expected to be, now."""
+        """The names of the queued states that are to be expanded now."""
         names = np.concatenate([np.empty(0, dtype=np.uint64), *self._waiting])
         self._waiting = []
         return names
@@ -106,7 +107,7 @@ class Reached:
             yield first + inside[apart & (flags[first + inside] & loops.SOURCE != 0)]
 
     def expand(self, states: Words, found: Found, of: Integers, outside: Flags, cut: Words) -> None:
-        """The next states of the queue have these successors; whom they reach is behind it."""
+        """Gives the next states of the queue these successors. States reached for the first time join the queue."""
         enabled, label = np.zeros_like(cut), found.label.astype(self._label.kind)
         degree, labels, targets, first = loops.steps_of(
             states, found.successors, found.source, label, found.target.copy(), outside, of, self.ranks, self.places,
@@ -124,7 +125,7 @@ class Reached:
         self._waiting.append(found.names[first])
 
     def region(self) -> Region:
-        """All of them, when all are expanded."""
+        """The region, when all states are expanded."""
         number, enabled = self.number.whole(), self._enabled.whole().reshape(-1, self._words)
         cut = np.broadcast_to(np.zeros((1, self._words), dtype=np.uint64), enabled.shape)
         if self._cutting:
@@ -135,7 +136,7 @@ class Reached:
 
 @dataclass
 class Found:
-    """Steps of some states: where each begins among them, label, where it leads, number (or -1) and name of that."""
+    """Steps of some states: for each step its state, its label, and the number (or -1) and name of its target."""
 
     source: Integers
     label: Integers
@@ -145,9 +146,9 @@ class Found:
 
 
 class Builder:
-    """Makes the region of a question, of states in the first `known` levels.
+    """Builds the region of a question over the states in the first `known` levels.
 
-    `promises` are about the instances of the system, then those shut out.
+    `promises` are about the instances of the system, then about those that are shut out.
     """
 
     def __init__(self, levels: NativeLevels, known: int, promises: Promises, allowance: Allowance) -> None:
@@ -161,7 +162,7 @@ class Builder:
 
     @property
     def held(self) -> int:
-        """Bytes of questions that are judged and not answered yet."""
+        """The bytes of questions that are judged but not answered yet."""
         return sum(len(each.flags) for each in self._ahead.values())
 
     def region(self, number: int) -> Region:
@@ -205,7 +206,7 @@ class Builder:
         return Candidates(Listed(self.levels, rows.astype(np.uint64), of), flags)
 
     def _flags(self, number: int, verdicts: Words, levels: Narrow) -> Bytes:
-        """Of states with these verdicts, in these levels; 0 for those that are not in question."""
+        """The flags of states with these verdicts, in these levels; 0 for states in which the question is not open."""
         region, source, mark = self.levels.kernel.verdicts.questions[number]
         begun = flag(verdicts, source) & ((levels == 1) | (not self._system.questions[number].initially))
         found = loops.INSIDE + loops.SOURCE * begun + loops.MARKED * flag(verdicts, mark)
@@ -214,10 +215,10 @@ class Builder:
     # --- what sources lead to ---------------------------------------------------------------------------------------
 
     def _closed(self, among: Candidates) -> Reached:
-        """Breadth first: what the sources among the initial states lead to; then what those lead to that were not
-        reached so, each level of them together with what is reached by then.
+        """The states that sources lead to, breadth first: first from initial sources, then level by level from the
+        other sources.
 
-        So states that are near each other are so in the queue, too.
+        So states that are near each other are near each other in the queue, too.
         """
         known = Reached(among, self.promises, self.allowance, bool(self._cuts or self._system.constraints))
         self._follow(self._initial(among), known)
@@ -238,7 +239,7 @@ class Builder:
         return [states[among.flags[states] & loops.SOURCE != 0] for states in inside]
 
     def _follow(self, sources: Sequence[Integers], known: Reached) -> None:
-        """What is behind the queue by then, and with each round some sources, and all that they lead to."""
+        """Expands what is in the queue, then in each round adds some sources and expands all that they lead to."""
         left = list(sources[::-1])
         while True:
             if left:
@@ -265,7 +266,7 @@ class Builder:
         known.expand(states, found, self.promises.of, outside, cut)
 
     def _cut(self, verdicts: Words, cut: Words) -> None:
-        """Adds the obligations whose instances have no room, of states with these verdicts."""
+        """Adds the obligations whose instances have no room, in states with these verdicts."""
         for bit, obligation in self._cuts:
             if obligation >= 0:
                 wanted = flag(verdicts, bit).astype(np.uint64)
@@ -273,10 +274,11 @@ class Builder:
 
 
 def members(levels: NativeLevels, kept: Words) -> Words:
-    """Some states of a level: under symmetry all those that a search has kept one of.
+    """Some states of a level. Under symmetry, all states of the orbits of which the search has kept one state.
 
-    A question may be about one broker, and a promise may be, too: a state's answer need not be that of every state of
-    its orbit. `ModelError` where a property is undefined in a state that was not kept: the search has not seen it.
+    A question or a fairness assumption may be about one broker. So the answer in one state need not be that in every
+    state of its orbit. Raises `ModelError` if a property is undefined in a state that was not kept: the search has not
+    seen it.
     """
     every = levels.members(kept)
     if len(every) > len(kept) and flag(levels.kernel.judge(every), FAILED).any():
@@ -287,5 +289,5 @@ def members(levels: NativeLevels, kept: Words) -> Words:
 
 
 def flag(verdicts: Words, bit: int) -> Flags:
-    """One bit of each of some verdicts."""
+    """One bit of each verdict."""
     return (verdicts[:, bit // WORD] >> np.uint64(bit % WORD) & np.uint64(1)).astype(np.bool_)

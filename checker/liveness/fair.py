@@ -1,11 +1,11 @@
-"""Where behaviour can stay for ever and keep every promise: fair ends and fair components of a region.
+"""Finds where a behaviour can stay for ever and be fair: fair ends and fair components of a region.
 
-A behaviour that stays in a region either stutters in the end, in a state where no promised instance is enabled (an
-*end*), or it moves for ever, and what it visits again and again is strongly connected. Such a set is *fair* if each
-weak obligation is disabled somewhere in it or taken by one of its steps, and each strong one enabled nowhere in it or
-taken. A component in which a weak obligation is always enabled and never taken has no fair part. A component that is
-bad only for strong ones may have such parts: without the states where those are enabled, it is decomposed again
-(Emerson and Lei).
+A behaviour that stays in a region does one of two things. It stutters in the end, in a state in which no fair instance
+is enabled (an *end*). Or it moves for ever, and the states that it visits again and again are strongly connected. Such
+a set is *fair* under two conditions: each weak obligation is disabled in one of its states or taken by one of its
+steps, and each strong obligation is enabled in none of its states or taken. A component in which a weak obligation is
+always enabled and never taken has no fair part. A component that only violates strong obligations may have fair parts:
+the states in which these obligations are enabled are removed, and the rest is decomposed again (Emerson and Lei).
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ from isrcheck.checker.liveness.region import Flags, Promises, Region
 
 @dataclass(frozen=True)
 class Components:
-    """Of each state its component if that has steps inside, else -1; of each such component what is always and ever
-    enabled in it, what its steps take, and whether it has the mark that is asked for.
+    """For each state its component if that has steps inside, else -1. For each component the obligations that are
+    always enabled in it, those that are ever enabled in it, those that its steps take, and whether it has the mark of
+    the question.
 
     A step leads to another state, so a component with steps has two states or more.
     """
@@ -41,8 +42,8 @@ class Components:
 
 
 class Decision:
-    """The fair part of a region; `never` says for each instance whether a component must take a step of its kind (None:
-    nothing is asked).
+    """Finds the fair part of a region. `never` says for each instance whether a component must take a step of its kind;
+    None if this is not required.
     """
 
     def __init__(self, region: Region, promises: Promises, never: Flags | None) -> None:
@@ -55,14 +56,14 @@ class Decision:
 
     @cached_property
     def _free(self) -> Components:
-        """The components where nothing is wanted that the search has no room for."""
+        """The components in which no obligation is wanted that the search has no room for."""
         everything = np.ones(self.region.size, dtype=np.bool_)
         return self._components(everything, self.region.enabled) if self.region.cut.any() else self.all
 
     # --- ends -------------------------------------------------------------------------------------------------------
 
     def ends(self, enabled: Words, promised: Words) -> Flags:
-        """The marked states where nothing that is promised can happen; none where a step is asked for."""
+        """The marked states in which no fair instance is enabled; none if a step is required."""
         if self._moves:
             return np.zeros(self.region.size, dtype=np.bool_)
         idle: Flags = np.bitwise_or.reduce(enabled & promised, axis=1) == 0
@@ -84,7 +85,7 @@ class Decision:
         return Components(number, always, ever, taken, steps if self._moves else states)
 
     def fair_parts(self, enabled: Words, weak: Words, strong: Words) -> Iterator[Integers]:
-        """The states of each fair component, those of all rounds of decomposition."""
+        """The states of each fair component, from all rounds of decomposition."""
         found = self.all if enabled is self.enabled else self._free
         while True:
             starving = (found.always & weak & ~found.taken).any(axis=1)
@@ -101,7 +102,7 @@ class Decision:
 
 
 def _members(number: Integers, chosen: Flags) -> Iterator[Integers]:
-    """The states of each of some components."""
+    """The states of each of the chosen components."""
     states = np.flatnonzero((number >= 0) & chosen[number]) if chosen.any() else np.empty(0, dtype=np.int64)
     order = states[np.argsort(number[states], kind="stable")]
     cuts = np.flatnonzero(np.diff(number[order])) + 1
@@ -110,9 +111,9 @@ def _members(number: Integers, chosen: Flags) -> Iterator[Integers]:
 
 @dataclass(frozen=True)
 class Found:
-    """What was found in a region; `unfair` counts components with a cycle and nothing fair in them.
+    """The result for a region; `unfair` counts components with a cycle, but without a fair part.
 
-    `excused` are ends and components that only the room of the search makes unfair.
+    `excused` are ends and components that are unfair only because the search has no room.
     """
 
     region: int
@@ -124,7 +125,7 @@ class Found:
 
 
 def decided(decision: Decision) -> Found:
-    """The fair ends and components of a region, and what is excused by its bounds."""
+    """The fair ends and components of a region, and those that its bounds excuse."""
     region, promises = decision.region, decision.promises
     weak, strong = promises.weak, promises.strong
     every = weak | strong
@@ -141,10 +142,10 @@ def decided(decision: Decision) -> Found:
 
 
 def fairness_used(decision: Decision, excused: bool) -> list[str]:
-    """Actions whose promises suffice for nothing to be fair; none of them can be left out.
+    """Actions whose fairness is enough to make everything unfair; none of them can be left out.
 
-    They are what is left after leaving out one action after another, by name, as long as nothing becomes fair; nor is
-    excused by the room of the search, unless something is so already.
+    Actions are left out one after another, by name, as long as nothing becomes fair. With `excused` false, an action
+    also stays if without it something would be excused by the room of the search.
     """
     dropped: set[str] = set()
     enabled = decision.enabled if excused else decision.region.enabled

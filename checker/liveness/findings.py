@@ -1,4 +1,4 @@
-"""Verdicts on properties: each lasso walked again, and its fairness judged anew, before anyone sees it."""
+"""Verdicts on properties. Each lasso is replayed and its fairness judged again before it is reported."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from isrcheck.model.language.tracing import sentence_of
 
 UNEXPLORED: Final = "only a whole exploration says what must happen"
 EXPLORED_SO_FAR: Final = ("violation", "states")
-"""After these the levels that were expanded are asked for lassos; after others there is neither time nor memory."""
+"""After these reasons the expanded levels are searched for lassos. Other reasons leave neither time nor memory."""
 
 
 @dataclass
 class Promised:
-    """The properties that are asked, and the promises; `violated` says why a search ends where one is violated."""
+    """The properties that are asked, and the fairness; `violated` is the reason why a search ends at a violation."""
 
     judge: Judge
     fairness: Fairness
@@ -36,9 +36,9 @@ class Promised:
     violated: str = "an invariant is violated; --continue explores on"
 
     def add_to(self, result: Result, paths: Paths, began: float) -> None:
-        """Adds the verdict on each property to a result, whose own verdict and exit code then follow.
+        """Adds the verdict on each property to a result, and updates the result's verdict and exit code.
 
-        `paths` lead through the levels of the local engine, which began at a moment of `time.perf_counter`.
+        `paths` lead through the levels of the local engine, which began at `began`, a value of `time.perf_counter`.
         """
         levels = paths.levels if isinstance(paths, CanonicalPaths) else None
         assert isinstance(levels, NativeLevels), "no other engine is asked what must happen"
@@ -67,7 +67,7 @@ class Promised:
     def _ask(
         self, levels: NativeLevels, known: int, began: float, found: list[Answer]
     ) -> tuple[str | None, Stop | None]:
-        """Puts the answers, about so many levels, into a list; why there are not all of them."""
+        """Puts the answers about this many levels into a list. Returns the reason if some are missing."""
         system = levels.system
         labels = [t.label for t in (*system.transitions, *system.shut_out)]
         promised = obligations(self.judge.interpreter.model, labels, self.fairness)
@@ -115,7 +115,7 @@ class Promised:
 
 
 def _length(answer: Answer) -> tuple[int, int]:
-    """By the prefix first, then by the cycle; of equal ones the first choice is shown."""
+    """By the length of the prefix, then of the cycle. Of equal answers the first choice is shown."""
     assert answer.lasso is not None
     return len(answer.lasso.prefix.instances), len(answer.lasso.cycle)
 
@@ -129,7 +129,7 @@ def _asked(answer: Answer) -> Asked:
 
 
 def _settle(result: Result, stopped: Stop | None) -> None:
-    """Verdict and exit code with those of the properties."""
+    """Sets verdict and exit code, taking the properties into account."""
     verdicts, codes = {each.verdict for each in result.liveness.values()}, {result.exit_code}
     if "violated" in verdicts:
         result.verdict = "violated"

@@ -1,4 +1,4 @@
-"""Arrays at whose end something is added, for as many numbers as a question about a large space has."""
+"""Arrays that grow at the end, for the many numbers that a question about a large space needs."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from isrcheck.checker.liveness.region import Allowance
 
 NUMBERS: Final = (np.uint32, np.uint64)
 LABELS: Final = (np.uint16, np.uint32)
-"""Kinds of numbers of states, and of instances and levels: no more than there must be code for."""
+"""The types of numbers of states, and of instances and levels. More types would mean more compiled code."""
 GROWTH: Final = 16
 """An array grows by a sixteenth."""
 
 
 class Growing:
-    """An array at whose end something is added, in memory of its own, which goes back to the system with it.
+    """An array that grows at the end, in memory of its own, which goes back to the system with it.
 
-    It grows in place where the system can move its pages (Linux): a copy, and what the C library keeps of it, would
-    double what a question takes.
+    It grows in place where the system can move its pages (Linux). A copy, and memory that the C library keeps, would
+    double the memory that a question takes.
     """
 
     def __init__(self, kind: npt.DTypeLike, allowance: Allowance) -> None:
@@ -29,7 +29,7 @@ class Growing:
         self._memory, self._allowance = _anonymous(mmap.PAGESIZE), allowance
 
     def add(self, more: npt.NDArray[Any]) -> None:
-        """Raises `NotAllowed` where that is too much."""
+        """Adds numbers at the end. Raises `NotAllowed` if that takes too much memory."""
         self._allowance.take(more.size * self.kind.itemsize)
         end = (self.count + more.size) * self.kind.itemsize
         if end > len(self._memory):
@@ -38,7 +38,7 @@ class Growing:
         self.count += more.size
 
     def fitting(self, most: int, *kinds: type[np.generic]) -> Growing:
-        """Itself, if it may have numbers up to so large ones, or else one that may."""
+        """This array if its type can hold numbers up to `most`, else an array whose type can."""
         kind = np.dtype(narrowest(most, *kinds))
         if kind.itemsize <= self.kind.itemsize:
             return self
@@ -47,14 +47,14 @@ class Growing:
         return other
 
     def whole(self) -> npt.NDArray[Any]:
-        """All of it, to which nothing can be added any more."""
+        """The whole array. Afterwards nothing can be added to it."""
         return np.frombuffer(self._memory, self.kind)[: self.count]
 
     def _resize(self, size: int) -> None:
         size += -size % mmap.PAGESIZE
         try:
             self._memory.resize(size)
-        except SystemError:  # there is no way to do that here
+        except SystemError:  # the system cannot do that here
             old, self._memory = self._memory, _anonymous(size)
             self._memory[: len(old)] = old[:]
 
@@ -64,5 +64,5 @@ def _anonymous(size: int) -> mmap.mmap:
 
 
 def narrowest(most: int, *kinds: type[np.generic]) -> type[np.generic]:
-    """The first of some kinds of numbers that has one so large."""
+    """The first of some types that can hold this number."""
     return next(kind for kind in kinds if most < 1 << 8 * np.dtype(kind).itemsize)

@@ -1,11 +1,11 @@
-"""The canonical lasso: the shortest way to where behaviour can stay and be fair, then a shortest way round.
+"""The canonical lasso: a shortest way to where behaviour can stay and be fair, then a shortest cycle there.
 
-The prefix leads from an initial state over anything to a source, and from there inside the region to a fair end, or to
-a state of a fair component; it is as short as any such way, and ends come before components. Among prefixes it is
-chosen as the canonical trace is (see `canonical`), whichever of its states counts as the source. The cycle leads from
-the last state of the prefix back to it and keeps every promise that this state alone does not keep; it is a shortest
-one for that state, then the least by its labels. With very many promises to keep it goes to the nearest of them first,
-and is not always shortest.
+The prefix leads from an initial state through any states to a source, and from there inside the region to a fair end or
+to a state of a fair component. No such way is shorter, and ends come before components. Among prefixes of this length
+it is chosen as the canonical trace is (see `canonical`), whichever of its states counts as the source. The cycle leads
+from the last state of the prefix back to that state, and satisfies every obligation that this state alone does not
+satisfy. It is a shortest such cycle, then the least by its labels. With very many obligations it goes to the nearest of
+them first, and is not always shortest.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from isrcheck.checker.liveness.region import Flags, Promises, Region
 from isrcheck.checker.traces.canonical import walked
 
 EXACT: Final = 1 << 20
-"""Nodes of a search for a cycle, states times sets of kept promises; with more it goes to the nearest first."""
+"""The most nodes (states times sets of obligations) of an exact search for a cycle. Above, the nearest goes first."""
 Node = TypeVar("Node", bound=Hashable)
 Step = tuple[int, Node]
-"""The instance, and where it leads."""
+"""An instance, and the node that it leads to."""
 
 
 @dataclass(frozen=True)
 class Lasso:
-    """A way of instances from an initial state, then round and round `cycle`; without one it stays where it is."""
+    """Instances from an initial state, then those of `cycle`, which repeats. Without a cycle the last state stays."""
 
     prefix: Path
     cycle: tuple[int, ...]
@@ -50,7 +50,7 @@ class Lassos:
         self._actors = actors
 
     def of(self, found: Found) -> Lasso:
-        """The canonical one; there is a fair end or a fair component."""
+        """The canonical lasso. The region must have a fair end or a fair component."""
         ends = np.zeros(self._region.size, dtype=np.bool_)
         ends[found.ends] = True
         goals = ends.copy()
@@ -71,7 +71,7 @@ class Lassos:
     # --- the prefix -------------------------------------------------------------------------------------------------
 
     def _distances(self, goals: Flags) -> tuple[Integers, int]:
-        """Of each state that is as near as the nearest goal, the states of a shortest way there; and of that one."""
+        """The length of a shortest way to each state no farther than the nearest goal; and the length for that goal."""
         region = self._region
         distance = np.zeros(region.size, dtype=np.int64)
         sources = np.flatnonzero(region.source)
@@ -87,7 +87,7 @@ class Lassos:
                 return distance, k
 
     def _prefix(self, distance: Integers, length: int, last: Integers) -> tuple[Path, int]:
-        """The canonical way of so many states to one of the last; and which it is."""
+        """The canonical way of this length to one of the last states, and to which of them."""
         region = self._region
         if length == 1:
             leaves = self._levels.leaves(region.rows(last))
@@ -102,9 +102,9 @@ class Lassos:
         return path, int(last[at])
 
     def _back(self, distance: Integers, k: int, inside: Integers, before: Words) -> tuple[Edges, Integers, Words]:
-        """The steps from what has `k` states to some places: states of the region after a source, and others before.
+        """The steps into some places from states at distance `k`: region states after a source, and states before one.
 
-        Also where they come from, as such places.
+        Also the places that the steps come from.
         """
         region = self._region
         nodes = np.flatnonzero(distance == k)
@@ -138,9 +138,9 @@ class Lassos:
 
 
 class Cycle:
-    """A closed walk inside a fair component, from an entry, that keeps every promise; its nodes are states and masks.
+    """A closed walk from an entry inside a fair component that satisfies all obligations; a node is a state and a mask.
 
-    The bits of a mask are the promises that are open at the entry, then the mark.
+    The bits of a mask are the obligations that are open at the entry, then the mark.
     """
 
     def __init__(self, region: Region, promises: Promises, never: Flags | None, part: Integers, entry: int) -> None:
@@ -183,7 +183,7 @@ class Cycle:
                 yield label, (target, kept | self._keeps(label, target))
 
     def _keeps(self, label: int, target: int) -> int:
-        """The promises that a step keeps, or that the state keeps to which it leads."""
+        """The obligations that a step satisfies, itself or by the state it leads to."""
         found = 0
         for bit, obligation in enumerate(self._open):
             idle = not self._promises.obligations[obligation].strong and not _has(self._enabled[target], obligation)
@@ -200,7 +200,7 @@ def _has(words: Words, bit: int) -> bool:
 def shortest(
     start: Node, steps: Callable[[Node], Iterable[Step[Node]]], goal: Callable[[Node], bool]
 ) -> list[Step[Node]]:
-    """A shortest way of one step or more to a goal; of several, the one whose labels are least."""
+    """A shortest way of one or more steps to a goal. Of several, the one with the least labels."""
     layers: list[dict[Node, None]] = [{start: None}]
     ways: dict[Node, list[Step[Node]]] = {}
     known: set[Node] = set()

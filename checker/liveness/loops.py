@@ -14,16 +14,16 @@ from isrcheck.checker.engines.local.loops import prefetch
 INSIDE: Final = 1
 SOURCE: Final = 2
 MARKED: Final = 4
-"""Flags of a state: whether it is in question, is a source, and is marked."""
+"""Flags of a state: whether the question is open in it, whether it is a source, and whether it is marked."""
 AHEAD: Final = 16
-"""So many steps before it is looked at, what is known of a state begins to come from memory."""
+"""How many steps ahead the data of a state is fetched from memory."""
 
 _compiled: Any = njit(cache=True, nogil=True, boundscheck=False, error_model="numpy")
 
 
 @_compiled
 def ranking(flags):
-    """Which numbers have a flag, 64 in a word, and behind each word how many such numbers there are before its own."""
+    """Marks the numbers that have a flag, 64 in a word, and gives behind each word how many such numbers precede it."""
     found, count = np.zeros((len(flags) // 64 + 1, 2), dtype=np.uint64), np.int64(0)
     for word in range(len(found)):
         found[word, 1] = count
@@ -36,7 +36,7 @@ def ranking(flags):
 
 @_compiled
 def rank_of(number, ranks):
-    """How many numbers below one have a flag; -1 where it has none."""
+    """How many numbers with a flag are smaller than this number; -1 if it has no flag itself."""
     bits, bit = ranks[number >> 6, 0], np.uint64(1) << np.uint64(number & 63)
     if bits & bit == 0:
         return np.int64(-1)
@@ -50,7 +50,7 @@ def rank_of(number, ranks):
 
 @_compiled
 def joined(states, ranks, places, length):
-    """Those of some states that are not in the queue, which has this length: they get their places behind it."""
+    """The given states that are not in the queue, which has this length. They get the next places in the queue."""
     found, fresh = np.empty_like(states), 0
     for i in range(len(states)):
         rank = rank_of(np.int64(states[i]), ranks)
@@ -63,12 +63,12 @@ def joined(states, ranks, places, length):
 
 @_compiled
 def steps_of(states, successors, source, label, target, outside, obligation, ranks, places, length, enabled, cut):
-    """What is known of some states: how many steps each has that stay in the region, labels and targets of these, state
-    by state and else in their order, and which steps reach a state for the first time.
+    """For some states: how many of their steps stay in the region, the labels and targets of these steps, in the order
+    of the states and of the steps, and which steps reach a state for the first time.
 
-    `target` is negative for what is not in the table, `outside` (if it is not empty) true for what no constraint lets
-    in. Adds the obligations that are enabled in each, or cut. `places` has for each rank the place in the queue plus
-    one, or 0; `length` is how long the queue is.
+    `target` is negative for a state that is not in the table. `outside`, if it is not empty, is true for a state that a
+    constraint leaves out. Adds the obligations that are enabled or cut in each state. `places` has for each rank the
+    place in the queue plus one, or 0; `length` is the length of the queue.
     """
     words, here = states.shape[1], np.uint64(places.ctypes.data)
     degree = np.zeros(len(states), dtype=np.int32)
@@ -77,7 +77,7 @@ def steps_of(states, successors, source, label, target, outside, obligation, ran
         for w in range(words):
             same &= successors[i, w] == states[v, w]
         if same:
-            target[i] = -1  # a step that changes nothing is none
+            target[i] = -1  # a step that changes nothing does not count
             continue
         o = obligation[label[i]]
         if o >= 0:
@@ -113,11 +113,11 @@ def steps_of(states, successors, source, label, target, outside, obligation, ran
 
 @_compiled
 def components(begin, target, alive):
-    """The strongly connected components of the states that are alive, of two states or more: those with steps inside.
+    """The strongly connected components with two or more states among the alive states: those with steps inside.
 
-    For each state the number of its component, -1 for others; and how many there are. This is Tarjan's algorithm with
-    one number a state (Pearce 2016): of an open state the least that it leads to, counted up from 1, of a finished one
-    that of its component, counted down from the number of states.
+    Returns the number of its component for each state, -1 for states in none, and how many components there are. This
+    is Tarjan's algorithm with one number for each state (Pearce 2016): for an open state the least number that it leads
+    to, counted up from 1; for a finished state that of its component, counted down from the number of states.
     """
     n = len(begin) - 1
     number = np.zeros(n, dtype=np.int32)
@@ -167,7 +167,7 @@ def components(begin, target, alive):
             if depth == 0:
                 break
             v = calls[depth - 1]
-    sizes = entered  # of components, by what is counted down
+    sizes = entered  # from here on of components, counted down
     sizes[:] = 0
     for v in range(n):
         if alive[v]:

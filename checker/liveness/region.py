@@ -19,12 +19,12 @@ from isrcheck.model.language.fairness import Obligation
 Flags = npt.NDArray[np.bool_]
 Bytes = npt.NDArray[np.uint8]
 Narrow = npt.NDArray[Any]
-"""Numbers in as few bytes as they need."""
+"""Numbers of the narrowest type that holds them."""
 WORD: Final = 64
 
 
 class NotAllowed(Exception):
-    """A question needs more than it may take; `reason` says what it ran into, `missing` how many bytes more."""
+    """A question needs more than it may take; `reason` names the limit, `missing` how many more bytes it needs."""
 
     def __init__(self, reason: Literal["memory", "time"], missing: int = 0) -> None:
         self.reason: Literal["memory", "time"] = reason
@@ -32,13 +32,13 @@ class NotAllowed(Exception):
 
 
 class Allowance:
-    """Bytes that a question may hold, and when it must be done (`time.perf_counter`); None is no limit."""
+    """The bytes that a question may hold, and the time by which it must end (`time.perf_counter`); None is no limit."""
 
     def __init__(self, memory: int | None = None, until: float | None = None) -> None:
         self._memory, self._until, self._held = memory, until, 0
 
     def take(self, size: int) -> None:
-        """Raises `NotAllowed` where so many bytes more are too many, or it is too late."""
+        """Raises `NotAllowed` if this many more bytes are too many, or if the time is over."""
         self._held += size
         if self._memory is not None and self._held > self._memory:
             raise NotAllowed("memory", self._held - self._memory)
@@ -46,13 +46,13 @@ class Allowance:
             raise NotAllowed("time")
 
     def begin(self, held: int = 0) -> None:
-        """The next question holds nothing but so many bytes."""
+        """Begins the next question, which already holds this many bytes."""
         self._held = held
 
 
 @dataclass(frozen=True)
 class Promises:
-    """Obligations as bits: of each instance the number of its obligation, -1 for none; of each its strength."""
+    """Obligations as bits: the number of each instance's obligation, -1 for none; the strength of each obligation."""
 
     obligations: tuple[Obligation, ...]
     of: Integers
@@ -69,13 +69,13 @@ class Promises:
         return cls(tuple(obligations), of, strong, weak)
 
     def without(self, actions: set[str]) -> tuple[Words, Words]:
-        """The weak and the strong ones but for those of some actions."""
+        """The weak and the strong obligations, without those of some actions."""
         kept = bits([np.array([each.action not in actions for each in self.obligations], dtype=np.bool_)])[0]
         return self.weak & kept, self.strong & kept
 
 
 def bits(rows: Sequence[Flags] | Flags) -> Words:
-    """Flags as words, shape (rows, words); one word at least."""
+    """Flags as words, with shape (rows, words). A row has at least one word."""
     flags = np.asarray(rows)
     width = max(1, -(-flags.shape[1] // WORD)) * WORD
     wide = np.zeros((len(flags), width), dtype=np.bool_)
@@ -84,33 +84,33 @@ def bits(rows: Sequence[Flags] | Flags) -> Words:
 
 
 class Numbers(Protocol):
-    """Numbers of states, all of them below `size`; not each of those is that of a state. By its name a state is had
+    """Numbers of states, all below `size`. Some of these numbers belong to no state. Looking up a state by its name is
     faster than by its number.
     """
 
     size: int
 
     def find(self, states: Words) -> tuple[Integers, Words]:
-        """The number of each state, -1 where it has none; and its name where it has one."""
+        """The number of each state, -1 if it has none, and the name of each state that has one."""
 
     def names(self, numbers: Integers) -> Words:
-        """The names of the states that have these numbers."""
+        """The names of the states with these numbers."""
 
     def states(self, names: Words) -> Words:
         """The states with these names."""
 
     def levels(self, numbers: Integers) -> Integers:
-        """Their levels."""
+        """The levels of the states with these numbers."""
 
 
 @dataclass(frozen=True)
 class Region:
-    """States in the order in which they are reached from sources: their numbers in `all`, and their flags (`loops`);
-    `enabled` has for each the obligations of which an instance would change it, `cut` those of which one is wanted and
-    has no room.
+    """States in the order in which they are reached from sources: their numbers in `all`, and their flags (`loops`).
+    For each state, `enabled` has the obligations with an instance that would change it, `cut` the obligations with an
+    instance that is wanted but has no room.
 
     The steps of state v inside the region lie at `begin[v]..begin[v + 1] - 1`: `target` and `label`, in the order of
-    labels. A step that changes nothing is none.
+    labels. A step that changes nothing does not count.
     """
 
     all: Numbers
@@ -128,16 +128,16 @@ class Region:
 
     @property
     def source(self) -> Flags:
-        """Which states are a source."""
+        """The flag of each state: whether it is a source."""
         return (self.flags & loops.SOURCE).astype(np.bool_)
 
     @property
     def marked(self) -> Flags:
-        """Which states have the mark of the question."""
+        """The flag of each state: whether it has the mark of the question."""
         return (self.flags & loops.MARKED).astype(np.bool_)
 
     def rows(self, states: Integers) -> Words:
-        """Some states themselves."""
+        """The rows of some states."""
         return self.all.states(self.all.names(self.number[states].astype(np.int64)))
 
     @cached_property
@@ -146,7 +146,7 @@ class Region:
         return self.all.levels(self.number.astype(np.int64))
 
     def steps(self, states: Integers) -> tuple[Integers, Integers]:
-        """Positions of all steps of some states, and for each the position of its state among them."""
+        """The positions of all steps of some states, and for each step the position of its state among them."""
         first, after = (self.begin[at].astype(np.int64) for at in (states, states + 1))
         counts = after - first
         of = np.repeat(np.arange(len(states)), counts)

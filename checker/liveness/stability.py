@@ -1,4 +1,4 @@
-"""Whether what is stable stays: the shortest way to a step that ends it."""
+"""Whether a stable condition stays true: the shortest way to a step that ends it."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Guard mutation: one line of a model less, or weaker, and whether any invariant notices."""
+"""Guard mutation: one line of a model is removed or weakened, and it is checked whether any invariant notices."""

@@ -1,9 +1,10 @@
-"""The new behaviour of mutants in the states that the model reaches: one exploration answers for all.
+"""How mutants behave in the states that the model reaches: one exploration answers for all mutants.
 
-A mutant is *equivalent* if in every state that the model counts its instances are possible where the model's are and
-lead to where they lead: then both have the same states and the same steps. It *only forbids* if it does less than the
-model and nothing else: what it reaches the model reaches, and no invariant of states can notice. If its action is never
-possible any more in the states of the model, it is impossible in the mutant's own states too, which are some of those.
+A mutant is *equivalent* if, in every state that the model counts, its instances are possible where the model's are and
+lead to the same states: then both have the same states and the same steps. It *only forbids* if it lacks steps of the
+model and has no other steps: then it reaches no new state, and no invariant of states can notice it. If its action is
+never possible in the states of the model, it is also impossible in the mutant's own states, which are then some of the
+model's.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ from isrcheck.model.language.expressions import FALSE, Expression
 from isrcheck.model.language.system import Predicate, Transition, TransitionSystem
 
 AT_ONCE: Final = 400
-"""Predicates of one exploration at most: they are compiled with it."""
+"""The most predicates in one exploration: they are compiled with it."""
 Instances = Sequence[Transition]
 
 
 @dataclass(frozen=True)
 class Difference:
-    """From which level on a mutant does something else (None: never), and what.
+    """The level from which on a mutant behaves otherwise (None: never), and how.
 
-    `forbids`: a step of the model is missing. `adds`: a step is new, or leads elsewhere, or means nothing. `fires`: its
+    `forbids`: a step of the model is missing. `adds`: a step is new, or leads elsewhere, or is undefined. `fires`: its
     action is possible in some state of the model.
     """
 
@@ -43,7 +44,7 @@ class Difference:
 def differences(
     system: TransitionSystem, mutants: Sequence[tuple[Instances, Instances]], limits: Limits
 ) -> list[Difference] | None:
-    """How each mutant differs, given an action's own instances and the mutant's; None where the limits are reached."""
+    """How each mutant differs, from an action's own instances and the mutant's; None if a limit is reached."""
     from isrcheck.checker.engines.local.search import search
 
     counted = e.and_(*(c.holds for c in system.constraints))
@@ -61,13 +62,13 @@ def differences(
 
 
 def _difference(forbids: int | None, adds: int | None, fires: int | None) -> Difference:
-    """The first levels in which each of them is so."""
+    """The first levels at which a mutant forbids, adds and fires."""
     level = min((x for x in (forbids, adds) if x is not None), default=None)
     return Difference(level, forbids is not None, adds is not None, fires is not None)
 
 
 def _cases(system: TransitionSystem, own: Instances, changed: Instances) -> Iterator[Iterable[Expression]]:
-    """When a mutant forbids, when it adds, and when it fires: in states where one of some expressions is true."""
+    """When a mutant forbids, when it adds, and when it fires: in states in which one of these expressions is true."""
     known = {str(t.label): t for t in own}
     pairs = [(known[str(t.label)], t) for t in changed]
     yield [e.and_(a.guard, e.not_(b.guard)) for a, b in pairs]
@@ -76,12 +77,12 @@ def _cases(system: TransitionSystem, own: Instances, changed: Instances) -> Iter
 
 
 def _never(number: int, counted: Expression, cases: Iterable[Expression]) -> Predicate:
-    """Whether no counted state is in any of some cases."""
+    """Whether no counted state satisfies any of these cases."""
     return Predicate(f"{number:06}", "", e.not_(e.and_(counted, e.or_(*cases))), FALSE)
 
 
 def _adds(system: TransitionSystem, a: Transition, b: Transition) -> Expression:
-    """Whether the second instance alone is possible, or leads elsewhere, or means nothing."""
+    """Whether only the second instance is possible, or it leads elsewhere, or it is undefined."""
     elsewhere = e.and_(a.guard, b.guard, _elsewhere(system, a.updates, b.updates))
     return e.or_(e.and_(b.guard, e.not_(a.guard)), b.failure, elsewhere)
 

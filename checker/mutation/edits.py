@@ -1,8 +1,7 @@
-"""Edits of a model's source: a conjunct of a guard taken away or weakened, an update dropped.
+"""Edits of a model's source: a conjunct of a guard is removed or weakened, or an update is dropped.
 
-An *edit* replaces one node of a function's syntax tree. Candidates are found by the shape of the source alone; whether
-one weakens a guard is not guessed here but decided by comparing what it leads to
-(`isrcheck.checker.mutation.comparison`).
+An *edit* replaces one node of a function's syntax tree. Candidates are found only by the shape of the source. Whether
+an edit weakens a guard is decided later by comparing the behaviours (`isrcheck.checker.mutation.comparison`).
 """
 
 from __future__ import annotations
@@ -26,19 +25,19 @@ COMPARISONS: Final[dict[type[ast.cmpop], tuple[str, ...]]] = {
     ast.LtE: ("<= 1 +",),
     ast.GtE: (">= -1 +",),
 }
-"""What a comparison becomes: `<` loses its strictness, `<=` allows one more, `==` allows one side."""
+"""The weaker forms of a comparison: `<` becomes `<=`, `<=` allows one more, `==` allows one side."""
 
 
 BY_PYTHON: Final = frozenset({"test", "ifs", "decorator_list", "args", "returns", "annotation"})
-"""Fields of a syntax tree that no state decides."""
+"""Fields of a syntax tree whose values do not depend on the state."""
 
 
 @dataclass(frozen=True)
 class Edit:
-    """A change of the node of type `node` at a place of a file; `change` says into what, `text` is its source.
+    """A change of the node of type `node` at a place of a file; `change` names the change, `text` is its source.
 
-    `change` is "true" or "false" for a condition that is taken away, a comparison for one that is weakened, "stay"
-    for an update that is dropped, and "stay:name" where only one field of it is.
+    `change` is "true" or "false" for a removed condition, a comparison for a weakened condition, "stay" for a dropped
+    update, and "stay:name" if only one field of the update is dropped.
     """
 
     file: str
@@ -65,7 +64,7 @@ class Edit:
 
     @property
     def words(self) -> str:
-        """What is different, as a line of a table."""
+        """The difference, as a line of a table."""
         if self.kind == "weakened":
             return f"{self.weaker}, not {self.text}"
         field = self.change.partition(":")[2]
@@ -88,12 +87,12 @@ def candidates(function: FunctionType) -> list[Edit]:
 
 
 def _order(edit: Edit) -> tuple[Any, ...]:
-    """By place, what is taken away before what is weakened: where both come to the same, the first is told."""
+    """By place, removed before weakened: if both have the same effect, the first is reported."""
     return edit.line, edit.column, -edit.end_line, -edit.end_column, edit.kind == "weakened", edit.change
 
 
 def _meanings(definition: ast.FunctionDef) -> dict[str, str]:
-    """For each local name what it stands for: `same_epoch` says less than `same_epoch = (a == b)`."""
+    """The meaning of each local name: `same_epoch` alone says less than `same_epoch = (a == b)`."""
     found = {}
     for node in ast.walk(definition):
         match node:
@@ -136,7 +135,7 @@ def _candidates(definition: ast.FunctionDef, file: str) -> Iterator[Edit]:
 
 
 def _of_the_state(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a function but for what Python itself decides: tests of `if`, filters, defaults, decorators."""
+    """The nodes of a function, except those that Python decides: tests of `if`, filters, defaults, decorators."""
     yield node
     for name, value in ast.iter_fields(node):
         if name in ("test", "ifs", "decorator_list", "args", "returns", "annotation") and not isinstance(
@@ -166,7 +165,7 @@ def _tree(file: str) -> ast.Module:
 
 
 def definition_of(tree: ast.Module, code: CodeType) -> ast.FunctionDef | None:
-    """The definition that a code object comes from; None where it has none of its own, as a lambda."""
+    """The definition that a code object comes from; None if it has no definition of its own, as a lambda."""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
             first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
@@ -186,7 +185,7 @@ def lies_in(edit: Edit, function: FunctionType) -> bool:
 
 @cache
 def edited(function: FunctionType, edits: tuple[Edit, ...]) -> CodeType:
-    """The code of a function with edits; it can stand in the function's place."""
+    """The code of a function with edits, which can replace the function's own code."""
     old = function.__code__
     tree = copy.deepcopy(_tree(old.co_filename))
     for edit in edits:
@@ -207,7 +206,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 class _Editing(ast.NodeTransformer):
-    """Replaces the node of an edit, where it stands; its names are kept, so the code has the same free variables."""
+    """Replaces the node of an edit. The names in the node stay, so the code has the same free variables."""
 
     def __init__(self, edit: Edit) -> None:
         self.edit = edit
@@ -228,7 +227,7 @@ class _Editing(ast.NodeTransformer):
 
 
 def _weaker(node: ast.Compare, change: str) -> ast.Compare:
-    """A comparison that allows more: `<= 1 +` allows one more on the right, `>= -1 +` one less."""
+    """A comparison that allows more: `<= 1 +` allows one more on the right, `>= -1 +` allows one less."""
     right = node.comparators[0]
     if change.endswith("+"):
         right = ast.BinOp(right, ast.Sub() if "-1" in change else ast.Add(), ast.Constant(1))
@@ -241,7 +240,7 @@ def _second(first: ast.expr, second: ast.expr) -> ast.expr:
 
 
 def _dropped(node: ast.stmt, field: str) -> ast.stmt:
-    """A statement that leaves what another one changes as it is: `x = x`, `x = {..., "field": x.field}`."""
+    """A statement that keeps what another statement changes: `x = x`, `x = {..., "field": x.field}`."""
     if isinstance(node, ast.Expr):
         assert isinstance(node.value, ast.Call)
         assert isinstance(node.value.func, ast.Attribute)

@@ -1,7 +1,7 @@
-"""Mutants that no invariant notices at the settings of a question, asked in the recorded scenarios of its model.
+"""Mutants that no invariant notices at the settings of a question are checked in the model's recorded scenarios.
 
 A scenario in which the model holds is a *place*: its settings, and every invariant that fits the model and is true in
-all its states. A mutant is found again there by the place of its edit in the source, which settings do not change.
+all its states. A mutant is found again there by the place of its edit in the source, which does not depend on settings.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from isrcheck.model.language.profiles import BARE
 from isrcheck.model.language.tracing import meaningless, trace
 
 SAME: Final = Difference(None, forbids=False, adds=False, fires=False)
-"""Of a mutant whose line does not run there, or says the same."""
+"""For a mutant whose line does not run there, or has the same effect there."""
 OPEN: Final = ("survived", "nothing new", "unread", "forbids", "equivalent", "not finished")
-"""Outcomes of which a scenario may say more."""
+"""Outcomes that a scenario may change."""
 ROUND: Final = 8
-"""So many scenarios are asked side by side; mutants that are noticed in them are not asked in larger ones."""
+"""How many scenarios are checked side by side. Mutants that are noticed in them are not checked in larger ones."""
 Lines = Sequence[tuple[str, Edit]]
 """Mutants by action and edit."""
 
 
 @dataclass(frozen=True)
 class Answers:
-    """The verdicts of the model at a place and its number of states, and how each mutant differs there.
+    """The verdicts of the model at a place, its number of states, and how each mutant differs there.
 
-    Nothing of how they differ where a limit was reached.
+    If a limit was reached, there are no differences.
     """
 
     place: Place
@@ -49,7 +49,7 @@ class Answers:
 
 
 def places(model: str, paths: tuple[str, ...] = (), most: int | None = None) -> tuple[Place, ...]:
-    """The recorded scenarios in which a model is to hold, the smallest first, without those that have more states.
+    """The recorded scenarios in which a model should hold, smallest first, without those with more than `most` states.
 
     Without paths they are those of the current directory, or the shipped ones.
     """
@@ -85,7 +85,7 @@ def in_scenarios(question: Question, verdicts: Sequence[Verdict], tell: Callable
 def _in_a_round(
     question: Question, scenarios: Sequence[Place], pending: Sequence[Verdict], tell: Callable[[str], None]
 ) -> Iterator[Verdict]:
-    """Each scenario explored with all mutants at once; then each mutant where it differs, until it is noticed."""
+    """Explores each scenario with all mutants at once, then each mutant where it differs, until it is noticed."""
     tell(f"{len(pending)} mutants are compared with the model in {', '.join(name for name, _, _ in scenarios)}")
     work = [(question, place, [(v.action, v.edit) for v in pending]) for place in scenarios]
     workers = question.workers or cores()
@@ -98,7 +98,7 @@ def _in_a_round(
 
 
 Followed = Sequence[tuple[Answers, Difference | None]]
-"""One mutant's differences, place by place; None where that is not known."""
+"""One mutant's differences, place by place; None if a difference is not known."""
 
 
 def _of_one(compared: Sequence[Answers], number: int) -> Followed:
@@ -107,7 +107,7 @@ def _of_one(compared: Sequence[Answers], number: int) -> Followed:
 
 
 def _followed(item: tuple[Question, Verdict, Followed]) -> Verdict:
-    """A mutant from place to place, until it is noticed."""
+    """Follows a mutant from place to place, until it is noticed."""
     question, verdict, followed = item
     same, differs, unfinished = list(verdict.same_in), list(verdict.differs_in), list(verdict.unfinished_in)
     for answers, difference in followed:
@@ -124,7 +124,7 @@ def _followed(item: tuple[Question, Verdict, Followed]) -> Verdict:
 
 
 def _says_more(found: Verdict, known: Verdict) -> bool:
-    """Whether a place tells more than what was known: a mutant noticed, or one that does something else after all."""
+    """Whether a place tells more than was known: the mutant is noticed, or it behaves otherwise after all."""
     rank = {"equivalent": 0, "forbids": 1, "nothing new": 2, "unread": 3, "not finished": 4, "survived": 4}
     return rank.get(found.outcome, 5) > rank[known.outcome]
 
@@ -145,7 +145,7 @@ def _at(question: Question, verdict: Verdict, answers: Answers, difference: Diff
 
 
 def _compared(item: tuple[Question, Place, Lines]) -> Answers:
-    """The outcomes of some mutants at a place; in a process that may also ask other places."""
+    """The outcomes of some mutants at a place, in a process that may also check other places."""
     question, place, lines = item
     loaded, settings, limits = loaded_once(question.model), place[1], question.limits
     with blaming(loaded.origin):

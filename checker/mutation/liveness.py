@@ -1,8 +1,8 @@
-"""Mutants that no invariant kills, asked what must happen: what holds of the model may be violated in one of them.
+"""Mutants that no invariant kills are checked for liveness: a property that holds in the model may be violated in one.
 
-A line may be there so that something happens in the end: without it behaviour goes round and round, or ends too early,
-and no state is wrong. Also a mutant that only forbids steps, or reaches nothing new, may be noticed so. An equivalent
-mutant is not asked: it has the behaviours of the model.
+A line may be needed so that something happens in the end: without it behaviour repeats for ever or ends too early, and
+no state is wrong. In this way a mutant may be noticed that only forbids steps or reaches nothing new. An equivalent
+mutant is not checked: it has the behaviours of the model.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ASKED: Final = ("survived", "nothing new", "unread", "forbids", "vacuous")
 
 
 def in_the_model(loaded: LoadedModel, question: Question) -> dict[str, PropertyFinding]:
-    """The verdicts of the model itself; mutants are asked only what holds in the model and is not vacuous."""
+    """The verdicts on the model itself. Mutants are checked for properties that hold in it, not vacuously."""
     if not question.liveness:
         return {}
     result = _result(loaded, question)
@@ -38,12 +38,12 @@ def in_the_model(loaded: LoadedModel, question: Question) -> dict[str, PropertyF
 
 
 def can_kill(finding: PropertyFinding) -> bool:
-    """Whether a property says something of mutants, by what is true of the model."""
+    """Whether a property can kill mutants, according to its verdict on the model."""
     return finding.verdict == "holds" and not finding.vacuous
 
 
 def asked_what_must_happen(verdict: Verdict, question: Question) -> Verdict:
-    """A verdict with the properties of the question asked, which hold in the model, where no invariant kills."""
+    """A verdict after checking those properties of the question that hold in the model, if no invariant kills."""
     if not question.liveness or verdict.outcome not in ASKED:
         return verdict
     loaded = loaded_once(question.model)
@@ -63,7 +63,7 @@ def _model(loaded: LoadedModel, question: Question) -> Interpreter:
 
 
 def _killed(verdict: Verdict, violated: dict[str, PropertyFinding], distinct: int, model: Interpreter) -> Verdict:
-    """A verdict with the shortest lasso, of equal ones that of the first property by name."""
+    """A verdict with the shortest lasso; of equally short ones, that of the first property by name."""
     first = min(violated, key=lambda name: (_length(violated[name]), name))
     finding = violated[first]
     trace = finding.trace

@@ -1,7 +1,7 @@
-"""Mutants of a model: models like it, but for one edit of the source that one of its actions runs.
+"""Mutants of a model: models with one edit in the source that one of their actions runs.
 
-A mutant is a model: every engine explores it, and the reference semantics replays its traces. Only the action is
-edited, and only while it runs: what invariants and other actions share with it stays as it is.
+A mutant is a model: every engine can explore it, and the reference semantics replays its traces. Only the action is
+edited, and only while it runs: invariants and other actions that share code with it stay as they are.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from isrcheck.model.language.tracing import instances_of
 
 Touched = Literal["guard", "update"]
 SHIPPED: Final = ("isrcheck.model.", "isrcheck.invariants.")
-"""How the names of modules begin that models are written in and that ship."""
+"""The beginnings of the names of shipped modules in which models are written."""
 SENSELESS: Final = (ModelError, TypeError, ValueError, LookupError, AttributeError, AssertionError)
-"""What an edit raises that makes no model."""
+"""Exceptions of an edit that does not give a model."""
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """An edit of what an action runs, with the instances of the action that it makes.
+    """An edit of an action's code, with the instances that the action then has.
 
-    It touches a guard, or only what an update gives.
+    It changes a guard, or only the values of an update.
     """
 
     action: str
@@ -43,9 +43,9 @@ class Mutant:
 
 @dataclass(frozen=True)
 class Family:
-    """An action and its mutants, no two of which have the same instances.
+    """An action and its mutants. No two of them have the same instances.
 
-    `senseless` counts the edits that make no model: a set compared as a number, a condition of Python alone.
+    `senseless` counts the edits that do not give a model: a set compared as a number, a condition of Python alone.
     """
 
     action: str
@@ -61,7 +61,7 @@ def family(model: Model, action: str) -> Family:
     found: dict[Any, Mutant] = {}
     senseless = 0
     edits = [e for f in functions_of(type(model)) if f.__code__ in called for e in candidates(f)]
-    # What is taken away first: where something weaker comes to the same, it is told as taken away.
+    # Removals come first: if a weaker condition has the same effect, it is reported as a removal.
     for edit in sorted(edits, key=lambda e: e.kind == "weakened"):
         try:
             instances = _instances(model, action, edit)
@@ -79,7 +79,7 @@ def again(
 ) -> list[tuple[tuple[Transition, ...], tuple[Transition, ...]] | None]:
     """For each action and edit the action's instances and its mutant's, at other settings.
 
-    None where they are the same, or the edit makes no model.
+    None if they are the same, or if the edit does not give a model.
     """
     own = {action: tuple(instances_of(model, action)) for action in dict.fromkeys(a for a, _ in lines)}
     return [_other(model, own[action], action, edit) for action, edit in lines]
@@ -123,7 +123,7 @@ def mutated(cls: type[Model], action: str, *edits: Edit) -> type[Model]:
 
 
 def chosen_actions(model: Model, names: tuple[str, ...]) -> tuple[str, ...]:
-    """The actions by these names, all without any; `UnknownName` for one that the model does not have."""
+    """The actions with these names, or all actions without names. Raises `UnknownName` for an unknown name."""
     known = tuple(model.actions())
     for name in names:
         if name not in known:
@@ -144,7 +144,7 @@ def _guards(instances: tuple[Transition, ...]) -> list[int]:
 
 
 def functions_of(cls: type[Model]) -> Iterator[FunctionType]:
-    """The functions of a model and of the modules that it is written in, most special first, each once."""
+    """The functions of a model and of the modules that it is written in, each once, those of a subclass first."""
     seen: set[FunctionType] = set()
     for base in cls.__mro__:
         for found in () if base in (Model, object) else (*_members(base), *_beside(base)):
@@ -158,17 +158,17 @@ def _members(cls: type) -> list[FunctionType]:
 
 
 def _beside(cls: type) -> Iterator[FunctionType]:
-    """The functions of modellers that the module of a class has, its own and those that it imports."""
+    """The functions in the module of a class that modellers wrote, including those that it imports."""
     for found in list(_module_of(cls).values()):
         if isinstance(found, FunctionType) and _is_a_models_own(found) and _is_a_modellers(found):
             yield found
 
 
 def _module_of(cls: type) -> dict[str, Any]:
-    """The names of the module of a class: those that its functions see.
+    """The names in the module of a class, as its functions see them.
 
-    By its name alone another module may be found: a user's file is none that is imported, and of a file beside it there
-    may be two versions.
+    By name another module might be found: a user's file is not imported by its name, and of a file beside it there may
+    be two versions.
     """
     seen = (f.__globals__ for f in _members(cls))
     found = next((names for names in seen if names.get("__name__") == cls.__module__), None)

@@ -1,4 +1,4 @@
-"""Mutants of a model checked, each on its own: which invariant or property notices, and by which shortest trace."""
+"""Checks mutants of a model, each on its own: which invariant or property notices, and with which shortest trace."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ from isrcheck.model.language.tracing import trace
 
 Tell = Callable[[str], None]
 Wanted = Callable[[int, Mutant], bool]
-"""Whether a mutant is asked for, by its number and what it is."""
+"""Whether a mutant is wanted, by its number and its content."""
 
 
 @dataclass(frozen=True)
 class Mutation:
     """The verdicts on all mutants, in the order of actions and of the source, and the check of the model itself.
 
-    `senseless` counts the edits that make no model. `properties` are those asked for, with what is true of the model.
+    `senseless` counts the edits that do not give a model. `properties` are those that were asked for, with their
+    verdicts on the model.
     """
 
     question: Question
@@ -38,27 +39,25 @@ class Mutation:
 
     @property
     def asked_properties(self) -> tuple[str, ...]:
-        """The properties that are asked of mutants."""
+        """The properties that are checked for mutants."""
         return tuple(name for name, finding in self.properties.items() if can_kill(finding))
 
     def count(self, outcome: Outcome) -> int:
         return sum(v.outcome == outcome for v in self.verdicts)
 
     def elsewhere(self, outcome: Outcome) -> int:
-        """How many of these have come to it in a scenario."""
+        """How many mutants have this outcome in a scenario."""
         return sum(v.outcome == outcome and v.scenario is not None for v in self.verdicts)
 
     @property
     def is_open(self) -> bool:
-        """Whether something is not known of a mutant, or of a property in the model."""
+        """Whether something is unknown about a mutant, or about a property of the model."""
         unknown = any(finding.verdict == "incomplete" for finding in self.properties.values())
         return unknown or self.reason is not None or any(v.is_open for v in self.verdicts)
 
     @property
     def exit_code(self) -> int:
-        """The exit code of the model where it does not hold; else 152 where something is open, 10 if a mutant survives,
-        or 0.
-        """
+        """The model's exit code if it does not hold; else 152 if something is open, 10 if a mutant survives, or 0."""
         if self.own.exit_code != Exit.HOLDS:
             return self.own.exit_code
         codes = {Exit.LIMIT: self.is_open, Exit.DIFFERENCE: self.count("survived")}
@@ -87,7 +86,7 @@ class Mutation:
 def mutation(
     question: Question, tell: Tell = lambda line: None, wanted: Wanted = lambda number, mutant: True
 ) -> Mutation:
-    """Checks the model, then each of its mutants within the limits; the model must hold, or nothing is said of them."""
+    """Checks the model, then each of its mutants within the limits. If the model fails, no mutant is checked."""
     loaded = load_model_class(question.model)
     own = check(
         loaded,
@@ -121,7 +120,7 @@ def mutation(
 
 
 def _compared(number: int, mutant: Mutant, difference: Difference) -> Verdict:
-    """The verdict on a mutant by comparison alone; `survived` where that does not decide."""
+    """The verdict on a mutant from the comparison alone; `survived` if the comparison does not decide."""
     found = Verdict(number, mutant.action, mutant.touches, mutant.edit, "survived", difference.level)
     if difference.level is None:
         return replace(found, outcome="equivalent")
@@ -138,8 +137,8 @@ def families_of(question: Question, loaded: LoadedModel) -> list[Family]:
 
 
 def _checked(question: Question, own: Result, unjudged: Sequence[Verdict], tell: Tell) -> Iterator[Verdict]:
-    """The verdicts, in their order; where the comparison did not decide, those of a check."""
-    # What a vacuous one is known by is enough, but where a property says more.
+    """The verdicts in their order. If the comparison did not decide, the verdict comes from a check."""
+    # For a vacuous mutant the comparison is enough, unless a property may tell more.
     unknown = UNKNOWN if not question.liveness else (*UNKNOWN, "vacuous")
     open_ones = [(question, own.distinct, v) for v in unjudged if v.outcome in unknown]
     answers = in_order(_answered, open_ones, question.workers or cores(), _ended)
@@ -150,12 +149,12 @@ def _checked(question: Question, own: Result, unjudged: Sequence[Verdict], tell:
 
 
 UNKNOWN: Final = ("survived", "forbids")
-"""What the comparison says of mutants of which a check says more."""
+"""Verdicts of the comparison that a check can refine."""
 Asked = tuple[Question, int, Verdict]
 
 
 def _answered(asked: Asked) -> Verdict:
-    """The outcome of a mutant at the question's own settings; in a process that may also do others."""
+    """The outcome of a mutant at the question's own settings, in a process that may also check others."""
     question, distinct, verdict = asked
     if verdict.outcome in UNKNOWN:
         verdict = asked_of(verdict, question.model, question.settings, question.invariants, question.limits, distinct)

@@ -1,9 +1,10 @@
-"""A mutant and its model side by side: whether anything that ever happens depends on how their states differ.
+"""Runs a mutant and its model side by side: does anything depend on the differences between their states?
 
-Both begin alike, and each step is taken by both, the step of the mutated action also by one alone. If in all pairs of
-states that come of it every other action is possible in both or in neither, and every invariant true in both or in
-neither, the mutant's states differ from the model's in what nobody reads: to each run of one belongs a run of the
-other, with the same steps of all other actions and the same invariants true.
+Both begin in the same state and take the same steps. A step of the mutated action may also be taken by one of them
+alone. Suppose that in all pairs of states reached in this way every other action is possible in both states or in
+neither, and every invariant is true in both or in neither. Then the mutant's states differ from the model's only in
+values that nothing reads: each run of one has a run of the other with the same steps of all other actions and the same
+true invariants.
 """
 
 from __future__ import annotations
@@ -20,17 +21,17 @@ from isrcheck.model.language.expressions import FALSE, Expression
 from isrcheck.model.language.system import Predicate, Transition, TransitionSystem
 
 TIMES: Final = 4
-"""So many times as many pairs as the mutant has states are looked at: where more differ, something reads it."""
+"""The limit on pairs, as a multiple of the mutant's states. If there are more pairs, something reads the difference."""
 INDEX: Final = re.compile(r"\[[^\]]*\]")
 
 
 def unread(
     system: TransitionSystem, changed: Sequence[Transition], limits: Limits, distinct: int
 ) -> tuple[str, ...] | None:
-    """The differences of a mutant of so many states that nobody reads, given the instances of its action.
+    """The scalars in which a mutant with `distinct` states differs without effect, given its action's instances.
 
-    Each scalar is named without its indices. None where a step or an invariant depends on the difference, where a limit
-    does not let one say, and where some states are not counted.
+    Each scalar is named without its indices. None if a step or an invariant depends on the difference, if a limit is
+    reached before that is known, or if some states are not counted.
     """
     from isrcheck.checker.engines.local.search import search
 
@@ -45,7 +46,7 @@ def unread(
 
 
 def _product(system: TransitionSystem, changed: Sequence[Transition]) -> tuple[TransitionSystem, dict[str, str]]:
-    """Pairs of states, with a goal for each scalar in which they differ, and what each goal is about in words."""
+    """Pairs of states, with a goal for each scalar in which they differ, and the description of each goal."""
     size = len(system.leaves)
     others = tuple(replace(x, index=x.index + size, path=f"other.{x.path}") for x in system.leaves)
     theirs = Renaming([e.leaf(x) for x in others])
@@ -72,7 +73,7 @@ def _product(system: TransitionSystem, changed: Sequence[Transition]) -> tuple[T
 
 
 def _alone_or_not(own: Transition | None, other: Transition, theirs: Renaming, size: int) -> Iterator[Transition]:
-    """A step of the mutated action: of both, or of one of them where the other cannot take it."""
+    """A step of the mutated action: by both, or by one of them if the other cannot take it."""
     guard = theirs(other.guard)
     if own is None:
         yield _step(None, guard, other, theirs, size)

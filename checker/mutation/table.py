@@ -1,4 +1,4 @@
-"""The table of guard mutation: each mutant with its outcome, then what the outcomes mean."""
+"""The table of guard mutation: each mutant with its outcome, then the meaning of the outcomes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def headline(found: Mutation, ink: Ink = PLAIN) -> str:
 
 
 def _of_these(found: Mutation, outcome: Outcome) -> str:
-    """How many of the mutants with an outcome have come to it by a property, and in a scenario."""
+    """How many of the mutants with an outcome have it because of a property, and how many in a scenario."""
     by_property = sum(v.outcome == outcome and v.lasso is not None for v in found.verdicts)
     counts = (by_property, "by a property"), (found.elsewhere(outcome), "in a scenario")
     told = ", ".join(f"{n} {what}" for n, what in counts if n)
@@ -68,7 +68,7 @@ def _rows(found: Mutation, ink: Ink) -> list[str]:
 
 
 def how(verdict: Verdict) -> str:
-    """By what a mutant is noticed, or in what it differs, and in which scenario."""
+    """The invariant or property that notices a mutant, or its difference from the model, and the scenario."""
     unanswered = f"; not answered: {', '.join(name for name, _ in verdict.unanswered)}" if verdict.unanswered else ""
     return _how(verdict) + (f" ({verdict.scenario})" if verdict.scenario else "") + unanswered
 

@@ -1,4 +1,4 @@
-"""A question about the mutants of a model, and the verdict on each."""
+"""A question about the mutants of a model, and the verdict on each mutant."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ Outcome = Literal[
 ]
 OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
 Place = tuple[str, dict[str, Any], int]
-"""A recorded scenario by name, its settings, and the states that it has."""
+"""A recorded scenario by name, its settings, and its number of states."""
 PLACES: Final = 16
-"""Models with their invariants that a process keeps: more than a round of scenarios has, for all ask the same ones."""
+"""How many models with their invariants a process keeps: more than a round of scenarios needs."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """Which mutants of which model are checked: `model` as `load_model_class` takes it, names as users write them."""
+    """The mutants of a model that are checked: `model` as `load_model_class` takes it, names as users write them."""
 
     model: str
     settings: dict[str, Any]
@@ -55,27 +55,28 @@ class Question:
     limits: Limits = field(default_factory=Limits)
     workers: int | None = None
     scenarios: tuple[Place, ...] = ()
-    """Where a mutant is asked that is not noticed at the settings, in this order."""
+    """Where a mutant is checked that is not noticed at the question's settings, in this order."""
     liveness: tuple[str, ...] = ()
-    """Properties of whole behaviours, asked at the settings of mutants that no invariant kills, under `fairness`."""
+    """Properties of whole behaviours, checked under `fairness` at the settings of mutants that no invariant kills."""
     fairness: Fairness = field(default_factory=Fairness)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a mutant.
+    """The outcome of a mutant.
 
-    `killed_by` are the invariants that are false at the end of the shortest trace, of `length` states; `step` is the
-    first of them that the model does not reach by this step, `by` the step. Where they are properties, `lasso` says how
-    the trace goes on, from its state at position `loop` (from 0) if it does; the model may take each of its steps, and
-    then does not stay there. `unanswered` are properties for which no answer was found, each with the reason.
-    `difference` is the level from which on the mutant does something else. `extra` counts its states beyond the
-    model's, where it finished; `reason` says why it did not, what is undefined, or what never happens any more.
-    `differing` is in what it differs where nobody reads it. `shown` is the trace in words.
+    `killed_by` are the invariants that are false at the end of the shortest trace, of `length` states. `step` is the
+    first of these states that the model does not reach by this step, and `by` is the step. If `killed_by` are
+    properties, `lasso` says how the trace continues, from its state at position `loop` (from 0) if it has a loop. The
+    model may take each step of such a trace, but then does not stay there. `unanswered` are properties without an
+    answer, each with the reason. `difference` is the level from which on the mutant behaves otherwise. `extra` counts
+    its states beyond the model's, if its exploration finished. `reason` says why it did not finish, what is undefined,
+    or what never happens any more. `differing` names variables that differ but that nobody reads. `shown` is the trace
+    in words.
 
-    `scenario` is the one in which all this is so, None for the question's own settings; before it the mutant did the
-    same in those of `same_in`, did something else that nobody noticed in those of `differs_in`, and was given up in
-    those of `unfinished_in`.
+    `scenario` is the scenario with this outcome, None for the question's own settings. In the scenarios before it, the
+    mutant did the same (`same_in`), did something else that nobody noticed (`differs_in`), or was given up
+    (`unfinished_in`).
     """
 
     number: int
@@ -104,7 +105,7 @@ class Verdict:
 
     @property
     def is_open(self) -> bool:
-        """Whether more time or memory might say more of it."""
+        """Whether more time or memory might tell more about it."""
         return self.outcome == "not finished" or bool(self.unanswered)
 
     def to_json(self) -> dict[str, Any]:
@@ -121,7 +122,7 @@ class Verdict:
 
 
 def judged(verdict: Verdict, result: Result, model: Interpreter) -> Verdict:
-    """A verdict filled in from the check of a mutant in which something is violated or means nothing."""
+    """A verdict completed from the check of a mutant in which something is violated or undefined."""
     verdict = replace(verdict, distinct=result.distinct, reason=result.reason, unanswered=())
     violated = {n: f for n, f in result.findings.items() if f.trace is not None}
     if violated:
@@ -154,7 +155,7 @@ def _killed(verdict: Verdict, shortest: list[tuple[str, Finding]], model: Interp
 
 
 def departure(model: Interpreter, trace: Trace) -> tuple[int | None, str | None]:
-    """The first state of a trace, from 1, that the model does not reach by its step, and the step; None without one."""
+    """The first state of a trace, from 1, that the model does not reach by its step, and the step; else None."""
     step = next((i for i in range(2, trace.length + 1) if not _allowed(model, trace, i)), None)
     label = None if step is None else trace.steps[step - 1].label
     return step, None if label is None else label_text(label)
@@ -168,7 +169,7 @@ def _allowed(model: Interpreter, trace: Trace, position: int) -> bool:
 
 
 def vacuous(verdict: Verdict) -> Verdict:
-    """The verdict on a mutant whose own action is never possible any more."""
+    """The verdict on a mutant whose own action is never possible."""
     return replace(verdict, outcome="vacuous", reason=f"never: {verdict.action}")
 
 
@@ -180,7 +181,7 @@ def asked_of(
     limits: Limits,
     distinct: int,
 ) -> Verdict:
-    """A verdict filled in with what becomes of the mutant at some settings, where the model has so many states."""
+    """A verdict completed from the mutant at some settings, at which the model has `states` states."""
     from isrcheck.checker.engines.local.search import search
 
     loaded = loaded_once(model)
@@ -188,7 +189,7 @@ def asked_of(
         cls = mutated(loaded.cls, verdict.action, verdict.edit)
         system, seen, asking = _traced(model, tuple(sorted(settings.items())), invariants, limits)
         instances = tuple(instances_of(cls(**settings), verdict.action))
-        # Invariants and other actions may ask what is enabled: of a mutant they speak of the mutant's guards.
+        # Invariants and other actions may read what is enabled. In a mutant they read the mutant's guards.
         changed = _with(system, instances)
         others = [name for name in asking if name != verdict.action]
         for name in others:
@@ -208,7 +209,7 @@ def asked_of(
             return replace(verdict, outcome="vacuous", reason=f"never: {', '.join(sorted(missing))}")
         verdict = replace(verdict, extra=verdict.distinct - distinct)
         if verdict.outcome == "forbids" or others:
-            return verdict  # what follows compares the mutated action alone
+            return verdict  # the rest compares only the mutated action
         if verdict.distinct <= distinct and not _reaches_more(system, instances, limits, distinct):
             return replace(verdict, outcome="nothing new")
         alike = (mutant.invariants, mutant.goals) == (system.invariants, system.goals)
@@ -233,9 +234,9 @@ def _with(system: TransitionSystem, instances: tuple[Transition, ...]) -> Transi
 
 
 def _reaches_more(system: TransitionSystem, instances: tuple[Transition, ...], limits: Limits, distinct: int) -> bool:
-    """Whether a mutant reaches a state that the model does not: both together then have more states than the model.
+    """Whether a mutant reaches a state that the model does not: then both together have more states than the model.
 
-    True where that is not known: the limits do not tell, or there are states that are not counted.
+    True if that is not known: because of the limits, or because some states are not counted.
     """
     from isrcheck.checker.engines.local.search import search
 
@@ -252,7 +253,7 @@ def _reaches_more(system: TransitionSystem, instances: tuple[Transition, ...], l
 def _traced(
     model: str, settings: tuple[tuple[str, Any], ...], invariants: tuple[str, ...] | None, limits: Limits
 ) -> tuple[TransitionSystem, frozenset[str], list[str]]:
-    """A model with invariants, which of its actions are possible and goals reached, and which ask what is enabled."""
+    """A model with its invariants, possible actions, reached goals, and predicates about enabled actions."""
     from isrcheck.checker.engines.local.search import search
 
     loaded = loaded_once(model)

@@ -1,1 +1,1 @@
-"""Pages for a browser: what a check found, and what a trace tells, as data and as HTML."""
+"""Pages for a browser: the result of a check or the story of a trace, as data and as HTML."""

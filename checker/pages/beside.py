@@ -1,4 +1,4 @@
-"""The trace of a violation beside what the fixed design makes of the same events, as data of a page."""
+"""The trace of a violation beside the same events in each fixed design, as data of a page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from isrcheck.checker.told import Fix, Run
 
 
 def beside(finding: Finding) -> list[dict[str, Any]]:
-    """For each fixed design its name, its own story, and which of its steps stands beside each step of the trace."""
+    """For each fixed design its name, its own story, and the step of that story beside each step of the trace."""
     return [_beside(fix, fix.run) for fix in finding.fixes if fix.run is not None]
 
 

@@ -1,4 +1,4 @@
-"""The traces of a result as data of a page, and what is false at their ends."""
+"""The traces of a result as data of a page, with everything that is false at their ends."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def told_trace(model: Model, trace: Trace) -> dict[str, Any]:
 
 
 def falsified(name: str, finding: Finding) -> dict[str, Any]:
-    """What a page says of something false."""
+    """The data of a page about a false invariant."""
     assert finding.trace is not None
     about = {
         "name": name,
@@ -62,7 +62,7 @@ def falsified(name: str, finding: Finding) -> dict[str, Any]:
 
 
 def _reasons(reasons: Reasons | None) -> dict[str, Any] | None:
-    """Each reason with a letter of its own, the steps that it has, and its facts in words."""
+    """Each reason with its letter, its steps, and its facts in words."""
     if reasons is None:
         return None
     told = [
@@ -80,20 +80,20 @@ def _reasons(reasons: Reasons | None) -> dict[str, Any] | None:
 
 
 def _fix(fix: Fix) -> dict[str, Any]:
-    """The step at which a fix acts, and what is said of it."""
+    """The step at which a fix acts, and the lines about it."""
     title, *lines = (line.strip() for line in fix_text(fix))
     return {"step": fix.step, "title": title, "lines": lines}
 
 
 def falsified_property(name: str, finding: PropertyFinding) -> dict[str, Any]:
-    """A false property on a page: noted is why the behaviour is fair."""
+    """The data of a page about a false property. Its notes say why the behaviour is fair."""
     notes = [f"{promise} cannot happen in state {state}" for promise, state in finding.kept]
     said: dict[str, Any] = {"reasons": None, "needs": {}, "fixes": [], "alternatives": "", "choice": [], "reads": []}
     return {"name": name, "sentence": finding.sentence, "notes": notes, **said}
 
 
 def instance_data(instance: Instance | None, trace: Trace) -> dict[str, Any]:
-    """The choice that falsifies a predicate in the last state of a trace, and what is read there, as texts."""
+    """The choice that falsifies a predicate in the last state of a trace, and the values read there, as texts."""
     if instance is None:
         return {"choice": [], "reads": []}
     return {

@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Page:
-    """A page that needs nothing but itself: its HTML, which a notebook shows in a frame of so many pixels."""
+    """A page in one file: its HTML. A notebook shows it in a frame of `height` pixels."""
 
     html: str = field(repr=False)
     height: int = 720
 
     def _repr_html_(self) -> str:
-        # The frame has an origin of its own: what the page runs reaches nothing of the notebook.
+        # The frame has an origin of its own, so the page's scripts cannot reach the notebook.
         attributes = f'sandbox="allow-scripts" width="100%" height="{self.height}" style="border: 0"'
         return f'<iframe srcdoc="{escape(self.html)}" {attributes}></iframe>'
 
 
 def page(result: Result, model: str | type[Model] | Model | LoadedModel | None = None, *, height: int = 720) -> Page:
-    """The page that `isrcheck check --html` writes: the last line of a notebook's cell shows it.
+    """The page that `isrcheck check --html` writes. As the last line of a notebook's cell it is shown.
 
-    `model` is what the result is of, as `check` was given it; a shipped model is found by the result's name. Raises
-    `UnknownName` where there is no such model, or the result is of another.
+    `model` is the model of the result, as it was given to `check`. Without it a shipped model is found by the result's
+    name. Raises `UnknownName` if there is no such model, or if the result belongs to another model.
     """
     loaded = loaded_of(type(model) if isinstance(model, Model) else result.model if model is None else model)
     if loaded.name != result.model:

@@ -1,4 +1,4 @@
-"""A page in one file: a template, its style, scripts and data, and a policy that lets the browser run nothing else."""
+"""A page in one file: a template, its style, scripts and data, and a policy by which the browser runs nothing else."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from isrcheck.checker.pages.assets import FOLDER, asset
 
 SCRIPTS: Final = ("drawing.js", "beside.js", "report.js")
 UNSAFE: Final = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
-"""What could end a script or begin a comment within one, and how a string of JSON may say it instead."""
+"""Characters that could end a script or begin a comment in it, with the form that JSON allows instead."""
 
 VALUE: Final = r"(?:\{[^{}]{0,14}\}|\S{1,14})"
-"""What may stand at one side of an arrow that is not to be broken; `drawing.js` has the same."""
+"""The text at one side of an arrow that must not be broken over lines; `drawing.js` has the same."""
 
 
 def page(template: str, data: Any, *, sheet: str = "page.css", files: tuple[str, ...] = SCRIPTS, **values: Any) -> str:
-    """The text of a page; every value is escaped, and `data` is what its scripts, the `files`, read."""
+    """The text of a page. Every value is escaped, and the scripts in `files` read `data`."""
     style, scripts = asset(sheet), [asset(name) for name in files]
     return (
         _environment()
@@ -39,7 +39,7 @@ def page(template: str, data: Any, *, sheet: str = "page.css", files: tuple[str,
 
 
 def embedded(data: Any) -> Markup:
-    """JSON that can stand within a script element: nothing in it ends the element.
+    """JSON for the inside of a script element: nothing in it ends the element.
 
     >>> str(embedded("</script>"))
     '"\\\\u003c/script\\\\u003e"'
@@ -63,7 +63,7 @@ def _digest(text: str) -> str:
 
 
 def flowing(text: str) -> Markup:
-    """A text in which `old -> new` stays on one line, where it is short.
+    """A text in which a short `old -> new` stays on one line.
 
     >>> str(flowing("epoch 0 -> 1"))
     'epoch <span class="flow">0 -&gt; 1</span>'

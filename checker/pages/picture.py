@@ -1,6 +1,6 @@
-"""A trace as a picture: its space-time diagram as SVG, light or dark as the reader prefers, for a README or a slide.
+"""A trace as a picture: a space-time diagram in SVG for a README or a slide, light or dark as the reader prefers.
 
-It is made of the data of a page (`findings.told_traces`): who acts, what is told, the logs that a step changes, the
+It is made from the data of a page (`findings.told_traces`): who acts, the sentences, the logs that a step changes, the
 letters of the reasons, and where the fix acts.
 """
 
@@ -13,14 +13,14 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from isrcheck.checker.wording.xml import clean
 
 WIDTH: Final = 960
-"""Of a picture, in pixels; of many lanes it is wider."""
+"""The width of a picture in pixels. With many lanes it is wider."""
 SENTENCE: Final = 330
 LANE: Final = 84
 FIRST_LANE: Final = 96
 LOGS: Final = 196
 LINE: Final = 16
 LETTER: Final = 6.35
-"""How wide a letter of a sentence is, on average."""
+"""The average width of a letter of a sentence."""
 CELL: Final = 36
 BOLD_LETTER: Final = 7.4
 LEGEND: Final = (
@@ -54,9 +54,9 @@ text.b0, text.b1, text.b2, text.b3, text.b4, text.nobody { stroke: none; font-we
 
 
 def picture(story: dict[str, Any], steps: range | None = None, width: int = WIDTH) -> str:
-    """The SVG of a trace that is given as data of a page; of some of its steps, if not of all, counted as states are.
+    """The SVG of a trace that is given as data of a page; `steps` limits it to some steps, counted like states.
 
-    It is so many pixels wide, or as many as the lanes, sentences and logs need.
+    It is `width` pixels wide, or wider if the lanes, sentences and logs need it.
     """
     return _Picture(story, steps or range(2, len(story["steps"]) + 1), width).drawn()
 
@@ -140,7 +140,7 @@ class _Picture:
             self._shape("circle", colour, cx=x, cy=y, r=6)
 
     def _log(self, y: int, old: Any, log: dict[str, Any]) -> None:
-        """The log of a broker after a step: dashed above the high watermark; what is cut off stands in a red frame."""
+        """The log of a broker after a step, dashed above the high watermark. Cut records have a red frame."""
         x = self.right + 12
         self._text(x, y + 14, f"broker {log['broker']}", _colour(f"broker {log['broker']}"))
         x += 70

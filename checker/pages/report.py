@@ -1,4 +1,4 @@
-"""The report of a check as a page: verdict, traces to step through, what it rests on, statistics with plots."""
+"""The report of a check as a page: verdict, traces to step through, settings and bounds, statistics with plots."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from isrcheck.model.language.system import shown
 from isrcheck.model.language.tracing import sentence_of
 
 PLOTTED: Final = 7
-"""Actions that have a colour of their own in a plot; the rest is one."""
+"""How many actions have their own colour in a plot. The others share one colour."""
 
 
 def report_page(result: Result, loaded: LoadedModel) -> str:
@@ -52,7 +52,7 @@ def _report(result: Result, loaded: LoadedModel) -> dict[str, Any]:
 
 
 def _setting(result: Result, loaded: LoadedModel, name: str, value: Any) -> dict[str, Any]:
-    """A setting; those that say most stand before the others: bounds that matter, and what is not as by default."""
+    """A setting. Bounds that matter and values that are not the default stand first."""
     declared, hit = loaded.cls.declared_settings()[name], result.bounds.get(name)
     return {
         "name": name,
@@ -90,7 +90,7 @@ def _numbers(result: Result) -> list[tuple[str, str]]:
 
 
 def _plot(result: Result) -> str:
-    """States and enabled instances level by level."""
+    """A plot of states and enabled instances, level by level."""
     if not result.counted or not result.levels:
         return ""
     labels = [str(level) for level in range(1, len(result.levels) + 1)]

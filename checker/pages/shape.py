@@ -1,6 +1,7 @@
-"""The parts of a model's state as a page shows them: whose they are, and beside what they are drawn.
+"""The parts of a model's state as a page shows them: who owns each part, and beside which parts it is drawn.
 
-A *row* is a part of the state that is shown as one text. Rows are the same in every state, so a state is its texts.
+A *row* is a part of the state that is shown as one text. All states have the same rows, so a state is shown as its
+texts.
 """
 
 from __future__ import annotations
@@ -15,15 +16,15 @@ from isrcheck.model.language.domains import Broker, Domain, Per, Record, Sequenc
 from isrcheck.model.language.model import Model
 
 RECORD_OF_A_LOG: Final = {"id", "epoch"}
-"""Fields by which the elements of a log are known; commands and cached epochs lack one of them."""
+"""The fields that mark the elements of a log. Commands and cached epochs lack one of them."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A part of the state: its path, its name beside the parts it stands with, whose it is, and what it stands with.
+    """A part of the state: its path, its short name, its owner, and its group.
 
-    `owner` is the name of a broker, or of another member of a scalarset, None for what is kept outside of them; `group`
-    names a record, "" for none. `log` says that it holds the records of a log.
+    `owner` is the name of a broker or of another member of a scalarset, or None for state that no member owns. `group`
+    is the name of the record that the part belongs to, or "". `log` says that the part holds the records of a log.
     """
 
     path: str
@@ -44,7 +45,7 @@ class Row:
 
 @dataclass(frozen=True)
 class _Place:
-    """A part of the state while it is looked for: `shown` is its path without its owner and without what is alone."""
+    """A part of the state during the search for rows. `shown` is its path without owners and single elements."""
 
     path: str
     shown: str
@@ -65,7 +66,7 @@ Part = tuple[_Place, Domain, Value]
 
 
 class Shape:
-    """The rows of a model's states, and of what stands beside them: the variables of a trace, the model's own first."""
+    """The rows of a model's states. If a trace has further variables, their rows come after those of the model."""
 
     def __init__(self, model: Model, variables: Sequence[tuple[str, Domain]]) -> None:
         self.model, self._variables = model, variables
@@ -78,7 +79,7 @@ class Shape:
         return [text_of(domain, value) for _, domain, value in self._parts(state)]
 
     def logs(self, state: tuple[Value, ...]) -> list[dict[str, Any]]:
-        """The logs of brokers, then those that no broker keeps: what a ghost remembers as committed."""
+        """The logs of brokers, then logs that no broker keeps, such as committed records that a ghost remembers."""
         kept = [log.to_json() for log in logs(self.model, state)]
         return kept + [_unowned(p, d, x) for p, d, x in self._parts(state) if p.owner is None and is_log(d)]
 

@@ -1,4 +1,4 @@
-"""The recorded traces of a file as a page: each as far as the model allows it, and what is false at its end."""
+"""The recorded traces of a file as a page: each trace as far as the model allows it, and what is false at its end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from isrcheck.model.language.system import shown
 
 
 def shown_page(file: str, model: str, interpreter: Interpreter, replayed: list[Replayed]) -> str:
-    """The page of a file's traces, which have been walked again; `model` is its name."""
+    """The page of a file's replayed traces. `model` is the name of their model."""
     stories = shown_stories(interpreter, replayed)
     settings = [setting_data(interpreter.model, name) for name in interpreter.model.settings]
     return page("show.html", stories, file=file, model=model, settings=settings, stories=stories)
@@ -27,7 +27,7 @@ def shown_stories(interpreter: Interpreter, replayed: list[Replayed]) -> dict[st
 
 
 def setting_data(model: Model, name: str) -> dict[str, Any]:
-    """A setting; those that are not as by default stand before the others."""
+    """A setting. Values that are not the default stand first."""
     declared, value = model.declared_settings()[name], model.settings[name]
     about = {"name": name, "value": shown(value), "meaning": declared.meaning, "bound": ""}
     return about | {"prominent": value != declared.default}

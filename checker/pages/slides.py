@@ -1,7 +1,7 @@
-"""Lessons as slides: one page for a browser, made of the very text of the lessons and of the traces they tell.
+"""Lessons as slides: one page for a browser, made from the text of the lessons and from their traces.
 
-A lesson is Markdown. Each of its sections begins a slide, and goes on to others where it is too long for one; what it
-folds away as an answer stands on slides of its own after the question. In place of a trace as text stands its picture.
+A lesson is Markdown. Each of its sections begins a slide, and continues on further slides if it is too long for one. A
+folded answer gets slides of its own after the question. A picture replaces the text of a trace.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from isrcheck.checker.pages.page import page
 from isrcheck.checker.pages.picture import picture
 
 Story = Callable[[str], dict[str, Any]]
-"""The recorded trace of a scenario, by its name, as data of a page."""
+"""The recorded trace of a scenario as data of a page. The argument is the scenario's name."""
 LINES: Final = 17
-"""Lines of text for which a slide has room, below its heading."""
+"""How many lines of text fit on a slide below its heading."""
 LETTERS: Final = 84
 CODE: Final = 0.68
-"""How high a line of code is, in lines of text."""
+"""The height of a line of code, in lines of text."""
 STEPS: Final = 7
-"""Steps of a trace that one picture shows, at most."""
+"""The largest number of steps in one picture of a trace."""
 MARKER: Final = re.compile(r"^<!-- (?:(trace): (.+?)|.*?) -->$")
 LESSON: Final = re.compile(r"(?:.*/)?(\d\d)-[\w-]+\.md(?:#.*)?")
 
 
 @dataclass
 class Slide:
-    """A heading, and what stands below it as HTML; `kind` is the class of the slide."""
+    """A heading, and the HTML below it; `kind` is the class of the slide."""
 
     lesson: int
     title: str
@@ -44,7 +44,7 @@ class Slide:
 
 @dataclass
 class _Block:
-    """A part that is not divided: a paragraph, an item of a list, code; `high` in lines of text."""
+    """A part that is not divided: a paragraph, an item of a list, or code. `high` is its height in lines of text."""
 
     text: str
     high: float
@@ -90,7 +90,7 @@ def _slides(number: int, text: str, there: set[int], story: Story) -> Iterator[S
 
 
 def _unreferred(text: str) -> str:
-    """A text without references such as `[ISR]`: what they refer to stands at the end of the page, on another slide."""
+    """A text without references such as `[ISR]`: their targets stand at the end of the page, which is another slide."""
     labels = re.findall(r"^\[([^\]\n]+)\]: \S+$", text, re.M)
     text = re.sub(r"^\[[^\]\n]+\]: \S+\n?", "", text, flags=re.M)
     for label in labels:
@@ -120,7 +120,7 @@ def _sections(text: str) -> Iterator[_Section]:
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
-    """Paragraphs, items, headings, and code without the markers of what is generated."""
+    """Paragraphs, items, headings, and code. The markers of generated parts are left out."""
     kept: list[str] = []
     code: list[str] | None = None
     scenario: str | None = None
@@ -155,7 +155,7 @@ def _paragraph(lines: list[str]) -> Iterator[_Block]:
 
 
 def _code(lines: list[str], scenario: str | None) -> Iterator[_Block]:
-    """Code on as many slides as it needs; of a trace the picture, then what it says at its end."""
+    """Code on as many slides as it needs. For a trace: the picture, then the text at the end of the trace."""
     fence, inside = lines[0], lines[1:-1]
     if scenario is not None:
         yield _Block("", LINES, scenario=scenario)
@@ -168,7 +168,7 @@ def _code(lines: list[str], scenario: str | None) -> Iterator[_Block]:
 
 
 def _packed(blocks: list[_Block]) -> Iterator[list[_Block]]:
-    """The blocks that stand together on a slide."""
+    """The blocks that share a slide."""
     kept: list[_Block] = []
     for block in blocks:
         alone = block.scenario is not None
@@ -189,7 +189,7 @@ def _joined(blocks: list[_Block]) -> str:
 
 
 def _pictures(number: int, title: str, scenario: str, story: Story) -> Iterator[Slide]:
-    """The trace of a scenario in pictures of a few steps."""
+    """The trace of a scenario as pictures of a few steps each."""
     told = story(scenario)
     last = len(told["steps"])
     count = ceil((last - 1) / STEPS)
@@ -203,7 +203,7 @@ def _pictures(number: int, title: str, scenario: str, story: Story) -> Iterator[
 
 
 def _markdown(there: set[int]) -> MarkdownIt:
-    """Markdown without HTML of its own; a link leads to another lesson of the deck or into the web, or is no link."""
+    """Markdown without raw HTML. Links to lessons of the deck and into the web stay links, other links become text."""
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
 
     def opened(renderer: Any, tokens: Any, i: int, options: Any, env: Any) -> str:

@@ -1,6 +1,6 @@
-"""A trace as a page tells it: lanes, steps with who acts upon whom, sentences, and how the state changes.
+"""A trace as a page tells it: lanes, steps with the actor and the other parties, sentences, and changes of the state.
 
-The first step has every text and every log, each later one only those that differ from the step before.
+The first step has every text and every log. Each later step has only those that differ from the step before.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def story(model: Model, trace: Trace) -> dict[str, Any]:
 
 
 def _for_ever(step: dict[str, Any], trace: Trace, i: int) -> dict[str, Any]:
-    """A step of a lasso says where it begins to repeat, and where it comes back."""
+    """Notes on a step of a lasso: where the loop begins, and where it comes back."""
     told = step["sentence"]
     if trace.loop is not None and trace.stays and i == trace.loop:
         told = f"{told} From here on nothing happens, for ever."
@@ -44,13 +44,13 @@ def _for_ever(step: dict[str, Any], trace: Trace, i: int) -> dict[str, Any]:
 
 
 def lanes(model: Model, acting: Iterable[Lane]) -> list[dict[str, Any]]:
-    """Who acts, and every member of a scalarset, every broker say, from left to right."""
+    """The lanes from left to right: the actors, and every member of a scalarset, such as every broker."""
     found = {lane.name: lane for lane in [*(Lane(str(member)) for member in model.everybody), *acting]}
     return [lane.to_json() for lane in sorted(found.values(), key=lambda lane: lane.order)]
 
 
 def partners(model: Model, label: Label, actor: str) -> list[str]:
-    """The lanes of the members of scalarsets that an instance is about, besides the one it stands on."""
+    """The lanes of the members of scalarsets that an instance is about, except the lane that it stands on."""
     names = dict.fromkeys(map(str, label.members()))
     return [name for name in names if name != lane_of(model, label, actor).name]
 
@@ -62,7 +62,7 @@ def sentence(model: Model, label: Label, before: State, after: State) -> str:
 
 
 def is_from_outside(model: Model, label: Label) -> bool:
-    """Whether it is the outside world that acts: a crash, an expiry, a write by a client."""
+    """Whether the outside world acts: a crash, an expiry, a write by a client."""
     spec: Action = model.actions()[label.action].__action__  # type: ignore[attr-defined]
     return spec.perturbation
 

@@ -1,1 +1,1 @@
-"""Proofs: that an invariant holds in every reachable state follows from what every single step keeps."""
+"""Proofs: an invariant holds in every reachable state because every single step keeps it."""

@@ -1,4 +1,4 @@
-"""What is to be proved and how, and what has to be shown for it."""
+"""What is to be proved, how, and the obligations that must be shown for it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Attempt:
         return with_history(self.loaded.cls, self.proof)
 
     def chosen(self) -> dict[str, Statement]:
-        """The targets by name; `UnknownName` for one that the proof does not have."""
+        """The targets by name. Raises `UnknownName` for a target that the proof does not have."""
         known = self.proof.targets(self.loaded.invariants, self.loaded.name)
         for name in self.targets or ():
             if name not in known:
@@ -83,7 +83,7 @@ def unbounded(attempt: Attempt) -> Unbounded:
 
 
 def settings_shown(attempt: Attempt) -> dict[str, Any]:
-    """All settings of an attempt, those that are taken away as "unbounded"."""
+    """All settings of an attempt. Those without bounds are shown as "unbounded"."""
     settings = dict(attempt.loaded.cls(**attempt.settings).settings)
     if attempt.form == "unbounded":
         bounds = {n for n, s in attempt.loaded.cls.declared_settings().items() if s.bound is not None}

@@ -16,7 +16,7 @@ from isrcheck.model.language.system import Predicate, Transition, TransitionSyst
 
 @dataclass(frozen=True)
 class Bounded:
-    """The states of a transition system as terms: one before a step, one after it."""
+    """The states of a transition system as terms: one state before a step, and one after it."""
 
     system: TransitionSystem
     terms: Terms
@@ -29,8 +29,8 @@ class Bounded:
         return Bounded(system, terms, terms.state(system.leaves, "before"), terms.state(system.leaves, "after"))
 
     def domain(self, state: State) -> list[Term]:
-        """Whether values are a state, as a term: in their intervals, sequences with nothing behind their end, bags that
-        have room.
+        """Whether values form a state, as a term: they lie in their intervals, sequences have nothing behind their end,
+        and bags have room.
         """
         return [*self.terms.inside(self.system.leaves, state), *self.terms.folding(state)(facts(self.system))]
 
@@ -43,7 +43,7 @@ class Bounded:
         }
 
     def enabled(self, transition: Transition) -> Term:
-        """The guard; where evaluation fails the step does not count as one."""
+        """The guard. A step whose evaluation fails does not count as a step."""
         guard, failure = self.terms.fold([transition.guard, transition.failure], self.before)
         return z3.And(guard, z3.Not(failure))
 

@@ -1,9 +1,9 @@
 """Certificates: the obligations of a proof as SMT-LIB files, each of which a solver must find unsatisfiable.
 
-A certificate is a folder with `manifest.json` and one file an obligation. The files are written in a process of their
-own that does nothing else: the same question gives the same text, so whoever checks a certificate writes it again and
-compares. A file that was changed, left out or put in is noticed, whatever the manifest says; and what the manifest says
-is compared with what the question gives, word by word. The side conditions of a proof are examined again.
+A certificate is a folder with `manifest.json` and one file for each obligation. A process of its own writes the files
+and does nothing else, so the same question gives the same text. The check of a certificate writes the files again and
+compares them. It notices any file that was changed, left out or added, whatever the manifest says. It also compares the
+manifest with what the question gives, word by word, and examines the side conditions of the proof again.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ KIND: Final = "isrcheck certificate of a proof"
 MANIFEST: Final = "manifest.json"
 LARGEST: Final = 256 * 2**20
 PATIENCE: Final = 20
-"""Seconds that a second solver gets for an obligation, unless the user says otherwise."""
+"""Seconds that a second solver gets for an obligation, unless the user gives another number."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """What a certificate is of, as plain data. `dropped` are lemmas that are not part of the proof."""
+    """The question of a certificate, as plain data. `dropped` are lemmas that are not part of the proof."""
 
     model: str
     settings: dict[str, Any]
@@ -79,7 +79,7 @@ def write(folder: Path, model: str, proof: str | None, attempt: Attempt, result:
 
 
 def _said(question: Question) -> dict[str, Any]:
-    """What a manifest says of its question."""
+    """The entries of a manifest for its question."""
     attempt = question.attempt()
     lemmas = {name: s.sentence for name, s in attempt.lemmas().items() if name not in question.dropped}
     history = attempt.proof(attempt.loaded.cls(**attempt.settings)).history()
@@ -99,7 +99,7 @@ def _said(question: Question) -> dict[str, Any]:
 
 
 def written(question: Question) -> dict[str, str]:
-    """The files of a certificate, written by a process that has done nothing else: z3 orders what it makes by age."""
+    """The files of a certificate, written by a fresh process: z3 orders the terms that it makes by age."""
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         return pool.submit(_texts, question).result()
 
@@ -136,7 +136,7 @@ def _hash(content: bytes) -> str:
 
 @dataclass
 class Verified:
-    """What checking a certificate found: for each solver how many obligations it refutes, and those it does not."""
+    """The result of checking a certificate: how many obligations each solver refutes, and the others by name."""
 
     folder: str
     manifest: dict[str, Any]
@@ -150,7 +150,7 @@ class Verified:
 
     @property
     def accepted(self) -> bool:
-        """The conditions beside the proof hold, z3 refutes every obligation, and no solver finds one satisfiable."""
+        """Whether the side conditions hold, z3 refutes every obligation, and no solver finds one satisfiable."""
         refuted = self.refuted.get("z3") == self.obligations and not any(self.satisfiable.values())
         return refuted and not self.failed_checks
 
@@ -183,10 +183,10 @@ def verify(
     second_opinion: bool = True,
     tell: Tell = lambda text: None,
 ) -> Verified:
-    """Checks a certificate: it is the one that its question gives, and solvers refute each file, z3 and cvc5.
+    """Checks a certificate: its files are those that its question gives, and the solvers z3 and cvc5 refute each file.
 
-    Its model and proof are shipped ones, or those that the caller names. `DamagedFile` for a folder that is no
-    certificate, or not the one that its question gives.
+    Its model and proof are shipped ones, or those that the caller names. Raises `DamagedFile` for a folder that is no
+    certificate or not the one that its question gives.
     """
     manifest = _manifest(folder)
     question = _question(manifest, model, proof)
@@ -255,7 +255,7 @@ def _content(path: Path) -> bytes:
 
 
 def _question(manifest: dict[str, Any], model: str | None, proof: str | None) -> Question:
-    """The question of the certificate; nothing in a folder chooses code."""
+    """The question of the certificate. Nothing in a folder chooses code."""
     if model is None and manifest["model"] not in model_names():
         raise DamagedFile(f"it is of model {manifest['model']!r}, which is not a shipped one; give --model my_model.py")
     if proof is None and manifest["proof"] not in shipped():
@@ -288,7 +288,7 @@ def _question(manifest: dict[str, Any], model: str | None, proof: str | None) ->
 
 
 def _compared(folder: Path, manifest: dict[str, Any], question: Question) -> dict[str, str]:
-    """The files of the certificate, if they are what its question gives."""
+    """The files of the certificate. Raises `DamagedFile` if they are not those that its question gives."""
     expected = written(question)
     present = {path.name for path in folder.iterdir()} - {MANIFEST}
     if present != expected.keys():
@@ -310,7 +310,7 @@ def _compared(folder: Path, manifest: dict[str, Any], question: Question) -> dic
     labels = {text.partition("\n")[0].partition(": ")[2] for text in expected.values()}
     if set(manifest["stages"]) - labels or set(manifest["solvers"]) != {"z3"}:
         raise DamagedFile(f"{MANIFEST}: stages or solvers are not those of this proof")
-    # A user's file may lie elsewhere than where it lay as the certificate was written.
+    # A user's file may now lie elsewhere than when the certificate was written.
     said = {**_said(question), "model": manifest["model"], "proof": manifest["proof"]}
     for key in sorted({*said, *manifest} - {"solvers", "obligations"}):
         if key not in said or manifest.get(key) != said[key]:
@@ -319,7 +319,7 @@ def _compared(folder: Path, manifest: dict[str, Any], question: Question) -> dic
 
 
 def _cvc5() -> Any:
-    """The second solver, where it is installed."""
+    """The second solver, if it is installed."""
     try:
         import cvc5
     except ImportError:
@@ -328,7 +328,7 @@ def _cvc5() -> Any:
 
 
 def _cvc5_answer(cvc5: Any, text: str, patience: float) -> str:
-    """What cvc5 says of a file: "sat", "unsat" or anything else."""
+    """The answer of cvc5 for a file: "sat", "unsat" or anything else."""
     solver = cvc5.Solver()
     solver.setOption("tlimit-per", str(int(1000 * patience)))
     parser = cvc5.InputParser(solver)

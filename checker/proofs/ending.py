@@ -1,4 +1,4 @@
-"""How an attempt at a proof ends before it is decided."""
+"""How a proof attempt ends before it is decided."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def solvers() -> dict[str, str]:
 
 
 def stopped(result: ProofResult, gave_up: GaveUp, limits: Limits) -> None:
-    """Fills in why an attempt was given up."""
+    """Records why an attempt was given up."""
     result.verdict = "incomplete"
     match gave_up.stop:
         case "time":
@@ -33,5 +33,5 @@ def stopped(result: ProofResult, gave_up: GaveUp, limits: Limits) -> None:
 
 
 def unknown(result: ProofResult, solver: Any) -> None:
-    """A solver without an answer proves nothing."""
+    """Records that a solver gave no answer, which proves nothing."""
     stopped(result, GaveUp("unknown", solver.reason_unknown()), Limits())

@@ -1,8 +1,8 @@
 """A model with the history variables of a proof: the same steps, with more remembered.
 
-History restricts nothing, by construction: a recorder reads the state before the action and gives values. It cannot
-require, and its values are stored only in variables of its own, after the model's method has run as it is.
-`differences` looks at the outcome all the same.
+History cannot restrict a model: a recorder reads the state before the action and returns values. It cannot require
+anything, and its values are stored only in its own variables, after the model's own method has run. `differences`
+checks the result all the same.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from isrcheck.model.language.system import TransitionSystem
 
 
 def with_history(model: type[Model], proof: type[Proof]) -> type[Model]:
-    """The model with the history variables of the proof behind its own."""
+    """The model with the history variables of the proof after its own variables."""
 
     def variables(self: Model) -> dict[str, Any]:
         own, history = model.variables(self), proof(self).history()
@@ -43,7 +43,7 @@ def with_history(model: type[Model], proof: type[Proof]) -> type[Model]:
 def _recording(
     method: Callable[..., Any], proof: type[Proof], recorders: list[Callable[..., Any]]
 ) -> Callable[..., Any]:
-    """An action and, where it has an instance, what its recorders say of the state before."""
+    """An action, and for each instance what its recorders return for the state before."""
     names = list(inspect.signature(method).parameters)[2:]
 
     @functools.wraps(method)
@@ -66,7 +66,7 @@ def _recording(
 
 
 def differences(plain: TransitionSystem, remembering: TransitionSystem) -> list[str]:
-    """The differences that history makes to the model's own variables; empty where it makes none.
+    """The differences that history makes to the model's own variables; empty if there are none.
 
     Expressions are shared, so equal ones are the same object.
     """

@@ -1,7 +1,7 @@
-"""k-induction: an invariant holds in the first k states of every path, and after k states where it held it holds again.
+"""k-induction: an invariant holds in the first k states of every path, and after any k states in which it holds.
 
-Nothing but the domains is assumed of the states of the step. They are pairwise different: the shortest path to a
-violation visits no state twice, so paths that do need no look.
+The states of the step are only assumed to lie in their domains and to be pairwise different. The shortest path to a
+violation visits no state twice, so other paths need not be checked.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SILENT: Tell = lambda text: None  # noqa: E731
 
 
 class AnyPath(Unrolling):
-    """Paths from any state in its domains."""
+    """Paths from any state whose values lie in their domains."""
 
     def _start(self) -> list[Term]:
         here = self.states[0]
@@ -47,7 +47,7 @@ def induction(
     limits: Limits = Limits(),
     tell: Tell = SILENT,
 ) -> ProofResult:
-    """Whether invariants, all together, are k-inductive; `UnknownName` for names and values that are not known."""
+    """Whether invariants are k-inductive, all together. Raises `UnknownName` for unknown names and values."""
     began = time.perf_counter()
     chosen = loaded.chosen(invariants)
     model = loaded.cls(**settings)
@@ -84,7 +84,7 @@ class _Attempt:
         result: ProofResult,
     ) -> None:
         self.model, self.chosen, self.k, self.watch, self.tell, self.result = model, chosen, k, watch, tell, result
-        # Goals and bounds prove nothing, and what has no meaning in them is no reason against the invariant.
+        # Goals and bounds prove nothing. If one of them is undefined, the invariant is not affected.
         self.system = replace(system, goals=(), bounds=())
         self.template = Template(self.system)
         names = [p.name for p in self.system.invariants]
@@ -101,7 +101,7 @@ class _Attempt:
         return z3.SolverFor("QF_BV")
 
     def _base(self) -> bool:
-        """Whether something is wrong within k states, or may be."""
+        """Whether an invariant is false within k states, or may be."""
         path, asserted = Unrolling(self.template), list[Term]()
         for length in range(1, self.k + 1):
             self.tell(f"base: paths of {length} of {self.k} states")
@@ -128,7 +128,7 @@ class _Attempt:
         self.result.reason = f"{', '.join(wrong)} at the end of a path of {length} states from an initial state"
 
     def _step(self) -> bool:
-        """Whether nothing is wrong after k different states where nothing is wrong."""
+        """Whether the invariants hold after any k different states in which they hold."""
         path, asserted = AnyPath(self.template), list[Term]()
         for length in range(1, self.k + 2):
             asserted += path.extend()

@@ -1,4 +1,4 @@
-"""A proof by lemmas, tried: at the settings in bit-vectors, or without bounds."""
+"""Tries a proof by lemmas: at the settings in bit-vectors, or without bounds."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ GOALS = {
 
 
 def by_lemmas(attempt: Attempt, limits: Limits = Limits(), tell: Tell = SILENT, look: bool = True) -> ProofResult:
-    """Tries a proof; `UnknownName` and `ModelError` for what is wrong with the question or with the proof's file.
+    """Tries a proof. Raises `UnknownName` or `ModelError` for mistakes in the question or in the proof's file.
 
-    Without `look` the checks besides are left out.
+    Without `look` the further checks are left out.
     """
     began = time.perf_counter()
     attempt.proof.check_fit(attempt.loaded.cls, attempt.loaded.name)
@@ -146,7 +146,7 @@ class _Run:
         if action == START:
             return counterexample(self.bound.model, system, [after], [], why)
         if action == TARGET or found.goal == MEANING:
-            # What an action leads to where it means nothing is nothing to look at.
+            # The result of an action where it is undefined is not looked at.
             return counterexample(self.bound.model, system, [before], [], why)
         return counterexample(self.bound.model, system, [before, after], [label], why)
 

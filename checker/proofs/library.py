@@ -1,4 +1,4 @@
-"""Proofs by name: those that ship beside the models, and those in a file that the user named."""
+"""Proofs by name: those that ship with the models, and those in a file that the user named."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def shipped() -> dict[str, type[Proof]]:
 
 
 def beside(model: str) -> type[Proof] | None:
-    """The proof that ships beside a shipped model, if there is one."""
+    """The proof that ships with a shipped model, if there is one."""
     return shipped().get(f"{model}-proof")
 
 
 def load(spec: str) -> type[Proof]:
-    """The proof that a name, `file.py` or `file.py:Class` stands for; a user's file is run."""
+    """The proof that is named by a name, `file.py` or `file.py:Class`. A user's file is run."""
     path, _, wanted = spec.partition(":")
     if not path.endswith(".py"):
         if spec not in shipped():

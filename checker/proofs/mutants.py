@@ -1,4 +1,4 @@
-"""Whether a proof proves too much: it is tried on models that lack what the protocol needs."""
+"""Whether a proof proves too much: it is tried on models that lack rules which the protocol needs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from isrcheck.model.language.tracing import sentence_of
 
 
 def try_mutants(attempt: Attempt, result: ProofResult, limits: Limits, tell: Tell) -> None:
-    """Notes for each mutant of the proof which goals are open; if a mutant is proved, the proof is worthless."""
+    """Notes for each mutant of the proof which goals are open. If a mutant is proved, the proof is worthless."""
     for mutant in attempt.proof.mutants:
         name = mutant_name(mutant)
         tell(f"mutant {name}")

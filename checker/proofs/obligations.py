@@ -1,10 +1,11 @@
-"""The obligations of a proof, as terms of z3, in whatever form states are written.
+"""The obligations of a proof as terms of z3, whatever form the states have.
 
-An *obligation* says that some conditions, and the lemmas, imply goals. A proof has these obligations: every lemma holds
-at the start; every lemma holds after each step from a state where all hold; each target follows from the lemmas.
+An *obligation* says that some conditions and the lemmas imply goals. A proof has these obligations: every lemma holds
+at the start; every lemma holds after each step from a state in which all lemmas hold; each target follows from the
+lemmas.
 
-Two goals stand beside the lemmas, under names of their own: that the step has a meaning, and that its values stay in
-their domains. The only assumption without proof about a state is that its values lie in their domains.
+Two goals with names of their own stand beside the lemmas: the step is defined, and its values stay in their domains.
+Only one assumption about a state has no proof: its values lie in their domains.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ TARGET: Final = "targets"
 
 @dataclass(frozen=True)
 class Obligation:
-    """Where the conditions and the lemmas hold, all goals do.
+    """If the conditions and the lemmas hold, all goals hold.
 
-    `action` is the action whose instance this is, or START or TARGET. `lemmas` are terms by the name of the lemma, as
-    strong as `stage` asks: where a lemma speaks of all numbers, each of the `stages` takes more into account.
+    `action` is the action of this instance, or START or TARGET. `lemmas` are terms by the name of the lemma, as strong
+    as `stage` asks: if a lemma is about all numbers, each of the `stages` uses it for more numbers.
     """
 
     label: str
@@ -41,7 +42,7 @@ class Obligation:
 
 @dataclass(frozen=True)
 class Obligations:
-    """A whole proof: what it is about in one word (`logic`), the names of lemmas and targets, and all obligations."""
+    """A whole proof: the logic of its terms (`logic`), the names of lemmas and targets, and all obligations."""
 
     logic: str
     lemmas: tuple[str, ...]
@@ -49,12 +50,12 @@ class Obligations:
     all: tuple[Obligation, ...]
 
     def solver(self) -> z3.Solver:
-        """A solver for this form, with nothing asserted."""
+        """A solver for this form, without assertions."""
         return z3.SolverFor(self.logic) if self.logic == "QF_BV" else z3.Solver()
 
 
 class Lazily(Mapping[str, Term]):
-    """Terms by name, each made when it is asked for."""
+    """Terms by name. Each is made when it is first used."""
 
     def __init__(self, names: Sequence[str], make: Callable[[str], Term]) -> None:
         self._names, self._make = dict.fromkeys(names), make

@@ -1,4 +1,4 @@
-"""Asks a solver for every obligation of a proof, and finds what does not follow."""
+"""Asks a solver for every obligation of a proof, and collects the goals that do not follow."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Tell = Callable[[str], None]
 
 @dataclass
 class Open:
-    """A goal that does not follow, or about which the solver gives up; in which obligation, with a model of z3."""
+    """A goal that does not follow, or that the solver gives up on: its obligation, and a model of z3."""
 
     obligation: Obligation
     goal: str
@@ -27,7 +27,7 @@ class Open:
 
 
 def ask(solver: z3.Solver, watch: Watch) -> z3.CheckSatResult:
-    """The solver's answer, which may be "unknown"; `GaveUp` where a limit was reached before it had one."""
+    """The solver's answer, which may be "unknown". Raises `GaveUp` if a limit was reached before the answer."""
     watch.look()
     try:
         with watch.while_running(solver):
@@ -53,9 +53,9 @@ def open_goals(
     without: frozenset[str] = frozenset(),
     stages: dict[str, int] | None = None,
 ) -> list[Open]:
-    """The goals of an obligation that do not follow from its conditions and the lemmas, but for those `without`.
+    """The goals of an obligation that do not follow from its conditions and the lemmas, except lemmas in `without`.
 
-    A lemma that is left out is neither assumed nor a goal. `stages` notes the last stage for each label.
+    A lemma in `without` is neither assumed nor a goal. `stages` notes the last stage for each label.
     """
     wanted = [name for name in obligation.goals if name not in without]
     found: list[Open] = []
@@ -100,7 +100,7 @@ def _one_by_one(
     watch: Watch,
     without: frozenset[str],
 ) -> list[Open]:
-    """Each goal by itself: a solver may know of some where it does not know of all."""
+    """Each goal by itself: a solver may decide single goals when it cannot decide all of them together."""
     found = []
     for name in goals:
         solver = _solver(obligations, obligation, stage, without)
@@ -120,7 +120,7 @@ def prove(
     without: frozenset[str] = frozenset(),
     stages: dict[str, int] | None = None,
 ) -> list[Open]:
-    """Every goal of a proof that is open, but for lemmas `without`; see `open_goals`."""
+    """Every open goal of a proof, except lemmas in `without`; see `open_goals`."""
     found = []
     for number, obligation in enumerate(obligations.all, 1):
         tell(f"obligation {number} of {len(obligations.all)}: {obligation.label}")
@@ -129,7 +129,7 @@ def prove(
 
 
 def redundant(obligations: Obligations, watch: Watch, tell: Tell = lambda text: None) -> list[str]:
-    """The lemmas that can be dropped one at a time: the proof goes through without each of them."""
+    """The lemmas that can be dropped one at a time: without each of them the proof still succeeds."""
     found = []
     for name in obligations.lemmas:
         tell(f"without {name}")
@@ -142,7 +142,7 @@ def redundant(obligations: Obligations, watch: Watch, tell: Tell = lambda text: 
 def follows(
     obligations: Obligations, obligation: Obligation, watch: Watch, without: frozenset[str] = frozenset()
 ) -> bool:
-    """Whether all goals follow; which do not is not asked."""
+    """Whether all goals follow. The goals that do not follow are not determined."""
     for stage in range(obligation.stages):
         solver = _solver(obligations, obligation, stage, without)
         solver.add(z3.Not(z3.And([term for name, term in obligation.goals.items() if name not in without])))
@@ -154,7 +154,7 @@ def follows(
 def largest_inductive(
     obligations: Obligations, candidates: Iterable[str], watch: Watch, tell: Tell = lambda text: None
 ) -> frozenset[str]:
-    """The candidates that must be dropped until every other one holds at the start and is kept by every step (Houdini).
+    """The candidates to drop so that every other one holds at the start and is kept by every step (Houdini).
 
     The remaining lemmas are the largest such subset: a candidate is dropped only if the others do not imply it.
     """

@@ -1,4 +1,4 @@
-"""Whether a state can be reached, by the explicit engine, within limits."""
+"""Whether a state can be reached: decided by the explicit engine, within limits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LOOK: Final = Limits(seconds=10, memory=2 << 30)
 
 @dataclass(frozen=True)
 class Reachability:
-    """`length` states lead there. It is None if no path does, or if that is not known: `known` tells which."""
+    """The number of states on a path to a state. None if no path exists or, without `known`, if that is open."""
 
     known: bool
     length: int | None
@@ -34,7 +34,7 @@ class Reachability:
 def reachability(
     system: TransitionSystem, states: Sequence[tuple[int, ...]], limits: Limits = LOOK
 ) -> list[Reachability]:
-    """For each of some states, given by their leaves, whether it is reachable: one search for all."""
+    """Whether each of some states, given by their leaves, is reachable: one search for all states."""
     from isrcheck.checker.engines.local.search import search
 
     asked = {leaves: f"{HERE}{i:06d}" for i, leaves in enumerate(dict.fromkeys(states))}

@@ -1,4 +1,4 @@
-"""What an attempt at a proof found, as data: verdict, open goals with counterexamples to induction, and checks."""
+"""The result of a proof attempt as data: verdict, open goals with counterexamples to induction, and checks."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Verdict = Literal["proved", "violated", "not proved", "incomplete"]
 
 @dataclass(frozen=True)
 class Counterexample:
-    """States: the first satisfies the assumptions and the last falsifies a goal. Perhaps none is reachable.
+    """States: the first satisfies the assumptions and the last falsifies a goal. They may all be unreachable.
 
-    `instance` says what falsifies the goal in the last state.
+    `instance` is the choice that falsifies the goal in the last state.
     """
 
     trace: Trace
@@ -33,7 +33,7 @@ class Counterexample:
 
 @dataclass(frozen=True)
 class Failing:
-    """A goal that does not follow for an action: in which instances; the solver says so, or it does not know."""
+    """A goal that does not follow for an action, and in which instances. The solver shows that, or it does not know."""
 
     action: str
     goal: str
@@ -55,12 +55,12 @@ class Failing:
 
 @dataclass
 class ProofResult:
-    """An attempt at a proof.
+    """The result of a proof attempt.
 
-    `by` says how: lemmas, or induction over `k` states. `form` is "bit-vectors" (at the settings) or "unbounded"
-    (bounds are infinite). `violation` is a path from an initial state, where the invariant is false for good.
-    `checks` are sentences on what was looked at besides; a check that fails is a reason not to trust the proof, so the
-    verdict is never "proved" with one.
+    `by` names the method: lemmas, or induction over `k` states. `form` is "bit-vectors" (at the settings) or
+    "unbounded" (bounds are infinite). `violation` is a path from an initial state to a state in which the invariant is
+    false: a real violation. `checks` are sentences on the further checks. A check that fails is a reason not to trust
+    the proof, so then the verdict is never "proved".
     """
 
     model: str

@@ -1,4 +1,4 @@
-"""What a solver found in a bounded state space, as states that people can read."""
+"""Turns what a solver found in a bounded state space into states that people can read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from isrcheck.model.language.model import Model
 from isrcheck.model.language.system import TransitionSystem
 
 Why = Callable[[Model, Any], "Instance | None"]
-"""What falsifies a goal in a state of a model."""
+"""The choice that falsifies a goal in a state of a model."""
 
 
 def counterexample(
@@ -31,7 +31,7 @@ def counterexample(
 
 
 def with_reachability(system: TransitionSystem, failing: Sequence[Failing]) -> list[Failing]:
-    """The same, each counterexample with what the explicit engine says of its first state."""
+    """The same goals, each counterexample with the explicit engine's answer about its first state."""
     shown = [each.counterexample.trace.steps[0].state for each in failing if each.counterexample is not None]
     found = iter(reachability(system, [system.encode(state) for state in shown]) if shown else [])
     return [
@@ -43,7 +43,7 @@ def with_reachability(system: TransitionSystem, failing: Sequence[Failing]) -> l
 
 
 def walked(model: Model, system: TransitionSystem, states: Sequence[tuple[int, ...]], labels: Sequence[str]) -> Trace:
-    """A trace whose steps are each confirmed by the methods themselves: a solver's word is not enough."""
+    """A trace whose every step the model's methods confirm: a solver's word is not enough."""
     it = Interpreter(model, {})
     numbers = {str(label): i for i, label in enumerate(it.labels)}
     values = [system.decode(state) for state in states]
@@ -61,7 +61,7 @@ def walked(model: Model, system: TransitionSystem, states: Sequence[tuple[int, .
 
 
 def of_predicate(predicate: Any) -> Why:
-    """Why a predicate is false; nothing where there is no predicate, or it means nothing."""
+    """Why a predicate is false; None if there is no predicate or it is undefined."""
 
     def why(model: Model, state: Any) -> Instance | None:
         try:

@@ -1,4 +1,4 @@
-"""The side conditions of a proof: it must be about this model, and must not owe its success to an error in this
+"""The side conditions of a proof: it must be about this model, and must not succeed because of an error in this
 program.
 """
 
@@ -21,15 +21,15 @@ from isrcheck.model.language.settings import Setting
 from isrcheck.model.language.tracing import trace
 
 SMALL: Final = 2
-"""The bounds at which every lemma is looked at in all reachable states."""
+"""The bounds at which every lemma is checked in all reachable states."""
 TIED: Final = 3
-"""The bounds at which the form for all bounds is compared with the model, whatever the user's are."""
+"""The bounds at which the form without bounds is compared with the model, whatever bounds the user has chosen."""
 LOOK: Final = Limits(seconds=20, memory=2 << 30)
 
 
 @dataclass
 class Conditions:
-    """A sentence on each condition, and the names of those that do not hold: a reason not to trust the proof."""
+    """A sentence on each condition, and the names of those that fail, which make the proof untrustworthy."""
 
     sentences: dict[str, str] = field(default_factory=dict)
     failed: list[str] = field(default_factory=list)
@@ -59,7 +59,7 @@ def side_conditions(attempt: Attempt, watch: Watch, tell: Callable[[str], None])
 
 
 def _settings(attempt: Attempt, bound: int, lowered: bool = False) -> dict[str, Any]:
-    """The settings with every bound as near to a number as it can be; or only lowered to it."""
+    """The settings with every bound as near to a number as possible, or only lowered to it."""
     declared = attempt.loaded.cls.declared_settings()
     given = attempt.loaded.cls(**attempt.settings).settings
     return {
@@ -81,7 +81,7 @@ def _reachable(attempt: Attempt, small: Bound, watch: Watch, noted: Conditions) 
     limits = replace(LOOK, seconds=seconds)
     values, names = dict(small.model.settings), tuple(small.stated)
     found = check(model, values, profile=BARE, invariants=names, keep_going=True, limits=limits)
-    # A candidate may well be false, and so may a lemma of a model that is not safe: the proof will say so.
+    # A candidate may well be false, and so may a lemma about an unsafe model: the proof will show it.
     false = [name for name, finding in found.findings.items() if finding.verdict == "violated"]
     states = f"{number(found.distinct)} states at {_shown(found.settings)}"
     how_far = f"all {states}" if found.verdict != "incomplete" else f"the first {states}"

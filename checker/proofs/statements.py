@@ -1,4 +1,4 @@
-"""Statements of a proof as predicates of a bounded model: their parameters run through all values."""
+"""Statements of a proof as predicates of a bounded model: their parameters take all values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def choices(model: Model, statement: Statement) -> Iterator[dict[str, Any]]:
 
 
 def parameter_domains(model: Model, statement: Statement) -> dict[str, Domain]:
-    """The domain of each parameter, brokers counted."""
+    """The domain of each parameter. Brokers become numbers."""
     given = {n: d if isinstance(d, Domain) else d(model) for n, d in statement.parameters.items()}
     return {n: model.resolved_domain(d) for n, d in given.items()}
 
@@ -43,7 +43,7 @@ def instance(proof: type[Proof], statement: Statement, choice: dict[str, Any]) -
 
 
 def predicate(proof: type[Proof], statement: Statement) -> Predicate:
-    """A statement for all values of its parameters; its docstring is the sentence."""
+    """A statement for all values of its parameters; the statement's docstring is the sentence."""
 
     def of_all(model: Any, s: Any) -> Any:
         return every(instance(proof, statement, choice)(model, s) for choice in choices(model, statement))
@@ -53,7 +53,7 @@ def predicate(proof: type[Proof], statement: Statement) -> Predicate:
 
 
 def falsifying(proof: type[Proof], statement: Statement, model: Model, state: Any) -> Instance | None:
-    """Why a statement is false in a state: the first choice of its parameters for which it is, and what it reads."""
+    """Why a statement is false in a state: the first parameters that make it false, and what it reads."""
     for choice in choices(model, statement):
         one = instance(proof, statement, choice)
         try:

@@ -1,8 +1,8 @@
-"""Whether the form for all bounds says the same at some bounds as the traced model there: asked of z3 for each action.
+"""Whether the form without bounds agrees with the traced model at some bounds; z3 decides this for each action.
 
 At given bounds a traced state is a state of the other form. The following must hold for every such state, reachable or
-not, and every instance of every action: the traced step happens, and is defined, exactly if the other one is, and both
-lead to the same state. Likewise the initial state, every lemma and every target.
+not, and every instance of every action: the traced step happens and is defined if and only if the step of the other
+form is, and both lead to the same state. The initial state, every lemma and every target must agree as well.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from isrcheck.model.language.system import Label, Transition, TransitionSystem, 
 
 
 class Tie:
-    """A traced model at its bounds, and the same for all bounds: the state `before` of one as a state of the other."""
+    """A traced model at its bounds, and the form without bounds; `before` is the traced state in the second form."""
 
     def __init__(
         self, system: TransitionSystem, model: Model, unbounded: Unbounded, statements: dict[str, Statement]
@@ -42,7 +42,7 @@ class Tie:
         self.offsets = range(most + 2)
 
     def differences(self, watch: Watch) -> list[str]:
-        """What the two forms do not agree on, in words; empty where z3 shows that they agree."""
+        """Where the two forms disagree, in words; empty if z3 shows that they agree."""
         found = [f"the {name} differ" for name, ok in (("initial states", self._same_start(watch)),) if not ok]
         traced = {str(transition.label): transition for transition in self.system.transitions}
         for label in self._labels():
@@ -53,7 +53,7 @@ class Tie:
     # --- states -----------------------------------------------------------------------------------------------------
 
     def _lifted(self, state: Sequence[Term]) -> list[Term]:
-        """A state of the traced model as one without bounds."""
+        """A state of the traced model as a state without bounds."""
         return [t for v in self.system.variables for t in self._lift(v.domain, self._endless(v), v.start, state)]
 
     def _endless(self, variable: Variable) -> Domain:
@@ -94,11 +94,11 @@ class Tie:
             yield array
 
     def _of(self, variable: Variable, state: Sequence[Term]) -> Iterator[Term]:
-        """The terms of a variable in a state without bounds, and what comes after."""
+        """The terms of a variable in a state without bounds, and the remaining terms."""
         return iter(state[self.unbounded.layout.variables[variable.name][1] :])
 
     def _same(self, xs: Sequence[Term], ys: Sequence[Term]) -> Iterator[Term]:
-        """Whether two states without bounds are the same wherever bounded ones have something; as a term."""
+        """Whether two states without bounds agree wherever bounded states have a value, as a term."""
         for v in self.system.variables:
             yield from self._alike(v.domain, self._endless(v), self._of(v, xs), self._of(v, ys))
 
@@ -126,7 +126,7 @@ class Tie:
     # --- steps ------------------------------------------------------------------------------------------------------
 
     def _labels(self) -> Iterator[Label]:
-        """Every instance of every action, be it possible anywhere or not."""
+        """Every instance of every action, whether it is possible anywhere or not."""
         for name, method in self.model.actions().items():
             parameters: Sequence[str] = method.__action__.parameters  # type: ignore[attr-defined]
             for choice in self.model.instances(method):
@@ -134,7 +134,7 @@ class Tie:
                 yield Label(name, values, tuple(domain for domain, _ in choice))
 
     def _relation(self, label: Label) -> tuple[Relation | None, list[tuple[Term, Term]]]:
-        """The step for all bounds that this is an instance of, and its numbers."""
+        """The step without bounds that this is an instance of, and its numbers."""
         given = dict(label.parameters)
         for relation in self.unbounded.relations:
             fixed = {n: v for n, v in relation.choice if v is not ...}
@@ -145,7 +145,7 @@ class Tie:
         return None, []
 
     def _agree(self, transition: Transition | None, label: Label, watch: Watch) -> bool:
-        """Whether both steps happen in the same states and lead to the same state."""
+        """Whether both steps happen in the same states and lead to the same states."""
         relation, numbers = self._relation(label)
         if relation is None:
             return transition is None
@@ -163,7 +163,7 @@ class Tie:
     def _fixed(
         self, definitions: Definitions, here: list[tuple[Term, Term]], values: dict[Term, Sequence[int]]
     ) -> list[Term]:
-        """The definitions as terms. Such names always exist, so a difference shows for them or for none."""
+        """The definitions as terms. Values of the names always exist, so assuming them hides no difference."""
         return [
             z3.substitute(term, *here)
             for q in definitions.conditions
@@ -194,11 +194,11 @@ class Tie:
         return self._valid(self._fixed(definitions, self.bounds, {}), same, watch)
 
     def _statements(self, watch: Watch) -> Iterator[str]:
-        """The names of lemmas and targets that do not say the same: for all numbers within the bounds."""
+        """The names of lemmas and targets that disagree for some numbers within the bounds."""
         domain = self.bounded.domain(self.bounded.before)
         traced = self.bounded.holds(self.system.invariants, self.bounded.before)
         for name, statement in self.statements.items():
-            # Of the terms before the step: what is defined for them is defined in terms of them.
+            # The definitions are about terms before the step, and are made from those terms.
             found, definitions = self.unbounded.quantified(statement, self.unbounded.before)
             values = self._parameter_values(statement, found)
             parts = [x for q in found for x in self._all_values(q.numbers, q.condition, values)]

@@ -1,4 +1,4 @@
-"""The command `isrcheck`, also as `python -m isrcheck`: it ends within a moment of Ctrl-C, whatever is going on."""
+"""The command `isrcheck`, also as `python -m isrcheck`. It ends within a moment of Ctrl-C, whatever it is doing."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import NoReturn
 INTERRUPTED = 130
 NO_OUTPUT = 153
 _MOMENT = 0.01
-"""Seconds: after it the finalizer that swallowed an interruption has ended."""
+"""Seconds after which the finalizer that swallowed an interruption has ended."""
 
 
 def main() -> None:
-    """Runs the command of this process's arguments, and ends the process."""
+    """Runs the command with the arguments of this process, and ends the process."""
     hear_every_interruption()
-    gc.set_threshold(50_000)  # expressions are many, alive until the end, and in no circles that would be worth a look
-    if sys.stdout is None:  # closed by whoever started this: what is said goes nowhere
+    gc.set_threshold(50_000)  # expressions are many, live until the end, and are in no cycles worth collecting
+    if sys.stdout is None:  # closed by the calling process: output is dropped
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     try:
         from isrcheck.checker.cli import main as command
@@ -28,7 +28,7 @@ def main() -> None:
     except KeyboardInterrupt:  # while the command itself is imported
         print("isrcheck: interrupted", file=sys.stderr)
         _end(INTERRUPTED)
-    except OSError as error:  # a text of the command itself, such as its help
+    except OSError as error:  # a text of the command itself could not be printed, such as its help
         print(f"isrcheck: the text cannot be printed: {error.strerror}", file=sys.stderr)
         _forget_output()
         _end(NO_OUTPUT)
@@ -37,9 +37,10 @@ def main() -> None:
 
 
 def hear_every_interruption() -> None:
-    """Lets an interruption that strikes where Python forgets exceptions strike again a moment later.
+    """Repeats an interruption a moment later if it strikes where Python drops exceptions.
 
-    Such places are finalizers, callbacks of weak references and of C: z3 has one for every expression it frees.
+    Such places are finalizers, callbacks of weak references and callbacks from C: z3 has one for every expression it
+    frees.
     """
     sys.unraisablehook = _unraisable
 
@@ -54,7 +55,7 @@ def _unraisable(forgotten: sys.UnraisableHookArgs) -> None:
 
 
 def _forget_output() -> None:
-    """Sends nowhere what is still buffered: Python would complain of it at its end."""
+    """Drops output that is still buffered: Python would complain about it at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

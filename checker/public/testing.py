@@ -28,7 +28,7 @@ AnyModel = str | type[Model] | Model | LoadedModel
 
 
 class NotAsAsserted(AssertionError):
-    """A check that turned out otherwise: `result` has everything that it found."""
+    """A check with another outcome; `result` has everything that it found."""
 
     def __init__(self, message: str, result: Result) -> None:
         super().__init__(message)
@@ -48,7 +48,7 @@ def assert_holds(
     limits: Limits = Limits(),
     workers: int | None = None,
 ) -> Result:
-    """Explores everything and fails unless all invariants and properties hold; all is given as to `check`.
+    """Explores everything and fails unless all invariants and properties hold; the arguments are those of `check`.
 
     >>> tiny = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 0}
     >>> assert_holds("kip-101", tiny).verdict
@@ -75,7 +75,8 @@ def assert_violated(
     limits: Limits = Limits(),
     workers: int | None = None,
 ) -> Result:
-    """Explores until something is false and fails unless every invariant is, or with `deadlock` there is one.
+    """Explores until something is false. Fails unless every invariant is violated, or with `deadlock` there is a
+    deadlock.
 
     `length` is that of the shortest trace, in states.
     """
@@ -112,7 +113,7 @@ def told(result: Result) -> str:
 
 
 class ScenarioChanged(AssertionError):
-    """A scenario that is not as recorded, not as expected, or could not be derived; the message says in what."""
+    """A scenario that is not as recorded, not as expected, or could not be derived; the message says what differs."""
 
 
 def scenarios(*paths: str | Path) -> list[Scenario]:

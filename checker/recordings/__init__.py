@@ -1,1 +1,1 @@
-"""A run of a real system held against a model: is the observed run one of the model's behaviours?"""
+"""Compares a run of a real system with a model: is the observed run one of the model's behaviours?"""

@@ -1,4 +1,4 @@
-"""The answer about a recording: the story that explains it, or the line that no order explains, and why."""
+"""The answer about a recording: the story that explains it, or the line that no order explains, with the reason."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Verdict = Literal["explained", "unexplained", "incomplete"]
 
 @dataclass(frozen=True)
 class Told:
-    """Which lines a state of the story explains: the one that leads to it (None: hidden), and those that hold there."""
+    """The lines that a state explains: the line of the step to it (None: hidden), and the lines that hold in it."""
 
     step: Line | None
     held: tuple[Line, ...]
@@ -31,8 +31,8 @@ class Told:
 class Explanation:
     """A path of the model that has all lines in it, replayed by the reference semantics.
 
-    `told` has one for each state. `violated` has the invariants that are false somewhere in it, with the first state
-    (from 1) where they are; `unasked` those that have no meaning at these settings.
+    `told` has one entry for each state. `violated` has the invariants that are false somewhere on the path, each with
+    the first state (from 1) in which it is false. `unasked` are the invariants that are undefined at these settings.
     """
 
     trace: Trace
@@ -62,7 +62,7 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why an instance cannot be a line: the condition that is false, or what is otherwise after it."""
+    """Why an instance cannot be a line: the condition that is false, or what differs after the step."""
 
     label: str | None
     what: str
@@ -75,7 +75,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class Refused:
-    """A line that comes next in its lane where most is explained, and why it cannot happen there."""
+    """The next line of its lane, in a state in which most lines are explained, and why it cannot happen there."""
 
     line: Line
     reasons: tuple[Reason, ...]
@@ -86,11 +86,11 @@ class Refused:
 
 @dataclass(frozen=True)
 class Frontier:
-    """The place where most is explained: the story until there, the next line of each lane, and what could happen
+    """A state in which most lines are explained: the story up to it, the next line of each lane, and what could happen
     instead.
 
-    `states` counts the states in which as much is explained, of the first few. `nearest` are instances that are
-    enabled at the end of the story, those like the refused line first.
+    `states` counts the states in which as many lines are explained, of the first few. `nearest` are instances that are
+    enabled at the end of the story, those most like the refused line first.
     """
 
     trace: Trace
@@ -116,7 +116,7 @@ class Frontier:
 
 @dataclass
 class Answer:
-    """What became of one recording. `at_most` is how many hidden steps in a row were allowed."""
+    """The answer about one recording. `at_most` is how many hidden steps in a row were allowed."""
 
     file: str
     model: str
@@ -150,7 +150,7 @@ class Answer:
 
 
 def unanswered(file: str, reason: str, code: int) -> dict[str, Any]:
-    """The JSON of a recording that was not looked at."""
+    """The JSON of a recording that was not examined."""
     return Answer(file, "", {}, 0, 0, 0, "incomplete", code, reason).to_json()
 
 

@@ -1,7 +1,7 @@
-"""Classes of values: what a system calls 1712 is 2 in a model, for only two values of its kind are less.
+"""Classes of values: 1712 of a system becomes 2 in a model if only two values of its class are smaller.
 
-In a recording `{"class": "epoch", "value": 1712}` stands for a small value: its rank among all values of that class
-which the recording has, or what a table of the header says.
+In a recording `{"class": "epoch", "value": 1712}` stands for a small value: its rank among all values of that class in
+the recording, or the value that a table in the header gives.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ MARK = frozenset({"class", "value"})
 
 @dataclass(frozen=True)
 class Classes:
-    """For each class what its values stand for; a key is the text of a value."""
+    """For each class the meaning of its values; a key is the text of a value."""
 
     meanings: dict[str, dict[str, Any]]
 
     @staticmethod
     def of(header: dict[str, Any], data: Sequence[tuple[str, Any]]) -> Classes:
-        """The classes of a header, with the values that lines have (each with where that is)."""
+        """The classes of a header, with the values in the lines (each with its place)."""
         ranked: dict[str, set[Any]] = {}
         meanings: dict[str, dict[str, Any]] = {}
         for name, about in header.items():
@@ -48,7 +48,7 @@ class Classes:
         return Classes(meanings)
 
     def meant(self, data: Any, where: str) -> Any:
-        """Data with what its marked values stand for."""
+        """Data in which the marked values are replaced by their meaning."""
         match data:
             case {"class": name, "value": value, **rest} if not rest:
                 if not isinstance(name, str) or name not in self.meanings:
@@ -71,7 +71,7 @@ def _is_rank(about: dict[str, Any]) -> bool:
 
 
 def _key(value: Any) -> str:
-    """The text of a value; 1 and 1.0 are one."""
+    """The text of a value; 1 and 1.0 have the same text."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 

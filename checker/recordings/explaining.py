@@ -1,4 +1,4 @@
-"""One recording, one answer: what is asked, the search, and the story of what came of it, walked again."""
+"""One recording, one answer: the question, the search, and the story of the result, which is replayed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from isrcheck.model.language.plain import State
 from isrcheck.model.language.tracing import trace
 
 HIDDEN = 3
-"""Hidden steps in a row, at most, where nobody says otherwise."""
+"""The most hidden steps in a row, unless another number is given."""
 _STOPPED = {
     "states": "the limit of states is reached; give another by --max-states",
     "time": "the limit of time is reached",
@@ -43,7 +43,7 @@ def explain(
     limits: Limits = Limits(),
     tell: Tell | None = None,
 ) -> Answer:
-    """Whether a model at some settings can do what was recorded, and how; or what of it it cannot do.
+    """Whether a model at some settings can do what was recorded, and how; or which part it cannot do.
 
     Raises `UnknownName` for names and values that the model does not have.
     """
@@ -114,7 +114,7 @@ def explained(name: str, asked: Question, end: Node) -> Explanation:
 
 
 def _walked(asked: Question, end: Node) -> tuple[Trace, tuple[Told, ...]]:
-    """The way to a node, walked again by the methods of the model and compared with what was seen."""
+    """The way to a node, replayed by the methods of the model and compared with the observations."""
     interpreter, path = asked.interpreter, end.path
     numbers = {label: i for i, label in enumerate(interpreter.labels)}
     steps = [Step(None, None, state_of(asked, path[0]))]
@@ -133,7 +133,7 @@ def _walked(asked: Question, end: Node) -> tuple[Trace, tuple[Told, ...]]:
 
 
 def _told(asked: Question, path: Sequence[Node]) -> tuple[Told, ...]:
-    """Which lines each state explains."""
+    """The lines that each state explains."""
     found = []
     for i, node in enumerate(path):
         before = list(path[i - 1].positions) if i else [0] * len(asked.lanes)
@@ -147,7 +147,7 @@ def _told(asked: Question, path: Sequence[Node]) -> tuple[Told, ...]:
 
 
 def _require_as_seen(asked: Question, steps: Sequence[Step], told: Sequence[Told]) -> None:
-    """Checks by the values themselves that the answer of the search is right: a wrong one must not be shown."""
+    """Checks by the values themselves that the answer of the search is right: a wrong answer must not be shown."""
     known = {seen.line.place: seen for lines in asked.lanes for seen in lines}
     passed: set[Place] = set()
     for step, each in zip(steps, told, strict=True):
@@ -169,7 +169,7 @@ def _require_whole(asked: Question, end: Node) -> None:
 
 
 def _judged(interpreter: Interpreter, states: Sequence[State]) -> tuple[dict[str, int | None], tuple[str, ...]]:
-    """For each invariant the first state, from 1, where it is false, None if nowhere; and those that mean nothing."""
+    """For each invariant the first state, from 1, in which it is false, or None; and the undefined invariants."""
     found: dict[str, int | None] = {}
     unasked = []
     for name, predicate in interpreter.invariants.items():

@@ -1,7 +1,7 @@
-"""A recording as a file has it: NDJSON, a header and then what was seen, each line on the lane of whoever saw it.
+"""A recording as a file: NDJSON, a header and then the observations, each line on the lane of its observer.
 
-It is data: checked part by part, never run, and it chooses no code. docs/explain.md has the format, and
-`recording.schema.json` the same for programs.
+A recording is data: it is checked part by part, never run, and it chooses no code. docs/explain.md has the format, and
+`recording.schema.json` has it for programs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from isrcheck.checker.traces.files import LARGEST_FILE, DamagedFile, parsed
 
 FORMAT: Final = 1
 LONGEST: Final = 100_000
-"""Lines of a recording, at most."""
+"""The most lines of a recording."""
 _HEADER: Final[Mapping[str, type]] = {
     "recording": int, "model": str, "settings": dict, "lanes": list, "hidden": list, "complete": list, "classes": dict,
     "about": str,
@@ -37,7 +37,7 @@ Place = tuple[str, int]
 
 @dataclass(frozen=True)
 class Pattern:
-    """Instances of an action: those that have these values of parameters, as JSON data."""
+    """Instances of an action: those with these values of parameters, given as JSON data."""
 
     action: str
     parameters: dict[str, Any]
@@ -45,8 +45,8 @@ class Pattern:
 
 @dataclass(frozen=True)
 class Line:
-    """The observation at one moment: one of `events` happens (none: nothing), and then the state has the `observed`
-    values.
+    """The observation at one moment: one of `events` happens (without events nothing happens), and then the state has
+    the `observed` values.
 
     `after` are lines that come before. `row` is the number of the line in the file, from 1.
     """
@@ -70,10 +70,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Recording:
-    """A run as it was seen: the lines of each lane in their order, and which actions may happen without a line.
+    """A recorded run: the lines of each lane in their order, and the actions that may happen without a line.
 
-    `complete` are parts of the state that no such step changes. `model` is None where the file does not say; `settings`
-    are those that it gives.
+    `complete` are parts of the state that no such step changes. `model` is None if the file does not name it;
+    `settings` are those in the file.
     """
 
     model: str | None
@@ -88,7 +88,7 @@ class Recording:
 
 
 def read(path: Path) -> Recording:
-    """The recording in a file; OSError where it cannot be read, `DamagedFile` where it is none."""
+    """The recording in a file. Raises OSError if the file cannot be read, `DamagedFile` if it is no recording."""
     with path.open("rb") as file:
         content = file.read(LARGEST_FILE + 1)
     if len(content) > LARGEST_FILE:
@@ -97,7 +97,7 @@ def read(path: Path) -> Recording:
 
 
 def recognised(content: bytes) -> Recording:
-    """The recording with this content; `DamagedFile` where it is none."""
+    """The recording with this content. Raises `DamagedFile` if it is no recording."""
     rows = [(row, text) for row, text in enumerate(content.split(b"\n"), 1) if text.strip()]
     if not rows:
         raise DamagedFile("it is empty; a recording begins with a header")
@@ -193,7 +193,7 @@ def _in_order(lane: str, lines: list[Line]) -> list[Line]:
 
 
 def _require_some_order(lanes: dict[str, list[Line]]) -> None:
-    """Requires that every line named by `after` exists, and that some order of all lines fulfils all demands."""
+    """Requires that every line named by `after` exists, and that some order of all lines satisfies every `after`."""
     known = {each.place for lines in lanes.values() for each in lines}
     before: dict[Place, set[Place]] = {}
     for lines in lanes.values():
@@ -213,7 +213,7 @@ def _require_some_order(lanes: dict[str, list[Line]]) -> None:
 
 
 def _values(lines: list[Line]) -> list[tuple[str, Any]]:
-    """All data in which values of classes may be, each with the line that has it."""
+    """All data that may have values of classes, each with its line."""
     found = []
     for each in lines:
         where = f"line {each.row}"

@@ -1,4 +1,4 @@
-"""Which recorded scenarios a story is like: by the actions that both take, repetitions counted."""
+"""The recorded scenarios that a story is like: compared by the actions that both take, with repetitions."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from isrcheck.checker.traces.files import read as read_traces
 TRACE: Final = "trace.itf.json"
 SHOWN: Final = 3
 LEAST: Final = 0.3
-"""How much two paths share that are called alike, at least."""
+"""The least share of common steps of two paths that are called alike."""
 
 
 @dataclass(frozen=True)
 class Likeness:
-    """A scenario, and which share of the steps of both, taken together, both have: 1 where the actions are the same."""
+    """A scenario, and the share of common steps in all steps of both: 1 if the actions are the same."""
 
     scenario: str
     title: str
@@ -31,7 +31,7 @@ class Likeness:
 
 
 def resembled(model: str, trace: Trace) -> tuple[Likeness, ...]:
-    """The shipped scenarios of a model that a trace is most like, and that it is like at all."""
+    """The shipped scenarios of a model that a trace is most like, if it is like any."""
     own = Counter(step.label.action for step in trace.steps[1:] if step.label is not None)
     found = [Likeness(name, title, share(own, actions)) for name, title, actions in _recorded(model)]
     alike = [each for each in found if each.share >= LEAST]
@@ -39,7 +39,7 @@ def resembled(model: str, trace: Trace) -> tuple[Likeness, ...]:
 
 
 def share(one: Counter[str], other: Counter[str]) -> float:
-    """The size of what two bags share over that of what they have together.
+    """The size of the common part of two bags, divided by the size of both together.
 
     >>> share(Counter("aab"), Counter("abb"))
     0.5

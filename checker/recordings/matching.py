@@ -1,4 +1,4 @@
-"""A recording against a model: which instances each line may be, and what a packed state must have where it stands."""
+"""A recording in terms of a model: the instances that each line may be, and the packed values that it requires."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Positions = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Check:
-    """A part of the state that was observed, and its value; `bits` are (word, mask, wanted) of a packed state."""
+    """An observed part of the state, and its value; `bits` are (word, mask, wanted) of a packed state."""
 
     path: str
     domain: Domain
@@ -37,7 +37,7 @@ class Check:
         return all(row[word] & mask == wanted for word, mask, wanted in self.bits)
 
     def found(self, state: State) -> Value:
-        """The value that a state has there."""
+        """The value of this part in a state."""
         position, steps = self.place
         value = state[position]
         for step in steps:
@@ -47,7 +47,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Seen:
-    """A line: the labels of the instances that it may be (None: no step), what was observed, what comes before.
+    """A line: the labels of the instances that it may be (None: no step), the observed values, and the earlier lines.
 
     `after` has, for lanes, how many of their lines must have been explained.
     """
@@ -66,10 +66,10 @@ class Seen:
 
 @dataclass(frozen=True)
 class Question:
-    """A recording in the terms of a model: lanes of lines, hidden instances, and a kernel of what may happen at all.
+    """A recording in terms of a model: lanes of lines, hidden instances, and a kernel of all instances that may happen.
 
     `kept` are the bits of each word that no hidden step changes. `numbers` are the transitions of the kernel by their
-    labels; an instance that is never enabled has none.
+    labels; an instance that is never enabled has no number.
     """
 
     interpreter: Interpreter
@@ -92,7 +92,7 @@ class Question:
 
 
 def question(recording: Recording, interpreter: Interpreter, system: TransitionSystem) -> Question:
-    """What is to be explained; `UnknownName` for what a recording names and the model does not have."""
+    """The question that a recording asks. Raises `UnknownName` for names that the model does not have."""
     layout = Layout(system.leaves)
     names = tuple(recording.lanes)
     counted = {line.place: i + 1 for lines in recording.lanes.values() for i, line in enumerate(lines)}
@@ -113,13 +113,13 @@ def question(recording: Recording, interpreter: Interpreter, system: TransitionS
 
 
 def _parts(system: TransitionSystem, transitions: tuple[Transition, ...]) -> dict[str, Any]:
-    """A system of some transitions alone, its kernel, and their numbers there."""
+    """A system with only some of the transitions, its kernel, and their numbers in it."""
     part = replace(system, transitions=transitions, invariants=(), goals=(), bounds=(), questions=())
     return {"system": part, "kernel": Kernel(part), "numbers": {t.label: i for i, t in enumerate(transitions)}}
 
 
 def instances(interpreter: Interpreter, pattern: Pattern, where: str) -> list[Label]:
-    """The instances that a pattern stands for; none of an action that the settings switch off."""
+    """The instances that a pattern matches; none if the settings switch the action off."""
     if pattern.action not in interpreter.actions:
         raise UnknownName(
             f"{where}: there is no action {pattern.action!r}; {nearest(pattern.action, interpreter.actions)}"
@@ -184,7 +184,7 @@ def _steps(path: str) -> list[str]:
 
 
 def _part(domain: Domain, step: str, where: str) -> tuple[int, Domain, int]:
-    """The position of a part, its domain, and how many leaves stand before it."""
+    """The position of a part, its domain, and how many leaves come before it."""
     if isinstance(domain, Record):
         if step not in domain.fields:
             raise UnknownName(f"{where}: there is no field {step!r}; {nearest(step, domain.fields)}")

@@ -1,4 +1,4 @@
-"""Why a line cannot come where most is explained, and which of several lines is the one that is wrong."""
+"""Why a line cannot happen where most lines are explained, and which of several lines is wrong."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ REASONS: Final = 4
 INSTANCES: Final = 12
 NEAREST: Final = 6
 TRIED: Final = Limits(nodes=100_000)
-"""How far it is looked for what is wrong."""
+"""The limits of the search for the wrong line."""
 
 
 class Refusing:
-    """The states in which most is explained, told by the reference semantics."""
+    """The states in which most lines are explained, examined by the reference semantics."""
 
     def __init__(self, question: Question, nodes: Sequence[Node]) -> None:
         self.question, self.interpreter = question, question.interpreter
@@ -45,11 +45,11 @@ class Refusing:
 
     @property
     def waiting(self) -> tuple[Line, ...]:
-        """The lines that wait for others which did not happen."""
+        """The lines that wait for lines which did not happen."""
         return tuple(seen.line for seen in self.next if not seen.may_come(self.positions))
 
     def refused(self, at_most: int) -> tuple[Refused, ...]:
-        """The others, each with why it cannot happen; first the one that keeps the rest from being explained."""
+        """The other lines, each with why it cannot happen; first the line that keeps the rest from being explained."""
         candidates = [seen for seen in self.next if seen.may_come(self.positions)]
         if len(candidates) > 1:
             wide = self.question.widened()
@@ -60,8 +60,8 @@ class Refusing:
     # --- why --------------------------------------------------------------------------------------------------------
 
     def reasons(self, seen: Seen) -> tuple[Reason, ...]:
-        """The conditions that keep a line from happening, most frequent first; in the state with the fewest hidden
-        steps if equal.
+        """The conditions that keep a line from happening, most frequent first; if equal, for the state with the fewest
+        hidden steps.
         """
         counted: dict[tuple[str | None, str, str | None], list[Reason]] = {}
         for state in self.states:
@@ -99,7 +99,7 @@ class Refusing:
         return Reason(text, f"it requires {unmet.condition}", unmet.where, unmet.values)
 
     def nearest(self) -> tuple[str, ...]:
-        """Instances that are enabled there: of the actions of refused lines first, then in the model's order."""
+        """Instances that are enabled there: first of the actions of refused lines, then in the model's order."""
         wanted = {label.action for seen in self.next for label in seen.labels or ()}
         enabled = [
             self.interpreter.labels[number]
@@ -111,7 +111,7 @@ class Refusing:
 
 
 def _further(wide: Question, seen: Seen, at_most: int) -> int:
-    """How many lines can be explained where one of them says nothing: any step, or none, and any state after it."""
+    """How many lines can be explained if one line is ignored: it may be any step or none, with any state after it."""
     most = 0
     for labels in {None, None if seen.labels is None else frozenset(wide.numbers)}:
         less = replace(seen, labels=labels, checks=())

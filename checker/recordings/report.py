@@ -1,4 +1,4 @@
-"""The answer about a recording as text: the story with the line that each step is, or where the story ends and why."""
+"""The answer about a recording as text: the story with the line of each step, or where the story ends and why."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _frontier(answer: Answer, found: Frontier, ink: Ink, plain: bool) -> list[st
 
 
 def _ending(answer: Answer, found: Frontier, ink: Ink) -> list[str]:
-    """The next line of each lane, why it cannot happen there, and what could."""
+    """The next line of each lane, why it cannot happen there, and what could happen."""
     ends = "cannot happen there" if answer.verdict == "unexplained" else "was not explained so far"
     lines = [ink("head", f"What comes next in the lanes, and {ends}")]
     for each in found.refused:
@@ -94,7 +94,7 @@ def _reason(reason: Reason) -> list[str]:
 
 
 def _told(trace: Trace, story: Story, told: tuple[Told, ...], ink: Ink, plain: bool) -> list[str]:
-    """The story, each step with the line that it is."""
+    """The story, each step with its line."""
     noted = [
         replace(sentence, text=f"{sentence.text} [{note(told[sentence.position - 1])}]") for sentence in story.sentences
     ]
@@ -102,7 +102,7 @@ def _told(trace: Trace, story: Story, told: tuple[Told, ...], ink: Ink, plain: b
 
 
 def note(told: Told) -> str:
-    """The note `controller 3; then broker 1 2` names the line that a step is, and the lines that hold after it."""
+    """The note `controller 3; then broker 1 2`: the line of a step, and the lines that hold after it."""
     step = "hidden" if told.step is None else told.step.title
     return step + (f"; then {', '.join(line.title for line in told.held)}" if told.held else "")
 

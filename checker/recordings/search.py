@@ -1,12 +1,13 @@
-"""Is there an order of the lines of all lanes, with hidden steps between them, that a model allows?
+"""Searches for an order of the lines of all lanes, with hidden steps between them, that a model allows.
 
-The search goes over pairs: a state of the model, packed, and how many lines of each lane are explained. A step of the
-model is the next line of a lane, or hidden. Between two lines with a step there are at most so many hidden ones in a
-row. The search goes on where most is explained, and there with the fewest hidden steps since the last line. It forgets
-nothing that it has visited, and it is exact: where it ends without an answer there is none.
+The search goes over pairs: a packed state of the model, and how many lines of each lane are explained. A step of the
+model is the next line of a lane, or it is hidden. Between two lines with a step at most a given number of hidden steps
+may follow each other. The search continues where most lines are explained, and of these where the fewest hidden steps
+have happened since the last line. It remembers everything that it has visited, and it is exact: if it ends without an
+answer, there is none.
 
-Lines without a step are taken as soon as they hold. Nothing is lost by that: what may happen later, in whatever lane,
-may happen all the same.
+Lines without a step are taken as soon as they hold. This loses no answer: whatever may happen later, in any lane, may
+still happen.
 """
 
 from __future__ import annotations
@@ -25,18 +26,18 @@ from isrcheck.checker.recordings.matching import Positions, Question, Row, Seen
 from isrcheck.model.language.system import Label
 
 BATCH: Final = 256
-"""States that are expanded at once: arrays of one cost nearly as much as of a hundred."""
+"""How many states are expanded at once: arrays for one cost nearly as much as for a hundred."""
 FURTHEST: Final = 256
-"""States kept of those that explain most."""
+"""How many of the states that explain most lines are kept."""
 NODES: Final = 2_000_000
-"""What is visited at most, where nothing is said."""
+"""The most nodes that are visited, unless another number is given."""
 
 
 @dataclass(frozen=True)
 class Node:
-    """A state with what is explained before it, and how it was reached: by a step from `parent`, of a lane or hidden.
+    """A state with the lines explained before it, and how it was reached: by a step from `parent`, of a lane or hidden.
 
-    `run` counts the hidden steps since the last line with a step, `longest` is the most there were in a row.
+    `run` counts the hidden steps since the last line with a step, `longest` is the greatest number of them in a row.
     """
 
     row: Row
@@ -53,7 +54,7 @@ class Node:
 
     @property
     def path(self) -> list[Node]:
-        """From an initial state to this one."""
+        """The path from an initial state to this node."""
         node: Node | None = self
         found = []
         while node is not None:
@@ -63,16 +64,16 @@ class Node:
 
     @property
     def hidden(self) -> int:
-        """Hidden steps on the way."""
+        """The number of hidden steps on the way."""
         return sum(node.label is not None and node.lane is None for node in self.path)
 
 
 @dataclass
 class Found:
-    """The outcome of a search: the end of an explanation, or none; `stopped` says which limit ended it before.
+    """The result of a search: the end of an explanation, or None; `stopped` names the limit that ended it early.
 
-    `furthest` are states in which most lines are explained, those with the fewest hidden steps in a row first; of the
-    first `FURTHEST`. `failing` is a state with an instance that was tried there and is undefined.
+    `furthest` are states in which most lines are explained, those with the fewest hidden steps in a row first; at most
+    `FURTHEST` of them. `failing` is a state with an instance that was tried there and is undefined.
     """
 
     end: Node | None = None
@@ -83,7 +84,7 @@ class Found:
 
 
 Told = Callable[[int, int], None]
-"""Hears from time to time how many states were visited, and how many lines are explained at most."""
+"""Called from time to time with the number of visited states and the greatest number of explained lines."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ class Limits:
 
 
 def search(question: Question, at_most: int, limits: Limits = Limits(), tell: Told | None = None) -> Found:
-    """Looks for an explanation with at most so many hidden steps in a row."""
+    """Searches for an explanation with at most `at_most` hidden steps in a row."""
     seeking = _Search(question, at_most, limits, tell)
     try:
         seeking.run()
@@ -149,7 +150,7 @@ class _Search:
         positions = self.settled(row, positions)
         known = self.least.get((positions, row))
         if known is not None and known <= run:
-            return  # reached before, with no more hidden steps since the last line: the same may follow there
+            return  # reached before with no more hidden steps since the last line: the same steps may follow there
         self.least[positions, row] = run
         self.found.visited = len(self.least)
         node = Node(row, positions, run, longest, parent, label, lane)
@@ -158,7 +159,7 @@ class _Search:
         heapq.heappush(self.heap, (-node.explained, run, longest, self.order, node))
 
     def settled(self, row: Row, positions: Positions) -> Positions:
-        """With all lines without a step that hold in a state."""
+        """The positions after all lines without a step that hold in a state."""
         found, lanes, moved = list(positions), self.question.lanes, True
         while moved:
             moved = False
@@ -172,7 +173,7 @@ class _Search:
         return tuple(found)
 
     def note(self, node: Node) -> None:
-        """Remembers what explains most."""
+        """Remembers the nodes that explain most lines."""
         furthest = self.found.furthest
         if furthest and node.explained > furthest[0].explained:
             furthest.clear()
@@ -180,7 +181,7 @@ class _Search:
             furthest.append(node)
 
     def batch(self) -> list[Node]:
-        """The next nodes to expand; the end, if it is among them, is found."""
+        """The next nodes to expand. If one of them is the end, the search is over."""
         found: list[Node] = []
         while self.heap and len(found) < BATCH:
             node = heapq.heappop(self.heap)[-1]
@@ -195,7 +196,7 @@ class _Search:
     # --- steps ------------------------------------------------------------------------------------------------------
 
     def moves(self, positions: Positions) -> dict[int, list[tuple[int, Seen]]]:
-        """The lanes whose next line may be a transition, by that transition."""
+        """For each transition, the lanes whose next line it may be."""
         known = self.next.get(positions)
         if known is None:
             known = self.next[positions] = {}
@@ -224,11 +225,11 @@ class _Search:
                 self.step(nodes[source], transition, row)
 
     def keeps(self, before: Row, after: Row) -> bool:
-        """Whether a step leaves alone what only lines may change."""
+        """Whether a step keeps the values that only lines may change."""
         return not any((a ^ b) & mask for a, b, mask in zip(before, after, self.question.kept, strict=True))
 
     def note_failure(self, nodes: list[Node]) -> None:
-        """Remembers the first instance that is asked for where it is undefined."""
+        """Remembers the first wanted instance that is undefined, and the state."""
         rows = np.array([node.row for node in nodes], dtype=np.uint64).reshape(len(nodes), -1)
         sources, transitions = self.question.kernel.failures(rows)
         for source, transition in zip(sources.tolist(), transitions.tolist(), strict=True):

@@ -1,1 +1,1 @@
-"""Whether a model does only what a specification allows: an invariant over steps, judged on what they stand for."""
+"""Whether a model does only what a specification allows: an invariant over steps, checked through a mapping."""

@@ -1,4 +1,4 @@
-"""A mapping as one function over arrays of packed states, and the few states of the specification that it gives."""
+"""A mapping as one function over arrays of packed states, and the few specification states that it gives."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ STANDS_FOR = "stands-for"
 
 
 class Abstraction:
-    """The states of a specification that states of a system stand for, each with a number.
+    """The states of a specification that the states of a system stand for, each with a number.
 
-    The mapping is compiled as if it were an action of a system that has the specification's leaves as well: one that
-    can always happen, and writes them. `rows` are the specification's states by their numbers, packed.
+    The mapping is compiled as if it were an action that is always enabled and writes the specification's leaves. This
+    action belongs to a system that has those leaves as well. `rows` are the specification's states by their numbers,
+    packed.
     """
 
     def __init__(
@@ -37,11 +38,11 @@ class Abstraction:
         self.rows: list[Words] = []
 
     def compile(self) -> None:
-        """From here on it is machine code: there will be many states."""
+        """Compiles the mapping to machine code, because many states will follow."""
         assert self._kernel.code
 
     def of(self, states: Words) -> Integers:
-        """The number of what each state stands for, -1 where it stands for none."""
+        """For each state, the number of the state that it stands for, -1 if it stands for none."""
         wide = np.zeros((len(states), self._kernel.words), dtype=np.uint64)
         wide[:, : states.shape[1]] = states
         found, source, _, _ = self._kernel.expand(wide)
@@ -65,7 +66,7 @@ class Abstraction:
         return tuple(map(int, self._layout.unpack(self.rows[number][np.newaxis])[0]))
 
     def _distinct(self, rows: Words) -> tuple[Words, Integers]:
-        """The different ones of some rows, and which of them each is; by hashes, unless two rows have one."""
+        """The distinct rows, and for each row its place among them. Hashes tell rows apart unless two collide."""
         _, first, which = np.unique(self._kernel.hashes(rows), return_index=True, return_inverse=True)
         if (rows[first][which] == rows).all():
             return rows[first], which

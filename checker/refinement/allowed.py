@@ -1,4 +1,4 @@
-"""Whether steps of a specification lead from one of its states to another; each pair of states is answered once."""
+"""Whether steps of a specification lead from one of its states to another. Each pair of states is decided once."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from isrcheck.checker.kernel.layout import Words
 from isrcheck.model.language.system import TransitionSystem
 
 MOST: Final = 1 << 22
-"""States of a specification that are held at once; beyond, the answer is not known."""
+"""The most specification states that are held at once. Beyond this number the answer is not known."""
 SOME: Final = 32
-"""States that are gone on from at once."""
+"""How many states are expanded at once."""
 ROUNDS: Final = 64
-"""After so many rounds each is twice as large as the one before."""
+"""After this many rounds, each round expands twice as many states as the one before."""
 
 
 class TooMany(Exception):
@@ -26,10 +26,9 @@ class TooMany(Exception):
 
 @dataclass
 class _Reach:
-    """The states that steps from a state lead to, so far: all that were seen, and those from which the search still has
-    to go on.
+    """The states that are reached from a state so far: all that were seen, and those that are not expanded yet.
 
-    `rounds` counts steps where these are looked at one after the other.
+    `rounds` counts steps if the steps of the specification are counted.
     """
 
     seen: set[bytes]
@@ -38,7 +37,7 @@ class _Reach:
 
 
 class Allowed:
-    """Whether a specification leads from one state to another by at most `steps` of its steps; None is any number."""
+    """Whether a specification leads from one state to another by at most `steps` steps. None is any number."""
 
     def __init__(self, system: TransitionSystem, interpreter: Interpreter, steps: int | None) -> None:
         self.system, self._interpreter, self._steps = system, interpreter, steps
@@ -51,7 +50,7 @@ class Allowed:
                 self._kept[place.word] |= np.uint64(place.mask)
 
     def leads(self, a: Words, b: Words) -> bool:
-        """Whether b is a, or is reached from a; both are packed. `TooMany` where that would have to be given up."""
+        """Whether b is a or is reached from a; both are packed. Raises `TooMany` if the search has to give up."""
         if ((a ^ b) & self._kept).any():
             return False  # no action writes a leaf in which they differ
         reach, wanted, rounds = self._reach(a), b.tobytes(), 0
@@ -79,9 +78,10 @@ class Allowed:
         return self._reaches[key]
 
     def _go_on(self, reach: _Reach, b: Words, count: int) -> None:
-        """One step more: from all states that are open where steps are counted, else from so many, most like b.
+        """Expands all open states if steps are counted, else `count` of them: those most like b.
 
-        One commit of many records is many steps, and a search that does not look where it goes would see every log.
+        A commit of many records is many steps of a specification. A search without a direction would see every possible
+        log.
         """
         chosen, rest = reach.open, reach.open[:0]
         if self._steps is None and count < len(reach.open):
@@ -95,12 +95,12 @@ class Allowed:
         reach.seen |= found
         reach.rounds += 1
         if sum(len(each.seen) for each in self._reaches.values()) > MOST:
-            self._reaches.clear()  # whoever tells of a step that was refused looks from one state again
+            self._reaches.clear()  # the telling of a refused step needs one state's reach again
             raise TooMany
         reach.open = np.concatenate([rest, self._rows(found)])
 
     def _rows(self, states: set[bytes]) -> Words:
-        """Packed states, in order."""
+        """Packed states, sorted."""
         return np.frombuffer(b"".join(sorted(states)), dtype=np.uint64).reshape(-1, self.kernel.words)
 
     def _raise(self, row: Words, transition: int) -> None:

@@ -1,4 +1,4 @@
-"""Whether a model with history variables is the model itself: history is noted, and decides nothing."""
+"""Checks that history variables do not change a model: they only record."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from isrcheck.model.language.system import Transition, TransitionSystem
 
 
 def require_only_notes(plain: TransitionSystem, noted: TransitionSystem, mapping: Callable[..., Any]) -> None:
-    """Raises `ModelError` where a model with history does otherwise than the model: a verdict would be of another."""
+    """Raises `ModelError` if a model with history behaves otherwise: its verdict would be about another model."""
     wrong = _otherwise(plain, noted)
     if wrong is not None:
         what = f"the history of {mapping.__name__} changes the model: {wrong}"
@@ -35,5 +35,5 @@ def _otherwise(plain: TransitionSystem, noted: TransitionSystem) -> str | None:
 
 
 def _own(transition: Transition, count: int) -> list[tuple[int, int]]:
-    """What a transition assigns to the model's own leaves; equal expressions are one object."""
+    """The assignments of a transition to the model's own leaves. Equal expressions are one object."""
     return [(i, id(update)) for i, update in transition.updates.items() if i < count]

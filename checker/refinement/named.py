@@ -1,4 +1,4 @@
-"""Specifications and mappings by name: those that ship, and those in files that the user named."""
+"""Specifications and mappings by name: shipped ones, and those in files that the user named."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def specifications() -> dict[str, type[Model]]:
 
 
 def load_specification(name: str | type[Model] | LoadedModel) -> LoadedModel:
-    """The specification with a name, in a file (`my_log.py`, `my_log.py:Class`), or that a class is.
+    """A specification by its name, in a file (`my_log.py`, `my_log.py:Class`), or as a class.
 
-    Raises `UnknownName` where there is none, or where it leaves out states: what it allows must not depend on bounds.
+    Raises `UnknownName` if there is none, or if it leaves out states: what it allows must not depend on bounds.
     """
     found = _specification(name) if isinstance(name, str) else loaded_of(name)
     if found.cls.predicates("constraint"):
@@ -57,14 +57,14 @@ def _specification(name: str) -> LoadedModel:
 
 
 def mappings(loaded: LoadedModel, specification: LoadedModel) -> dict[str, Mapping]:
-    """The mappings from a model to a specification by name: those beside either of them, and shipped ones that fit."""
+    """The mappings from a model to a specification by name: those in the file of either, and shipped ones that fit."""
     ours = {name: f for module in modules_of(shipped) for name, f in mappings_in(module).items()}
     every = {**about(loaded.cls, ours), **specification.mappings, **loaded.mappings}
     return dict(sorted((name, f) for name, f in every.items() if _is_of(f, specification)))
 
 
 def load_mapping(loaded: LoadedModel, specification: LoadedModel, name: str | Mapping | None) -> tuple[str, Mapping]:
-    """The mapping that is meant, with its name: without one the only one."""
+    """The mapping with this name, and its name. Without a name it is the only mapping."""
     if name is not None and not isinstance(name, str):
         return kebab(name.__name__), name
     known = mappings(loaded, specification)
@@ -95,6 +95,6 @@ def with_history(model: Model, mapping: Mapping) -> Model:
 
 
 def _is_of(mapping: Mapping, specification: LoadedModel) -> bool:
-    """Whether a mapping is to a specification: named as on the command line, or as its class."""
+    """Whether a mapping leads to a specification, given by its name on the command line or by its class."""
     said = refinement_of(mapping)
     return said is not None and said.of in (specification.name, specification.cls.__name__)

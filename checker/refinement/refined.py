@@ -1,4 +1,4 @@
-"""The result about a refinement: each trace is walked again, and its last step judged anew, before anyone sees it."""
+"""The result of a refinement check. Each trace is replayed, and its last step judged again, before it is reported."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from isrcheck.model.language.errors import EvaluationError
 from isrcheck.model.language.plain import State
 
 PREFIX: Final = "refines-"
-"""What the name of the question begins with; that of the specification follows."""
+"""The beginning of the finding's name. The name of the specification follows."""
 
 
 @dataclass
 class Refined:
-    """An answer: the result of the search, whose one finding is the refinement, and what is said of specifications.
+    """The result of the search, with the refinement as its only finding, and what is known about the specification.
 
-    `states` and `steps` count different ones of the specification that states and steps of the model stand for; steps
-    that stand for none are not counted. Where it is violated, `beside` is what each state of the trace stands for, and
-    `refused` what the specification says of each change in the last step. `lassos` has what each state stands for of
-    the lasso of a property of the specification, by the name of that.
+    `states` and `steps` count the distinct states and steps of the specification that the model's stand for. A step of
+    the model that stands for no step is not counted. If the refinement is violated, `beside` has the state that each
+    state of the trace stands for, and `refused` what the specification says of each change in the last step. `lassos`
+    has, by the name of a property of the specification, the states that the states of its lasso stand for.
     """
 
     result: Result
@@ -46,7 +46,7 @@ class Refined:
     refused: tuple[Change, ...] = ()
     lassos: dict[str, tuple[State, ...]] = field(default_factory=dict)
     walked: Walked | None = field(default=None, repr=False)
-    """The trace beside what is wrong at its end, for whoever explains it."""
+    """The trace with the condition that is false at its end, for the explanation."""
 
     @property
     def name(self) -> str:
@@ -54,11 +54,11 @@ class Refined:
 
     @property
     def vacuous(self) -> bool:
-        """Whether it holds, and nothing of the specification has ever happened."""
+        """Whether the refinement holds, but no step of the specification has ever happened."""
         return self.result.findings[self.name].verdict == "holds" and not self.steps
 
     def side_by_side(self) -> Result:
-        """The result, its trace with the variables of the specification as well, for those who read it."""
+        """The result for readers: its traces also have the variables of the specification."""
         finding = self.result.findings[self.name]
         findings = {self.name: replace(finding, **self._wider(finding.trace, finding.story, self.beside))}
         properties = {
@@ -68,14 +68,14 @@ class Refined:
         return replace(self.result, findings=findings, liveness=properties)
 
     def _wider(self, trace: Trace | None, told: Story | None, beside: tuple[State, ...]) -> dict[str, Any]:
-        """The trace and the story of a finding with what the states stand for; nothing where it has none."""
+        """The trace and the story of a finding, with the states that its states stand for; empty without a trace."""
         if trace is None:
             return {}
         wider = widened(trace, self.specification, self.variables, beside)
         return {"trace": wider, "story": None if told is None else retold(told, wider)}
 
     def to_json(self) -> dict[str, Any]:
-        """The entries that the JSON of the result has besides."""
+        """The further entries in the JSON of the result."""
         lassos = {name: self._as_json(states) for name, states in self.lassos.items()}
         return {
             "specification": self.specification,
@@ -95,7 +95,7 @@ class Refined:
 
 @dataclass
 class Verdicts:
-    """Makes an answer of what a search has found."""
+    """Turns the result of a search into an answer."""
 
     judge: Judge
     paths: CanonicalPaths
@@ -103,7 +103,7 @@ class Verdicts:
     watching: Watching
 
     def answer(self, result: Result, specification: str, mapping: str) -> Refined:
-        """Adds the verdict to a result, whose own verdict and exit code then follow."""
+        """Adds the verdict to a result, and updates the result's verdict and exit code."""
         target = self.implementation.specification.model
         answer = Refined(
             result,
@@ -126,7 +126,7 @@ class Verdicts:
         return answer
 
     def tell_lassos(self, answer: Refined) -> None:
-        """Adds what the states of lassos stand for."""
+        """Adds the states that the states of lassos stand for."""
         for name, finding in answer.result.liveness.items():
             if finding.trace is not None:
                 stands_for = self.implementation.stands_for

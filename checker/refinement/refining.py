@@ -1,4 +1,4 @@
-"""One question, one answer: does a model do only what a specification allows?"""
+"""Checks one question: does a model do only what a specification allows?"""
 
 from __future__ import annotations
 
@@ -53,12 +53,13 @@ def refine(
 ) -> Refined:
     """Explores a model and says whether each of its steps is one that a specification allows, by a mapping.
 
-    The model's initial states are to stand for initial ones of the specification, and each step for nothing, or for at
-    most `steps` of its steps; None is any number. A mapping is a function or a name; it may be left out if there is
-    only one. `specification_settings` go over those that the mapping gives. `liveness` are names of properties of the
-    specification, `all` for all that it has at its settings: they are asked of what the model's fair behaviours stand
-    for, once it is known to refine it. With `symmetry` brokers are exchanged that neither the model nor the mapping
-    tells apart. All else is as in `isrcheck.check`.
+    The model's initial states must stand for initial states of the specification. Each step must stand for no step or
+    for at most `steps` steps of the specification; None is any number. A mapping is a function or a name. It may be
+    left out if there is only one. `specification_settings` override those that the mapping gives. `liveness` names
+    properties of the specification; `all` stands for all that it has at its settings. Once the refinement is known to
+    hold, these properties are checked on the specification's behaviours that the model's fair behaviours stand for.
+    With `symmetry`, brokers are exchanged that neither the model nor the mapping tells apart. Everything else is as in
+    `isrcheck.check`.
 
     Raises `UnknownName` for unknown names and values, `ModelError` for a mistake in a model or a mapping,
     `EvaluationError` where the specification is undefined in a state of its own.
@@ -131,12 +132,12 @@ def refine(
 
 
 def _as_judged(found: Exploration, watching: Watching) -> None:
-    """Takes from an exploration that a limit ended the last level, in which not every step was judged."""
+    """Takes the last level out of an exploration that a limit ended there: not every step of that level was judged."""
     if watching.ended is not None:
-        found.partial = None  # the search was between two levels
+        found.partial = None  # the search ended between two levels
     if found.stopped in ("memory", "time", "interrupt") and watching.whole < len(found.levels):
         found.levels, found.generated = found.levels[: watching.whole], found.generated[: max(0, watching.whole - 1)]
-        found.degrees = None  # they are of all levels together
+        found.degrees = None  # the degrees are of all levels together
         for seen in (found.goals, found.bounds):
             for name in [name for name, level in seen.items() if level > watching.whole]:
                 del seen[name]

@@ -1,4 +1,4 @@
-"""What a specification does not allow of a step, variable by variable."""
+"""The changes of a step that a specification does not allow, variable by variable."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ NOT_INITIALLY: Final = "it does not begin so"
 
 @dataclass(frozen=True)
 class Change:
-    """A part of the specification's state that a step changes, and what the specification says of that, if anything.
+    """A part of the specification's state that a step changes, and the specification's sentence on the change, if any.
 
-    `old` is None of an initial state.
+    For an initial state `old` is None.
     """
 
     path: str
@@ -34,7 +34,7 @@ class Change:
 
 
 def begins_otherwise(allowed: Allowed, a: Words) -> tuple[Change, ...]:
-    """An initial state that is none of the specification."""
+    """The parts by which an initial state is not one of the specification's."""
     domains = [(v.name, v.domain) for v in allowed.system.variables]
     state = allowed.system.decode(_leaves(allowed, a))
     return tuple(Change(path, None, value, NOT_INITIALLY) for path, value in parts(domains, state))
@@ -51,7 +51,7 @@ def refusals(allowed: Allowed, a: Words, b: Words) -> tuple[Change, ...]:
 
 
 def refused_leaves(allowed: Allowed, a: Words, b: Words) -> list[int]:
-    """The leaves that such a step changes, in variables that the sentences are about."""
+    """The leaves that such a step changes, in the variables that the sentences are about."""
     old, new, found = _leaves(allowed, a), _leaves(allowed, b), list[int]()
     for variable, said in zip(allowed.system.variables, _said(allowed, a, b), strict=True):
         if said is not None:
@@ -60,7 +60,7 @@ def refused_leaves(allowed: Allowed, a: Words, b: Words) -> list[int]:
 
 
 def _said(allowed: Allowed, a: Words, b: Words) -> list[str | None]:
-    """A sentence for each variable; none for a variable that may change so, if another may not."""
+    """A sentence for each variable. Variables whose change is allowed have none if another variable's change is not."""
     old, new = _leaves(allowed, a), _leaves(allowed, b)
     written = {leaf for t in allowed.system.transitions for leaf in t.updates}
     unwritten = {i for i, (x, y) in enumerate(zip(old, new, strict=True)) if x != y and i not in written}

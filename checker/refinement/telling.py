@@ -1,5 +1,4 @@
-"""Why the last step of a trace is not allowed, told as of the trace of an invariant: for what choice, and what came
-together there."""
+"""Explains why the last step of a trace is not allowed, as for an invariant: the choice, and the facts behind it."""
 
 from __future__ import annotations
 
@@ -21,14 +20,14 @@ from isrcheck.model.language.refinements import traced
 
 
 def sentence_of(specification: str) -> str:
-    """What is asked of each step."""
+    """The sentence that is checked for each step."""
     return f"The model does only what {specification} allows."
 
 
 def told(
     implementation: Implementation, allowed: Allowed, specification: str, trace: Trace, canonical: bool = True
 ) -> tuple[Finding, Walked | None]:
-    """The finding of a trace that was replayed, and the trace beside what is wrong at its end."""
+    """The finding of a replayed trace, and the trace with the condition that is false at its end."""
     walked = _walked(implementation, allowed, trace)
     why = None if walked is None else reasons(walked)
     of = _instance(implementation, trace)
@@ -39,7 +38,7 @@ def told(
 
 
 def _walked(implementation: Implementation, allowed: Allowed, trace: Trace) -> Walked | None:
-    """The error is that the first scalar which may not change so does change; None without a step."""
+    """The trace, with the first scalar that changes although it may not as the false condition; None without a step."""
     if trace.length == 1:
         return None
     beside = [allowed.system.encode(implementation.stands_for(step.state)) for step in trace.steps[-2:]]
@@ -51,7 +50,7 @@ def _walked(implementation: Implementation, allowed: Allowed, trace: Trace) -> W
 
 
 def _instance(implementation: Implementation, trace: Trace) -> Instance | None:
-    """Why a flag that the last step changes is false, where the mapping says for what choice that is so."""
+    """The choice that falsifies a flag which the last step changes, if the mapping names a choice."""
     model, mapping = implementation.model, implementation.mapping
     positions, last = implementation.specification.model.positions, trace.steps[-1].state
     beside = [implementation.stands_for(step.state) for step in trace.steps[-2:]]
@@ -65,6 +64,6 @@ def _instance(implementation: Implementation, trace: Trace) -> Instance | None:
 
 
 def _flag(mapping: Callable[[Any, Any], Any], name: str, at: int, m: Any, s: Any) -> Any:
-    """A flag that a mapping gives: a variable's value, or what stands at a position of it."""
+    """A flag that a mapping gives: the value of a variable, or the element at a position of it."""
     value = mapping(m, s)[name]
     return value[at] if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""Every step of an exploration, level by level, held against the steps of a specification."""
+"""Compares every step of an exploration, level by level, with the steps of a specification."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from isrcheck.checker.refinement.allowed import Allowed, TooMany
 
 Flags = npt.NDArray[np.bool_]
 FEW: Final = 1 << 19
-"""Steps that are judged before the mapping is compiled: for fewer that is not worth its time."""
+"""How many steps are judged before the mapping is compiled. For fewer steps, compiling takes longer than it saves."""
 
 
 @dataclass(frozen=True)
 class Refused:
-    """What stops a search: the level of the state, and the steps into it; none of an initial one.
+    """The reason why a search stops: the level of the state, and the steps into it; no steps for an initial state.
 
     `targets` are the states at which it stops: initial ones, or those that stand for nothing. `whole` says that every
-    step into the level was judged: of several mistakes the trace takes the least.
+    step into the level was judged. Of several mistakes the trace shows the least.
     """
 
     level: int
@@ -37,13 +37,12 @@ class Refused:
 
 
 class Watching:
-    """Judges the steps into each level. The first refusal that it finds ends the search, with the level in which it
-    lies.
+    """Judges the steps into each level. The search ends with the level in which the first refused step lies.
 
-    `refused` are steps that the specification does not allow, `nothing` states that stand for nothing of it. `whole` is
-    the last level in which every step was judged. `exchanged` says that the search keeps one state of those that differ
-    by exchanging brokers, which the mapping treats alike. `pairs` counts the different steps of the specification that
-    the model's stand for.
+    `refused` has the steps that the specification does not allow, `nothing` the states that stand for no state of it.
+    `whole` is the last level in which every step was judged. `exchanged` says that the search keeps one of the states
+    that differ only by an exchange of brokers, which the mapping treats alike. `pairs` counts the distinct steps of the
+    specification that the model's steps stand for.
     """
 
     def __init__(
@@ -59,12 +58,12 @@ class Watching:
 
     @property
     def pairs(self) -> int:
-        """Different steps of the specification, those that change nothing not counted."""
+        """The number of distinct steps of the specification. Steps that change nothing are not counted."""
         return sum(1 for pair in self._judged if pair >> 32 != pair & 0xFFFFFFFF)
 
     def __call__(self, levels: NativeLevels, level: int) -> Stop | None:
-        """Why the search is to stop at a whole level, None where it is not."""
-        if level <= self.whole:  # another search goes on where this level was found
+        """The reason why the search must stop at a whole level; None if it goes on."""
+        if level <= self.whole:  # another search continues where this level was found
             return None
         self.ended = self._begin(levels) if level == 1 else self._judge(levels, level)
         if self.ended not in ("memory", "time"):
@@ -72,7 +71,7 @@ class Watching:
         return self.ended
 
     def _begin(self, levels: NativeLevels) -> Stop | None:
-        rows = levels.kernel.layout.pack(levels.system.initial)  # those outside the constraints are judged, too
+        rows = levels.kernel.layout.pack(levels.system.initial)  # also initial states outside the constraints
         numbers = self.abstraction.of(rows)
         if (numbers < 0).any():
             self.nothing = Refused(1, targets=rows[numbers < 0])
@@ -85,9 +84,10 @@ class Watching:
         return None
 
     def _judge(self, levels: NativeLevels, level: int) -> Stop | None:
-        """Under symmetry the states that were kept are judged: brokers are exchanged that the mapping treats alike.
+        """Under symmetry only the kept states are judged: the exchanged brokers are alike for the mapping.
 
-        Of all steps that are refused the trace takes one, so where there is one they are looked for from every state.
+        If a step is refused, the refused steps from all states of the orbits are collected, because the trace shows the
+        least.
         """
         stop = self._judged_from(levels, level, lambda states: states)
         if not self._exchanged or stop not in ("violation", "error"):
@@ -113,7 +113,8 @@ class Watching:
             if not known:
                 whole = False
                 break
-            # Once a step is refused the rest of its level is judged, too: of all such steps the trace takes one.
+            # Once a step is refused, the rest of its level is judged too, because the trace shows the least refused
+            # step.
             if not bad and self._until is not None and time.perf_counter() > self._until:
                 return "time"
         if lost:
@@ -126,8 +127,8 @@ class Watching:
         return "violation"
 
     def _are_refused(self, here: Integers, after: Integers) -> tuple[Flags, bool]:
-        """For each step between states of the specification, whether it is not allowed; and whether all of them are
-        known.
+        """For each step between states of the specification, whether it is not allowed; and whether all steps are
+        decided.
         """
         pairs, which = np.unique((here << 32) | after, return_inverse=True)
         known = True

@@ -1,4 +1,4 @@
-"""A comparison of behaviours in lines: what is new, what is gone, and for each one story with two endings."""
+"""A comparison of behaviours in lines: what is new, what is gone, and for each a story with two endings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def headline(found: Comparison, ink: Ink = PLAIN) -> str:
 
 
 def essence(found: Comparison) -> str:
-    """What is new and what is gone, in a few words."""
+    """In a few words, which behaviours are new and which are gone."""
     apart = f" ({', '.join(found.apart)} cannot be compared)" if found.apart else ""
     if found.new.verdict == found.gone.verdict == "none":
         return f"nothing is new, nothing is gone{apart}"
@@ -77,7 +77,7 @@ def _open(way: OneWay, word: str) -> str:
 
 
 def endings_text(told: Endings, mine: str, other: str, ink: Ink = PLAIN, plain: bool = False) -> list[str]:
-    """The story of the one, and how the other one's ends."""
+    """The story in one model, and its ending in the other model."""
     lines = trace_text(told.trace, ink) if plain else story_text(told.story, told.trace, ink)
     if told.other is None:
         return [*lines, "", f"{other} has no such initial state"]
@@ -96,7 +96,7 @@ def _same_so_far(told: Endings) -> str:
 
 
 def ending_text(ending: Ending, mine: str, other: str) -> list[str]:
-    """The nearest step that the other model has."""
+    """The nearest step that the other model allows."""
     if ending.how == "absent":
         return [f"it has no step like that{f' ({ending.step} does not act)' if ending.step else ''}"]
     if ending.how == "elsewhere":

@@ -1,6 +1,6 @@
-"""A counterexample as text: the story of its steps, the last state whole, and why it is wrong.
+"""A counterexample as text: the story of its steps, the whole last state, and why it is wrong.
 
-Without a story, or where plain states are asked for, each step has its action and what changes.
+Without a story, or if plain states are asked for, each step is shown as its action and its changes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ INNER = "     "
 
 
 def violations_text(violations: Sequence[tuple[str, Finding]], ink: Ink = PLAIN, plain: bool = False) -> list[str]:
-    """One trace, and what is false at its end: one or more invariants, in lines."""
+    """In lines, one trace and the invariants that are false at its end."""
     first = violations[0][1]
     assert first.trace is not None
     title = ink("head", f"Counterexample: {', '.join(name for name, _ in violations)}")
@@ -52,13 +52,13 @@ def replayed_text(replayed: Sequence[Replayed], plain: bool = False) -> list[str
 
 
 def choice_text(finding: PropertyFinding) -> str:
-    """For which choice: ` for p 0, b 1`."""
+    """The choice of a property's parameters: ` for p 0, b 1`."""
     said = ", ".join(f"{name} {shown(value)}" for name, value in finding.choice)
     return f" for {said}" if said else ""
 
 
 def property_violation_text(name: str, finding: PropertyFinding, ink: Ink = PLAIN, plain: bool = False) -> list[str]:
-    """The lasso of a property, and why it is one."""
+    """The lasso of a property, and why it violates the property."""
     assert finding.trace is not None
     lines = [ink("head", f"Counterexample: {name}{choice_text(finding)}")]
     lines += told_text(finding.trace, None if plain else finding.story, ink)
@@ -74,13 +74,13 @@ def told_text(trace: Trace, story: Story | None, ink: Ink = PLAIN) -> list[str]:
 
 
 def blame_text(finding: Finding, told: Collection[Fix] = ()) -> list[str]:
-    """Until when all was well, what came together, and where fixes act, but for those that are told already."""
+    """The last state in which all was well, the facts behind the violation, and the fixes that are not in `told`."""
     lines = held_text(finding) + reasons_text(finding.reasons, finding.story, finding.fixes)
     return [*lines, *(line for fix in finding.fixes if fix not in told for line in fix_text(fix))]
 
 
 def held_text(finding: Finding) -> list[str]:
-    """Until when all was well."""
+    """The last state in which all was well."""
     if finding.held is None:
         return []
     at = "at no moment" if finding.held.state is None else f"last in state {finding.held.state}"
@@ -88,7 +88,7 @@ def held_text(finding: Finding) -> list[str]:
 
 
 def evaluation_text(failure: EvaluationFailure, ink: Ink = PLAIN, plain: bool = False) -> list[str]:
-    """The way to a state that the model cannot evaluate, in lines."""
+    """In lines, the way to a state in which the model cannot be evaluated."""
     action = "a predicate" if failure.label is None else label_text(failure.label)
     told = told_text(failure.trace, None if plain else failure.story, ink)
     lines = [ink("head", "Evaluation error: how to get there"), *told, ""]
@@ -101,7 +101,7 @@ def evaluation_text(failure: EvaluationFailure, ink: Ink = PLAIN, plain: bool = 
 
 
 def trace_text(trace: Trace, ink: Ink = PLAIN, first: str = "initial state") -> list[str]:
-    """The first state whole under its heading, then for each step its action, who acts, and what changes."""
+    """The whole first state under its heading, then for each step its action, its actor, and its changes."""
     lines = ["", f"  1  {ink('head', first)}", *columns(parts(trace.variables, trace.steps[0].state), INNER)]
     for i, step in enumerate(trace.steps[1:], 1):
         lines += [*for_ever(trace, i + 1, ink), "", _heading(i + 1, step, ink), *_changes(trace, i)]
@@ -126,7 +126,7 @@ def _last_state(trace: Trace, ink: Ink) -> list[str]:
 
 
 def why_text(instance: Instance | None, trace: Trace) -> list[str]:
-    """The choice of quantified parameters that falsifies the invariant, and what it reads of the last state."""
+    """The choice of parameters that falsifies the invariant, and the values that it reads in the last state."""
     if instance is None:
         return []
     choice = ", ".join(f"{name} {shown(value)}" for name, value in instance.choice)

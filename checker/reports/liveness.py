@@ -1,4 +1,4 @@
-"""What must happen, as text: a verdict for each property, what it rests on, and the way to where it never happens."""
+"""Liveness as text: a verdict for each property, the fairness it rests on, and the way to a violation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from isrcheck.model.language.fairness import Fairness
 
 
 def liveness_lines(result: Result, ink: Ink = PLAIN) -> list[str]:
-    """Each property with its verdict; what is promised of actions stands above."""
+    """Each property with its verdict, after the fairness of the actions."""
     if not result.liveness or result.fairness is None:
         return []
     rows = [row for name, finding in result.liveness.items() for row in _rows(name, finding)]
@@ -19,7 +19,7 @@ def liveness_lines(result: Result, ink: Ink = PLAIN) -> list[str]:
 
 
 def promised_text(fairness: Fairness) -> str:
-    """What is promised: `weak fairness; strong: commit; unfair: fetch`."""
+    """The fairness that is assumed: `weak fairness; strong: commit; unfair: fetch`."""
     named = [(name, sorted(getattr(fairness, name))) for name in ("strong", "weak", "unfair")]
     said = [f"{name}: {', '.join(actions)}" for name, actions in named if actions]
     return "; ".join([f"{fairness.default} fairness of healing actions unless their model says other", *said])
@@ -44,7 +44,7 @@ def _components(finding: PropertyFinding) -> str:
 
 
 def property_text(finding: PropertyFinding) -> str:
-    """What became of a property, in a few words."""
+    """The verdict on a property, in a few words."""
     if finding.verdict == "incomplete":
         return f"incomplete: {finding.why}"
     if finding.trace is not None:
@@ -57,7 +57,7 @@ def property_text(finding: PropertyFinding) -> str:
 
 
 def lasso_text(finding: PropertyFinding) -> str:
-    """How the violation goes on: `stuck after 6 states`."""
+    """How the violation continues: `stuck after 6 states`."""
     trace = finding.trace
     assert trace is not None
     other = "" if finding.canonical else " (not canonical)"

@@ -1,4 +1,4 @@
-"""The report of an attempt at a proof as text: the verdict, what it rests on, and what does not follow."""
+"""The report of a proof attempt as text: the verdict, what it rests on, and what is not proved."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from isrcheck.checker.reports.counterexample import trace_text, why_text
 from isrcheck.checker.wording.layout import PLAIN, Ink, columns, number, plural, seconds
 
 SHOWN = 3
-"""Counterexamples to induction in a report that does not ask for all."""
+"""How many counterexamples to induction a report shows, unless all are asked for."""
 
 
 def report(result: ProofResult, ink: Ink = PLAIN, every: bool = False) -> str:
-    """Everything that an attempt found, ending in a newline."""
+    """The whole result of a proof attempt, ending in a newline."""
     sections = [
         [verdict_line(result, ink)],
         _settings(result, ink),

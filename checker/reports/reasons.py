@@ -1,4 +1,4 @@
-"""Why a trace ends as it does, in lines: the facts that came together, the steps behind them, and where fixes act."""
+"""Why a trace ends as it does, in lines: the facts behind the end, the steps behind the facts, and where fixes act."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from isrcheck.checker.told import Alternative, Alternatives, Fact, Fix, Read, Re
 from isrcheck.checker.wording.layout import columns, plural
 
 MOST: Final = 5
-"""So many of the facts, reasons and values that there are are told, and how many more there are."""
+"""How many facts, reasons or values are named. The number of the others is given."""
 MOST_READ: Final = 9
-"""So many of the values that a step was computed from: what decides may be among the last."""
+"""How many of the values that a step was computed from are named: the decisive ones may be among the last."""
 NUMBERS: Final = ("", "", "Two things", "Three things", "Four things", "Five things")
 INNER: Final = " " * 8
 
 
 def reasons_text(reasons: Reasons | None, story: Story | None, fixes: Sequence[Fix] = ()) -> list[str]:
-    """The reasons of a violation, of many those that came last; among the steps behind them is where fixes act."""
+    """The reasons of a violation; of many, only the last ones. Among the steps behind them stands where fixes act."""
     if reasons is None:
         return []
     sentences = {} if story is None else {told.position: told.sentence for told in story.sentences}
@@ -76,7 +76,7 @@ def span(steps: Iterable[int]) -> str:
 
 
 def fix_text(fix: Fix) -> list[str]:
-    """Where a fixed design parts from the trace, how, and by what."""
+    """The step at which a fixed design differs from the trace, how it differs, and by what setting or model."""
     if fix.how == "allows":
         return _allowed(fix) + _singly(fix)
     how = {"refused": "it refuses this step", "absent": "it has no such step", "differs": "it does otherwise"}[fix.how]
@@ -96,7 +96,7 @@ def fix_text(fix: Fix) -> list[str]:
 
 
 def _singly(fix: Fix) -> list[str]:
-    """What each change of a fix does alone."""
+    """The effect of each change of a fix alone."""
     ends = {"holds": "the invariant holds at the end", "violated": "the violation is there", None: "the end is reached"}
     rows = []
     for alone in fix.singly:
@@ -108,7 +108,7 @@ def _singly(fix: Fix) -> list[str]:
 
 
 def who(fix: Fix) -> str:
-    """The name of a fixed design, and by what it differs."""
+    """The name of a fixed design, and what it changes."""
     changes = ", ".join(f"{name} = {fixed}" for name, _, fixed in fix.changes[:MOST])
     more = len(fix.changes) - MOST
     about = f"{changes}{f' and {more} more' if more > 0 else ''}"
@@ -129,7 +129,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def alternatives_text(found: Alternatives | None) -> list[str]:
-    """What becomes of a violation with another value of one setting."""
+    """The outcomes with other values of one setting."""
     if found is None:
         return []
     total = found.passing + len(found.tried)
@@ -146,7 +146,7 @@ def alternatives_text(found: Alternatives | None) -> list[str]:
 
 
 def _outcome(each: Alternative, length: int) -> str:
-    """Groups in the order of their first letters, which is not shown."""
+    """The outcome as text, in groups by its first letter, which is not shown."""
     if each.verdict == "holds":
         return "bno violation, but a goal is lost" if each.lost else "ano violation"
     if each.verdict == "incomplete" or each.length is None:
@@ -159,7 +159,7 @@ def _value(each: Alternative) -> str:
 
 
 def _reads(reads: Sequence[Read]) -> list[str]:
-    """Values that a step has read: those that were made last come first, for what came before them is older news."""
+    """The values that a step has read, latest first: the older ones are less interesting."""
     last = sorted(reads, key=lambda read: -read.since)
     rows = ((r.path, r.value, "from the start" if r.since == 1 else f"since {r.since}") for r in last[:MOST_READ])
     more = len(reads) - MOST_READ

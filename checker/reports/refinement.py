@@ -1,4 +1,4 @@
-"""The report of a refinement as text: that of a check, the specification's state beside the model's."""
+"""The report of a refinement as text: like that of a check, with the specification's state beside the model's."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from isrcheck.model.language.together import said
 
 
 def report(found: Refined, ink: Ink = PLAIN, plain: bool = False) -> str:
-    """Everything that was found, ending in a newline; `plain` shows variables instead of stories."""
+    """The whole result, ending in a newline. With `plain` it shows variables instead of stories."""
     lines = ["", *_question(found, ink)]
     if found.refused:
         lines += ["", *refusal(found, ink)]
@@ -36,7 +36,7 @@ def _warning(found: Refined) -> str:
 
 
 def _question(found: Refined, ink: Ink) -> list[str]:
-    """What was compared with what."""
+    """The models that were compared."""
     asked = "any number" if found.at_most is None else f"{number(found.at_most)} at most"
     rows = [
         ("mapping", found.mapping),

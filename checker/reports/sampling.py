@@ -12,7 +12,7 @@ from isrcheck.model.language.together import said
 
 
 def report(result: Result, ink: Ink = PLAIN) -> str:
-    """Everything that the walks met, ending in a newline."""
+    """The whole result of the walks, ending in a newline."""
     sampling = result.extra["sampling"]
     sections = [
         [verdict_line(result, ink)],
@@ -29,7 +29,7 @@ def report(result: Result, ink: Ink = PLAIN) -> str:
 
 
 def verdict_line(result: Result, ink: Ink = PLAIN) -> str:
-    """The verdict in one line; what walks did not meet may be there all the same."""
+    """The verdict in one line. States that no walk has met may exist."""
     if result.verdict != "incomplete" or result.evaluation is not None:
         return line_of_a_search(result, ink)
     sampling = result.extra["sampling"]

@@ -1,4 +1,4 @@
-"""A trace as a story in lines: for each step who acts, the sentence, what changes, and the logs that it changes."""
+"""A trace as a story in lines: for each step the actor, the sentence, the changes, and the logs that it changes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LEGEND: Final = "Logs: the record at each offset as #id/epoch; what lies before 
 
 
 def story_text(story: Story, trace: Trace, ink: Ink = PLAIN) -> list[str]:
-    """The first state, then each step under the words for it."""
+    """The first state, then each step under its sentence."""
     drawn = [log for told in story.sentences for log in told.logs]
     lines = _legend(drawn or list(story.start))
     indent = 5 + max((len(lane.title) for lane in story.lanes), default=0) + 2
@@ -37,7 +37,7 @@ def _legend(logs: list[DrawnLog]) -> list[str]:
 
 
 def for_ever(trace: Trace, position: int, ink: Ink) -> list[str]:
-    """The line before the step into the state at a position (from 1), or after the last one, of a lasso."""
+    """The line about the loop of a lasso that stands before a step (counted from 1) or after the last one."""
     if trace.loop is None:
         return []
     if position == trace.length + 1:
@@ -69,14 +69,14 @@ def _step(sentence: Sentence, indent: int, ink: Ink) -> list[str]:
 
 
 def wrapped(sentence: str, width: int) -> list[str]:
-    """A sentence in lines; sets and what has become of a value stay together."""
+    """A sentence in lines. Sets and changes such as `0 -> 1` are not broken."""
     kept = re.sub(r"\{[^{}]*\}", lambda found: found[0].replace(" ", GLUE), sentence).replace(" -> ", f"{GLUE}->{GLUE}")
     lines = textwrap.wrap(kept, width, break_long_words=False, break_on_hyphens=False)
     return [line.replace(GLUE, " ") for line in lines]
 
 
 def _undrawn(sentence: Sentence) -> Iterable[Change]:
-    """What changes besides the logs that are drawn."""
+    """The changes besides those of the logs that are drawn."""
     records = any(log.records is not None for log in sentence.logs)
     for change in sentence.changes:
         drawn = change.path.startswith("log[") or change.path.endswith("].high_watermark")
@@ -85,7 +85,7 @@ def _undrawn(sentence: Sentence) -> Iterable[Change]:
 
 
 def log_lines(logs: Iterable[DrawnLog], indent: str) -> list[str]:
-    """Each log in a line: whose it is, what that broker believes, its records, high watermark and log end."""
+    """Each log in a line: its broker, what that broker believes, its records, high watermark and log end."""
     return columns((_log(log) for log in logs), indent)
 
 

@@ -1,4 +1,4 @@
-"""The report of a check as text: the verdict, all that it rests on, then each counterexample.
+"""The report of a check as text: the verdict, everything that it rests on, then each counterexample.
 
 Its lines depend on the result alone, not on the width of a terminal.
 """
@@ -18,7 +18,7 @@ from isrcheck.model.language.together import said
 
 
 def report(result: Result, ink: Ink = PLAIN, plain: bool = False) -> str:
-    """Everything that a check found, ending in a newline; `plain` shows variables instead of stories."""
+    """The whole result of a check, ending in a newline. With `plain` it shows variables instead of stories."""
     sections = [
         [verdict_line(result, ink)],
         _uncovered(result, ink),
@@ -64,7 +64,7 @@ def _violations(result: Result) -> str:
 
 
 def violated(result: Result) -> list[tuple[str, Finding]]:
-    """What is violated, shortest trace first."""
+    """The violated invariants with their findings, shortest trace first."""
     found = [*result.findings.items(), *([("deadlock", result.deadlock)] if result.deadlock else [])]
     return sorted(
         ((name, f) for name, f in found if f.trace is not None), key=lambda x: x[1].trace.length if x[1].trace else 0
@@ -78,14 +78,14 @@ def _holding(result: Result) -> str:
 
 
 def _explored(result: Result) -> str:
-    """How many states were explored; under symmetry their orbits first."""
+    """How many states were explored; with symmetry, first how many orbits."""
     if result.orbits is None:
         return plural(result.distinct, "state")
     return f"{plural(result.distinct, 'orbit')} ({plural(result.orbits.distinct, 'state')})"
 
 
 def _unit(result: Result) -> str:
-    """What is counted."""
+    """The unit of the counts."""
     return "state" if result.orbits is None else "orbit"
 
 
@@ -125,7 +125,7 @@ def uncovered(result: Result) -> list[str]:
 
 
 def _forecast(result: Result) -> list[str]:
-    """How large the whole is likely to be, where the levels say so."""
+    """How large the whole state space is likely to be, if the sizes of the levels allow an estimate."""
     if result.extra.get("forecast") is None:
         return []
     expected = result.extra["forecast"]
@@ -146,12 +146,12 @@ def _settings(result: Result, ink: Ink) -> list[str]:
 
 
 def settings_heading(result: Result) -> str:
-    """What the settings began with."""
+    """The heading of the settings, with their profile if there is one."""
     return "Settings" if result.profile is None else f"Settings (profile {result.profile})"
 
 
 def note_on(result: Result, name: str, bound: str) -> str:
-    """The note on a setting: that it does nothing; or what it leaves out, and whether it is hit."""
+    """The note on a setting: that it does nothing, or what it leaves out and whether its bound is hit."""
     if name in result.idle:
         return f"does nothing: {result.idle[name]}"
     left_out = [f"leaves out {result.left_out[name]}"] if name in result.left_out else []
@@ -167,7 +167,7 @@ def _invariants(result: Result, ink: Ink) -> list[str]:
 
 
 def finding_text(finding: Finding, result: Result) -> str:
-    """What became of an invariant, in a few words."""
+    """The verdict on an invariant, in a few words."""
     if finding.verdict == "violated" and finding.trace is not None:
         otherwise = (
             ", found in an unfinished level" if result.counted else ", perhaps not the canonical one of that length"
@@ -200,7 +200,7 @@ def _search(result: Result, ink: Ink) -> list[str]:
 
 
 def _symmetry(result: Result) -> list[tuple[str, str]]:
-    """Who is interchangeable, and what the counts are of."""
+    """Which values are interchangeable, and what the counts count."""
     if result.orbits is None:
         return []
     alike: dict[str, list[str]] = {}
@@ -225,7 +225,7 @@ def _vacuity(result: Result, ink: Ink) -> list[str]:
 
 
 def vacuity(result: Result) -> list[str]:
-    """Actions that never fired and goals never reached, which a verdict may owe itself to."""
+    """Actions that never fired and goals that were never reached: the verdict may hold only because of them."""
     if not result.counted:
         return ["not known: another engine says which actions fire"]
     so_far = " so far" if result.left else ""
@@ -238,7 +238,7 @@ def vacuity(result: Result) -> list[str]:
 
 
 def brief(result: Result, ink: Ink = PLAIN) -> str:
-    """The verdict in one line, and others where it may owe itself to what was never seen, left out, or excused."""
+    """The verdict in one line, then warnings about what was never seen, left out, or excused."""
     told = result.verdict != "violated" and result.evaluation is None and not _vacuously(result)
     never = _never(result) if result.counted and told else []
     warning = [f"warning: never seen{' so far' if result.left else ''}: {', '.join(never)}"] if never else []

@@ -1,1 +1,1 @@
-"""What a change of a protocol changes, on one page: text, verdicts, scenarios, behaviours, guards, proofs."""
+"""Reviews a change of a protocol on one page: text, verdicts, scenarios, behaviours, guards, proofs."""

@@ -1,4 +1,4 @@
-"""The differences between two models as they are written, and the actions whose meaning differs."""
+"""The differences between the text of two models, and the actions whose meaning differs."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ Statement = ast.FunctionDef | ast.Assign | ast.AnnAssign
 Meaning = Literal["new", "gone", "requires otherwise", "does otherwise", "requires and does otherwise"]
 
 LIKE: Final = 0.8
-"""How alike names are, from 0 to 1, to be taken for what one thing was called and is called."""
+"""How alike two names must be, from 0 to 1, to count as the old and the new name of one function."""
 
 
 @dataclass(frozen=True)
 class Guard:
-    """A condition that an action requires, as it is written, and where: `file:line`."""
+    """A condition that an action requires, as it is written, and its place: `file:line`."""
 
     text: str
     where: str
@@ -38,9 +38,9 @@ class Guard:
 
 @dataclass(frozen=True)
 class ChangedFunction:
-    """A function that both models have and that is not written alike: guards on one side alone, and the lines.
+    """A function of both models whose text differs: guards that only one side has, and the lines.
 
-    `before` is what it was called, where a name that is most like it is taken for the same function.
+    `before` is its old name: of the names that are gone, the most similar one counts as the name of the same function.
     """
 
     name: str
@@ -53,7 +53,7 @@ class ChangedFunction:
 
 @dataclass(frozen=True)
 class Differences:
-    """Functions by name that are changed, new or gone, and actions that mean something else."""
+    """Functions by name that are changed, new or gone, and actions whose meaning differs."""
 
     changed: tuple[ChangedFunction, ...]
     new: tuple[str, ...]
@@ -62,7 +62,7 @@ class Differences:
 
 
 def differences(old: Model, new: Model) -> Differences:
-    """What of the text and of the meaning of two models differs. Sentences that are only told are left out."""
+    """The differences in text and meaning between two models, without sentences that are only told."""
     here, there = _functions(type(old)), _functions(type(new))
     gone = {n: f for n, f in here.items() if n not in there}
     come = {n: f for n, f in there.items() if n not in here}
@@ -81,7 +81,7 @@ def differences(old: Model, new: Model) -> Differences:
 
 
 def _functions(cls: type[Model]) -> dict[str, FunctionType]:
-    """The functions that a model is written in by their names, those of the most special class first."""
+    """The functions of a model's classes by name. Those of a subclass come before those of its bases."""
     found: dict[str, FunctionType] = {}
     for function in functions_of(cls):
         if _written(function) is not None and not function.__name__.startswith("told_"):
@@ -90,7 +90,7 @@ def _functions(cls: type[Model]) -> dict[str, FunctionType]:
 
 
 def _renamed(gone: dict[str, FunctionType], come: dict[str, FunctionType]) -> list[tuple[str, str]]:
-    """Names that are gone, each with the one that is most like it of a function with the same parameters."""
+    """Pairs of a name that is gone and the most similar new name of a function with the same parameters."""
     scores = [(-_likeness(a, b), a, b) for a in gone for b in come if _parameters(gone[a]) == _parameters(come[b])]
     found: dict[str, str] = {}
     for score, a, b in sorted(scores):
@@ -100,7 +100,7 @@ def _renamed(gone: dict[str, FunctionType], come: dict[str, FunctionType]) -> li
 
 
 def _likeness(a: str, b: str) -> float:
-    """How alike two names are; above 1 where one has all the words of the other."""
+    """How alike two names are; above 1 if one name has all words of the other."""
     words = set(a.split("_")), set(b.split("_"))
     within = words[0] <= words[1] or words[1] <= words[0]
     return difflib.SequenceMatcher(None, a, b, autojunk=False).ratio() + within
@@ -123,23 +123,23 @@ def _changed(old: FunctionType, new: FunctionType) -> ChangedFunction | None:
 
 
 def _name(function: FunctionType) -> str:
-    """What a function is called: for a lambda, the name that it is given."""
+    """The name of a function; for a lambda, the name that it is assigned to."""
     node = _written(function)
     target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
     return target.id if isinstance(target, ast.Name) else function.__name__
 
 
 def _written(function: FunctionType) -> Statement | None:
-    """The statement of its file that defines a function; None where there is none that gives it a name.
+    """The statement of a file that defines a function; None if no statement gives the function a name.
 
-    A function that another one returns has that one's text, and one that a program wrote has none.
+    A function that another function returns has the text of that other function. A generated function has no text.
     """
     tree, code = _parsed("".join(_file(function))), function.__code__
     return definition_of(tree, code) or next(_named_lambdas(tree, code.co_firstlineno), None)
 
 
 def _named_lambdas(tree: ast.Module, line: int) -> Iterator[ast.Assign | ast.AnnAssign]:
-    """The assignments to a name of a lambda that begins in a line."""
+    """The assignments to a name of a lambda that begins in this line."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.lineno <= line <= (node.end_lineno or 0):
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
@@ -149,7 +149,7 @@ def _named_lambdas(tree: ast.Module, line: int) -> Iterator[ast.Assign | ast.Ann
 
 
 def _file(function: FunctionType) -> list[str]:
-    """The lines of the file that a function is in; none where there is no file."""
+    """The lines of the file that defines a function; none if there is no file."""
     linecache.checkcache(function.__code__.co_filename)
     return linecache.getlines(function.__code__.co_filename)
 
@@ -171,7 +171,7 @@ def _lines(function: FunctionType) -> list[str]:
 
 
 def _code(function: FunctionType) -> str:
-    """What a function is without its docstring, however it is laid out."""
+    """The code of a function without its docstring and without its layout."""
     node = _written(function)
     if isinstance(node, ast.FunctionDef) and ast.get_docstring(node) is not None:
         node = copy.copy(node)
@@ -180,7 +180,7 @@ def _code(function: FunctionType) -> str:
 
 
 def _guards(function: FunctionType) -> Iterator[Guard]:
-    """What a function requires, conjunct by conjunct."""
+    """The guards of a function, one for each conjunct."""
     written = _written(function)
     for node in () if written is None else ast.walk(written):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "require":
@@ -227,7 +227,7 @@ def _meaning(guards: bool, effects: bool) -> Meaning:
 
 
 def _meanings(system: TransitionSystem) -> dict[str, dict[str, tuple[str, tuple[tuple[str, str], ...]]]]:
-    """For each action its instances, each with a digest of its guard and of what becomes of each scalar."""
+    """For each action its instances, each with a digest of its guard and of its assignment to each scalar."""
     digests: dict[Expression, str] = {}
     found: dict[str, dict[str, tuple[str, tuple[tuple[str, str], ...]]]] = {}
     for t in system.transitions:
@@ -237,7 +237,7 @@ def _meanings(system: TransitionSystem) -> dict[str, dict[str, tuple[str, tuple[
 
 
 def digest(expression: Expression, known: dict[Expression, str]) -> str:
-    """What an expression says, whatever numbers the scalars have."""
+    """A digest of the meaning of an expression, independent of the numbers of the scalars."""
     for node in topological([expression]):
         if node not in known:
             value = node.value.path if isinstance(node.value, Leaf) else repr(node.value)

@@ -1,4 +1,4 @@
-"""A review in three lines: which verdicts turn, what was changed for that, what can happen now and what no more."""
+"""A review in three lines: the verdicts that turn, the changes behind that, and behaviours that are new or gone."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from isrcheck.checker.wording.layout import plural
 from isrcheck.model.language import Model
 
 MOST: Final = 3
-"""So many of several things are named."""
+"""How many things of a kind are named."""
 NAMED: Final = 5
-"""So many invariants and properties are."""
+"""How many invariants and properties are named."""
 
 
 def essence(found: Review) -> tuple[str, str, str]:
@@ -81,7 +81,7 @@ def _both(row: Row) -> str:
 
 
 def _named(rows: list[Row], words: Callable[[Row], str]) -> list[str]:
-    """Names with a text about each; names with the same text stand together, and of many only the first ones."""
+    """Names with a text about each. Names with the same text stand together. Of many names only the first are given."""
     groups: dict[str, list[str]] = {}
     for row in rows[:NAMED]:
         groups.setdefault(words(row), []).append(row.name)
@@ -90,7 +90,7 @@ def _named(rows: list[Row], words: Callable[[Row], str]) -> list[str]:
 
 
 def _titles(turned: list[Turned]) -> list[str]:
-    """Scenarios with their titles; only their names if there are many."""
+    """Scenarios with their titles, or without titles if there are many."""
     if len(turned) > MOST:
         return [_some([each.name for each in turned])]
     return [f"{each.name} ({each.title[0].lower()}{each.title[1:]})" for each in turned]
@@ -116,7 +116,7 @@ def _cause(found: Review) -> str:
 
 
 def _purpose(found: Review) -> list[str]:
-    """The first sentence of the new model's file, where it is another model."""
+    """The first sentence of the new model's file, if the new model is another model."""
     return [said] if _is_another(found) and (said := _said(type(found.new.model))) else []
 
 
@@ -125,14 +125,14 @@ def _is_another(found: Review) -> bool:
 
 
 def _said(cls: type[Model]) -> str:
-    """The first sentence of the file that a model is written in, or of the model where it is inherited whole."""
+    """The first sentence of a model's file, or of the model's docstring if the model inherits everything."""
     own = (f.__globals__.get("__doc__") for f in vars(cls).values() if isinstance(f, FunctionType))
     text = next(own, None) or cls.__doc__ or ""
     return " ".join(text.split("\n\n")[0].split()).partition(". ")[0].rstrip(".")
 
 
 def _settings(found: Review) -> Iterator[str]:
-    """Settings that differ, with what they mean; where the models differ they say no more than those of both."""
+    """Settings that differ, with their meaning. If the models differ, only settings that both models have."""
     declared = type(found.old.model).declared_settings() | type(found.new.model).declared_settings()
     for name, before, after in found.settings:
         if before is not None and after is not None:
@@ -143,13 +143,13 @@ def _settings(found: Review) -> Iterator[str]:
 
 
 def _fairness(found: Review) -> list[str]:
-    """Actions whose promise differs."""
+    """Actions whose fairness differs."""
     said = [f"{name} {before} -> {after}" for name, before, after in found.questions.fairness]
     return [f"fairness of {_some(said)}"] if said else []
 
 
 def _functions(text: Differences) -> Iterator[str]:
-    """The functions that are new, gone or changed in something else than in guards."""
+    """The functions that are new or gone, or whose changes are not only in guards."""
     changed = [f.name for f in text.changed if f.name != f.before or not (f.lost or f.added)]
     for names, word in ((changed, "otherwise"), (list(text.new), "new"), (list(text.gone), "gone")):
         if names:
@@ -161,7 +161,7 @@ def _states(found: Review) -> list[str]:
 
 
 def _guards(changed: Iterable[ChangedFunction]) -> list[str]:
-    """The guards of functions that kept their names: those are what a change of a line changes."""
+    """The changed guards of functions that kept their names."""
     same = [f for f in changed if f.name == f.before]
     lost = [f"{f.name} requires {g.text} no more ({g.where})" for f in same for g in f.lost]
     added = [f"{f.name} requires {g.text} ({g.where})" for f in same for g in f.added]

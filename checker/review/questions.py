@@ -1,6 +1,4 @@
-"""The questions asked of two versions of a model: which predicates mean something else, and how the promises of actions
-differ.
-"""
+"""The questions asked of two versions of a model: predicates whose meaning differs, actions whose fairness differs."""
 
 from __future__ import annotations
 
@@ -20,11 +18,11 @@ from isrcheck.model.language.tracing import Invariant, askable, predicate_at, tr
 
 @dataclass(frozen=True)
 class Questions:
-    """Invariants and properties by name that say something else than before, and what of the states is said otherwise.
+    """Invariants and properties whose meaning differs, and in what the states differ.
 
-    `cut` says that other states are left out by constraints, `narrower` names the bounds that are another setting's
-    value after: what is no longer looked at is not mended. `fairness` has the actions with another promise: the promise
-    before and after.
+    `cut` says that constraints leave out other states. `narrower` names bounds that have another value in the new
+    version, and not a greater one. A violation that disappears because states are left out does not count as mended.
+    `fairness` has the actions with another fairness, before and after.
     """
 
     predicates: frozenset[str]
@@ -37,8 +35,8 @@ class Questions:
 def questions(old: Side, new: Side) -> Questions:
     """The differences between the questions asked of two versions.
 
-    If settings differ, even only by default, both versions are compared at the settings of one of them. A setting that
-    changes the meaning of an invariant is told as a change of the setting, not of the invariant.
+    If settings differ, even only by default, both versions are compared at the settings of one of them. If a setting
+    changes the meaning of an invariant, this is reported as a change of the setting, not of the invariant.
     """
     one, other = _at_the_same_settings(old.model, new.model)
     then, now = _system(old.loaded, one), _system(new.loaded, other)
@@ -56,7 +54,7 @@ def questions(old: Side, new: Side) -> Questions:
 
 
 def asked_invariants(loaded: LoadedModel, model: Model) -> dict[str, Invariant]:
-    """The invariants that are not about what a setting switches off."""
+    """The invariants, except those about something that a setting switches off."""
     found = {}
     for name, predicate in loaded.invariants.items():
         with suppress(UnknownName):
@@ -70,7 +68,7 @@ def _system(loaded: LoadedModel, model: Model) -> TransitionSystem:
 
 
 def _at_the_same_settings(old: Model, new: Model) -> tuple[Model, Model]:
-    """Two models, both at the settings of the old one or else of the new one, as far as they have them.
+    """Two models, both at the settings of the old one, or else of the new one, as far as each model has them.
 
     They stay as they are if neither can take the values of the other.
     """
@@ -81,13 +79,13 @@ def _at_the_same_settings(old: Model, new: Model) -> tuple[Model, Model]:
 
 
 def _with(model: Model, wanted: dict[str, Any]) -> Model:
-    """A model with those of some settings that it has, its own for the rest."""
+    """A model with the wanted settings, as far as it has them, and its own values for its other settings."""
     settings = {name: wanted.get(name, value) for name, value in model.settings.items()}
     return model if settings == model.settings else type(model)(**settings)
 
 
 def _narrower(old: Model, new: Model) -> Iterator[str]:
-    """The bounds of the search that are not the same after, and not greater numbers."""
+    """The bounds of the search that have another value in the new version, unless the new value is a greater number."""
     declared = type(old).declared_settings() | type(new).declared_settings()
     for name, value in new.settings.items():
         before = old.settings.get(name, value)
@@ -123,7 +121,7 @@ def _asked(question: Question, known: dict[Expression, str]) -> tuple[Any, ...]:
 
 
 def _states(old: TransitionSystem, new: TransitionSystem) -> Iterator[str]:
-    """Variables that are not the same or, where they are, other initial states."""
+    """What differs in the states: the variables, or else the initial states."""
     here, there = ([(x.path, x.kind, x.low, x.high) for x in system.leaves] for system in (old, new))
     if here != there:
         yield "the variables"

@@ -1,4 +1,4 @@
-"""A change reviewed: everything that is asked of the two versions, as data."""
+"""Reviews a change: everything that is asked of the two versions, as data."""
 
 from __future__ import annotations
 
@@ -34,10 +34,11 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Review:
-    """What changes from `old` to `new`, at the settings of each.
+    """The changes from `old` to `new`, each at its own settings.
 
-    `states` are those of each side, and whether they are all. `guards` is the mutation of the actions that mean
-    something else in the new version, `proofs` an attempt at each side; None where they were not asked for.
+    `states` are the numbers of states on each side, and whether all were explored. `guards` has the mutants of the
+    actions whose meaning differs in the new version. `proofs` is a proof attempt for each side. Both are None if they
+    were not asked for.
     """
 
     old: Side
@@ -53,24 +54,24 @@ class Review:
     proofs: tuple[ProofResult, ProofResult] | None
 
     def turned(self, turn: str) -> list[Row]:
-        """The rows that turn in a way."""
+        """The rows with this turn."""
         return [row for row in self.rows if row.turn == turn]
 
     def recorded(self, turn: str) -> list[Turned]:
-        """The scenarios that turn in a way."""
+        """The scenarios with this turn."""
         return [] if self.scenarios is None else [each for each in self.scenarios.turned if each.turn == turn]
 
     @property
     def lost(self) -> tuple[str, ...]:
-        """The scenarios of the new model that it cannot be asked any more."""
+        """The scenarios of the new model that it can no longer be asked."""
         return () if self.scenarios is None else self.scenarios.lost
 
     @property
     def exit_code(self) -> int:
-        """12 or 13 where an invariant or a property that held is violated, 152 where something is open, else 0.
+        """12 or 13 if an invariant or a property that held is now violated, 152 if something is open, else 0.
 
-        A new one that is violated counts as well, and so does a scenario. A scenario that cannot be asked of the new
-        model any more is open.
+        A new invariant or property that is violated counts as well, and so does a scenario. A scenario that the new
+        model can no longer be asked is open.
         """
         broken = {row.kind for row in self.rows if row.breaks} | {each.kind for each in self.recorded("broken")}
         is_open = any(row.is_open for row in self.rows) or bool(self.recorded("open") or self.lost)
@@ -115,12 +116,12 @@ class Review:
 
 
 def review(old: Side, new: Side, wanted: Wanted, tell: Callable[[str], None] = lambda text: None) -> Review:
-    """Asks everything of both versions; `tell` is told what is being done."""
+    """Asks everything of both versions. `tell` is called with what is being done."""
     tell("what is written")
     with blaming(old.loaded.origin), blaming(new.loaded.origin):
         text = differences(old.model, new.model)
         asked = questions(old, new)
-    histories = Histories(old, new, wanted.visible)  # first of all, for it may refuse what is to be visible
+    histories = Histories(old, new, wanted.visible)  # first, because it may refuse the visible variables
     tell("invariants and properties")
     rows, results = verdicts(old, new, wanted.limits, asked)
     tell("behaviours")
@@ -154,9 +155,9 @@ def review(old: Side, new: Side, wanted: Wanted, tell: Callable[[str], None] = l
 
 
 def _guards(new: Side, text: Differences, rows: Sequence[Row], limits: Limits) -> Mutation | None:
-    """The mutants of the actions whose meaning differs, asked of all that holds; None where there are none."""
+    """The mutants of the actions whose meaning differs, checked against all that holds; None if there are none."""
     holding = [(row.kind, row.name) for row in rows if row.after and row.after.verdict == "holds"]
-    # A state without a next one is looked for by no name that a model knows.
+    # The deadlock check has no name that a model knows.
     held = tuple(name for kind, name in holding if kind == "invariant" and name in new.loaded.invariants)
     live = tuple(name for kind, name in holding if kind == "property")
     there = set(new.model.actions())

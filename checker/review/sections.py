@@ -1,4 +1,4 @@
-"""A review as sections: tables, sentences and blocks of text, for whatever shows them."""
+"""A review as sections: tables, sentences and blocks of text, in a form that every output can show."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from isrcheck.checker.review.verdicts import Row, Turned
 from isrcheck.checker.wording.layout import plural
 
 WORDS: Final = {"alone": "one side only", "other": "another trace", "otherwise": "asked otherwise"}
-"""What is said of a turn that is not called by its name."""
+"""The words for turns that are not called by their own names."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """A title, a table with its head, sentences below it, and blocks of text that can be opened, each with a title."""
+    """A title, a table with its head, sentences below it, and titled blocks of text that can be opened."""
 
     title: str
     head: tuple[str, ...] = ()
@@ -33,7 +33,7 @@ class Section:
 
 
 def sections(found: Review) -> list[Section]:
-    """All sections of a review; those with nothing to say are left out."""
+    """All sections of a review, without those that have nothing to say."""
     made = [
         *_settings(found),
         *_fairness(found),

@@ -1,4 +1,4 @@
-"""What is true before and after: every invariant and property that can be asked, and recorded scenarios."""
+"""Verdicts before and after: every invariant and property that can be asked, and recorded scenarios."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ from isrcheck.model.language.profiles import BARE
 from isrcheck.model.language.tracing import askable
 
 Turn = Literal["broken", "mended", "vacuous", "otherwise", "open", "other", "same", "alone"]
-"""`vacuous`: holds, but only because nothing is ever to come, which was not so. `otherwise`: not broken, but not the
-same question. `other`: the same verdict, by traces of other lengths. `alone`: asked of one side only."""
+"""`vacuous`: it now holds only because nothing can happen that it is about, and before it did not. `otherwise`: it is
+not broken, but the question differs. `other`: the same verdict, with traces of other lengths. `alone`: only one side
+has it."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """One verdict: holds, violated or incomplete, and in a few words; whether it holds for want of anything to come."""
+    """A verdict: holds, violated or incomplete, in a few words; `vacuous` if it holds only because nothing happens."""
 
     verdict: str
     text: str
@@ -38,9 +39,9 @@ class Answer:
 
 @dataclass(frozen=True)
 class Row:
-    """An invariant or a property (`kind`) with its answers; None where it is not asked.
+    """An invariant or a property (`kind`) with its answers; None on a side that does not have it.
 
-    `otherwise` says that it does not say the same in the two versions.
+    `otherwise` says that its meaning differs in the two versions.
     """
 
     name: str
@@ -58,7 +59,7 @@ class Row:
 
     @property
     def breaks(self) -> bool:
-        """Whether it is violated now, and was not, or was not asked."""
+        """Whether it is violated now, and before it was not violated or not asked."""
         is_new = self.before is None and self.after is not None and self.after.verdict == "violated"
         return is_new or self.turn == "broken"
 
@@ -88,10 +89,9 @@ def _turn(before: Answer, after: Answer, otherwise: bool) -> Turn:
 
 
 def verdicts(old: Side, new: Side, limits: Limits, asked: Questions) -> tuple[list[Row], tuple[Result, Result]]:
-    """Every invariant and property of both sides, asked of all their states; what the models name stands first.
+    """Every invariant and property of both sides, checked in all their states. Those that the models name come first.
 
-    `asked` says in what the questions differ. A state without a next one is looked for in both where one side is asked
-    for it.
+    `asked` has the differences between the questions. If one side checks for deadlocks, both sides do.
     """
     deadlock = old.deadlock or new.deadlock
     results = _checked(old, limits, deadlock), _checked(new, limits, deadlock)
@@ -121,7 +121,7 @@ def _checked(side: Side, limits: Limits, deadlock: bool) -> Result:
 
 
 def _finished(result: Result) -> Result:
-    """A result; None if no result is wanted, or if the model cannot be evaluated in some state."""
+    """The result. Raises `EvaluationError` if the model cannot be evaluated in some state."""
     _require_wanted(result)
     if result.evaluation is not None:
         raise EvaluationError(result.evaluation.what, result.evaluation.where)
@@ -129,7 +129,7 @@ def _finished(result: Result) -> Result:
 
 
 def _require_wanted(result: Result) -> None:
-    """Raises `KeyboardInterrupt` where a search was interrupted, be something violated in what it has seen or not."""
+    """Raises `KeyboardInterrupt` if a search was interrupted, even if it has already seen a violation."""
     if result.reason == "interrupted":
         raise KeyboardInterrupt
 
@@ -154,9 +154,7 @@ def _rows(before: Result, after: Result, asked: Questions) -> Iterator[Row]:
 def _is_another_question(
     names: Collection[str], before: Answer | None, after: Answer | None, asked: Questions, hidden: bool
 ) -> bool:
-    """Whether some names ask something else than before, or are violated no more only because other states are
-    `hidden`.
-    """
+    """Whether some names ask something else than before, or are no longer violated only because states are `hidden`."""
     ends = before is not None and after is not None and (before.verdict, after.verdict) == ("violated", "holds")
     return not asked.predicates.isdisjoint(names) or (hidden and ends)
 
@@ -183,7 +181,7 @@ def _answer(finding: Finding | PropertyFinding | None) -> Answer | None:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a check of a scenario says: the answer, what was asked, and what kind of thing is violated, if any is."""
+    """The outcome of a scenario: the answer, the names that were asked, and the kind of what is violated, if any."""
 
     answer: Answer
     asked: frozenset[str]
@@ -192,7 +190,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Turned:
-    """A scenario with its verdicts in the two models, in words, where they are not the same or not known.
+    """A scenario whose verdicts in the two models differ or are not known, in words.
 
     `kind` is the kind of the question that is violated afterwards.
     """
@@ -210,10 +208,11 @@ class Turned:
 
 @dataclass(frozen=True)
 class Scenarios:
-    """The scenarios whose verdict turns or is open, how many were asked, and which were not.
+    """The scenarios whose verdict turns or is open, how many were asked, and which were not asked.
 
-    One of the models lacks what those in `not_asked` ask for, each with what that is. `lost` are those of the new model
-    that can be asked of the old one, and of the new one no more. `unread` says of files what is wrong with them.
+    One of the models lacks something that a scenario in `not_asked` needs; its entry names that. `lost` are scenarios
+    of the new model that the old model can still be asked, and the new one cannot. `unread` names files that cannot be
+    read, and why.
     """
 
     turned: tuple[Turned, ...] = ()
@@ -233,10 +232,10 @@ class Scenarios:
 
 
 def scenarios(old: Side, new: Side, limits: Limits, asked: Questions) -> Scenarios:
-    """The recorded scenarios of the old model and of the new one, asked of both.
+    """The recorded scenarios of the old model and of the new one, checked in both.
 
-    A setting given for one side alone is also set in the scenarios. `asked` says in what the questions differ: a
-    scenario that does not ask the same of both is none that is mended.
+    A setting given for one side only is also set in the scenarios. `asked` has the differences between the questions: a
+    scenario whose question differs does not count as mended.
     """
     own = [_own_settings(a, b) for a, b in ((old, new), (new, old))]
     turned, count, unable, lost, unread = list[Turned](), 0, list[tuple[str, str]](), list[str](), list[str]()
@@ -257,7 +256,7 @@ def scenarios(old: Side, new: Side, limits: Limits, asked: Questions) -> Scenari
 
 
 def _own_settings(mine: Side, other: Side) -> dict[str, Any]:
-    """The settings given for one side alone and those that differ between two versions of a model; a scenario keeps its
+    """The settings given for one side only, and those that differ between two versions of a model. A scenario keeps its
     bounds.
     """
     declared = type(mine.model).declared_settings()
@@ -273,9 +272,9 @@ def _own_settings(mine: Side, other: Side) -> dict[str, Any]:
 
 
 def _of(models: Iterable[LoadedModel], unread: list[str]) -> Iterator[Scenario]:
-    """The scenarios of some models, those of files by the names of these, in the order of their names.
+    """The scenarios of some models in the order of their names. Scenarios of a file name that file as their model.
 
-    `unread` is given what is wrong with those that cannot be read.
+    Scenarios that cannot be read are left out, and `unread` gets the reasons.
     """
     names = {_model_of(loaded) for loaded in models}
     try:
@@ -309,7 +308,7 @@ def _different(found: Iterable[Scenario], own: list[dict[str, Any]]) -> list[Sce
 
 
 def _outcome(scenario: Scenario, side: Side, own: dict[str, Any], limits: Limits) -> Outcome | str:
-    """The outcome of checking a scenario in a model; the reason, if the model lacks something that it asks for."""
+    """The outcome of checking a scenario in a model, or the reason if the model lacks something it needs."""
     settings = scenario.settings | own
     unknown = [name for name in settings if name not in side.loaded.cls.declared_settings()]
     if unknown:
@@ -325,7 +324,7 @@ def _outcome(scenario: Scenario, side: Side, own: dict[str, Any], limits: Limits
 
 
 def _said(result: Result) -> Answer:
-    """The verdict of a check in a few words; nothing is known where the model cannot be evaluated in some state."""
+    """The verdict of a check in a few words; `incomplete` if the model cannot be evaluated in some state."""
     _require_wanted(result)
     if result.evaluation is not None:
         return Answer("incomplete", f"no meaning: {result.evaluation.where}: {result.evaluation.what}")

@@ -1,1 +1,1 @@
-"""Scenarios: a question about a model written down with its answer, so that a change of the answer is noticed."""
+"""Scenarios: questions about models, recorded with their answers, so that a changed answer is noticed."""

@@ -1,4 +1,4 @@
-"""A new scenario: its folder with everything that can be derived; the story is its author's to write."""
+"""Begins a new scenario: its folder gets everything that can be derived, and the author writes the story."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ TO_WRITE: Final = "To be written"
 
 
 def begin(folder: Path, model: str, asked: Mapping[str, Any], settings: Mapping[str, Any]) -> Scenario:
-    """Writes a scenario of `model`, which is as `isrcheck check` takes it, into a folder that is not there yet.
+    """Writes a scenario of `model`, given as to `isrcheck check`, into a new folder.
 
-    `asked` are other keys of its file: invariants, deadlock, keep_going. Raises `Failure`, and leaves no folder, where
-    there is one already or where the search does not come to its end.
+    `asked` are other keys of its file: invariants, deadlock, keep_going. Raises `Failure`, and leaves no folder, if the
+    folder exists already or if the search does not finish.
     """
     if folder.exists() or folder.is_symlink():
         raise Failure(f"{folder} is there already; take another name, or run: isrcheck regress {folder}", Exit.OUTPUT)
@@ -43,7 +43,7 @@ def begin(folder: Path, model: str, asked: Mapping[str, Any], settings: Mapping[
 
 
 def _seen_from(folder: Path, model: str) -> str:
-    """A model's file as the scenario names it, from its own folder; a name as it is."""
+    """A model's file as the scenario names it, relative to its own folder. A name stays as it is."""
     file, colon, cls = model.partition(":")
     if not file.endswith(".py"):
         return model
@@ -57,7 +57,7 @@ def _root_of(folder: Path, model: str) -> Path:
 
 
 def _text(data: Mapping[str, Any], settings: Mapping[str, Any], expect: str, lengths: Mapping[str, int]) -> str:
-    """A `scenario.toml`; what JSON writes of these values, TOML reads."""
+    """The text of a `scenario.toml`: TOML can read these values in the notation of JSON."""
     lines = [
         f'title = "{TO_WRITE}: what happens, in a line"',
         *(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in data.items() if value),

@@ -1,4 +1,4 @@
-"""Where scenarios are: in folders that the user names, in `counterexamples` of the current directory, or shipped."""
+"""Where scenarios lie: in folders that the user names, in `counterexamples` of the current directory, or shipped."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from isrcheck.checker.scenarios.scenario import FILE, DamagedScenario, Scenario,
 from isrcheck.model.language.errors import UnknownName, nearest
 
 OWN: Final = Path("counterexamples")
-"""Where a project has its own, seen from the directory in which it is checked."""
+"""The folder of a project's own scenarios, relative to the current directory."""
 
 
 def shipped() -> Path:
-    """The folder of the scenarios that come with this package; beside that of the models, as in the repository."""
+    """The folder of the shipped scenarios. It lies beside that of the models, as in the repository."""
     return Path(isrcheck.model.__file__).resolve().parent.parent / "counterexamples"
 
 
 def default() -> Path:
-    """The folder that is meant if none is named: a project's own scenarios, or the shipped ones if it has none."""
+    """The folder that is used if none is named: a project's own scenarios, or the shipped ones if it has none."""
     return OWN if OWN.is_dir() else shipped()
 
 
 def folders(paths: tuple[str, ...]) -> list[tuple[Path, Path]]:
-    """Each scenario's folder with the folder that was named for it, by name; without paths those of the default.
+    """Each scenario's folder with the named folder that it was found in, sorted by name; without paths the default.
 
-    A path is a scenario's folder (or its `scenario.toml`), or a folder that has such folders, itself or in groups.
+    A path is a scenario's folder (or its `scenario.toml`), or a folder with such folders, directly or in groups.
     """
     found: dict[Path, tuple[Path, Path]] = {}
     for root in [Path(path) for path in paths] or [default()]:
@@ -40,7 +40,7 @@ def folders(paths: tuple[str, ...]) -> list[tuple[Path, Path]]:
 
 
 def one(text: str) -> Scenario:
-    """The scenario that a name stands for, or a path; a project's own comes before a shipped one."""
+    """The scenario with this name or path. A project's own scenario comes before a shipped one."""
     path, is_name = Path(text), os.sep not in text
     if is_name and (folder := called(text, OWN)) is not None:
         return read(folder, OWN)
@@ -64,7 +64,7 @@ def called(name: str, root: Path) -> Path | None:
 
 
 def group_of(model: str) -> Path:
-    """Where in `counterexamples` a new scenario of a model is made: beside the others, or in a group of its own."""
+    """The folder in `counterexamples` for a new scenario of a model: beside the model's others, or in a new group."""
     beside = []
     for folder in _scenarios_in(OWN):
         with suppress(DamagedScenario, OSError):

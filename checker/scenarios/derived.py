@@ -1,6 +1,6 @@
-"""What is derived from a scenario: its counts as data, and the files that keep them and the trace.
+"""The files derived from a scenario: its counts as data, and its trace.
 
-No time, no path and no number of workers is in them: they are the same bytes wherever they are derived.
+They have no times, no paths and no numbers of workers, so they have the same bytes wherever they are derived.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ GENERATED: Final = (COUNTS, ITF, TEXT)
 
 @dataclass(frozen=True)
 class Derived:
-    """The summary of a check, and the files by name with what stands in them (traces only of a violation).
+    """The summary of a check, and the contents of the files by name (traces only for a violation).
 
-    `unfinished` says why a search did not come to its end, with the exit code of that. `story` is the shortest trace as
-    data of a page, where it is asked for.
+    `unfinished` says why a search did not finish, with its exit code. `story` is the shortest trace as data of a page,
+    if it is wanted.
     """
 
     summary: dict[str, Any]
@@ -42,7 +42,7 @@ class Derived:
 
 
 def derive(scenario: Scenario, limits: Limits = Limits(), told: bool = False) -> Derived:
-    """Checks a scenario, and tells its trace for a page if asked to; raises what `isrcheck.check` raises."""
+    """Checks a scenario, and tells its trace for a page if wanted. Raises the errors of `isrcheck.check`."""
     from isrcheck.checker.explaining import explain_all
     from isrcheck.checker.library import load_model_class
     from isrcheck.checker.scenarios.controls import controls_of
@@ -61,7 +61,7 @@ def derive(scenario: Scenario, limits: Limits = Limits(), told: bool = False) ->
 def asked_of(
     scenario: Scenario, loaded: LoadedModel, settings: dict[str, Any], limits: Limits, workers: int | None = None
 ) -> Result:
-    """What a scenario asks, asked of a model at some settings; raises what `isrcheck.check` raises."""
+    """The check of a scenario in a model at some settings. Raises the errors of `isrcheck.check`."""
     from isrcheck.checker.checking import check
 
     return check(
@@ -79,12 +79,12 @@ def asked_of(
 
 
 def files_of(result: Result) -> dict[str, str]:
-    """The files of a scenario with this result, whichever engine has found it: name -> what stands in it."""
+    """The files of a scenario with this result, from whichever engine: name -> content."""
     return {COUNTS: as_text(summary(result)), **_traces(result)}
 
 
 def _story(loaded: LoadedModel, result: Result) -> dict[str, Any] | None:
-    """The shortest trace, that of the files, as data of a page."""
+    """The shortest trace, as in the files, as data of a page."""
     from isrcheck.checker.pages.findings import told_traces
 
     return next(iter(told_traces(result, loaded.cls(**result.settings)).values()), None)
@@ -117,7 +117,7 @@ def summary(result: Result) -> dict[str, Any]:
 
 
 def _unreached(result: Result) -> list[str]:
-    """The goals that no state reached, be they switched off or not: what was recorded before there was a difference."""
+    """The goals that no state reached, switched off or not: recordings from before this distinction have them all."""
     return [n for n in result.goals if n in (*result.goals_never_reached, *result.goals_switched_off)]
 
 
@@ -127,7 +127,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 
 def _promised(finding: PropertyFinding) -> dict[str, Any]:
-    """A verdict, and what it rests on; of a lasso how many states it has, and to which position it leads back."""
+    """A verdict and its basis; for a lasso its number of states, and the position that it leads back to."""
     data = finding.to_json()
     kept: dict[str, Any] = {key: data[key] for key in ("verdict", "vacuous", *FOUND, "fairness_used") if key in data}
     return kept if finding.trace is None else kept | {"length": finding.trace.length, "loop": finding.trace.loop}
@@ -140,7 +140,7 @@ def _unfinished(result: Result) -> str:
 
 
 def _code(result: Result) -> int:
-    """The exit code of not having finished, be something violated or not."""
+    """The exit code of an unfinished search, whether something is violated or not."""
     from isrcheck.checker.results import Exit
 
     if result.evaluation is not None:
@@ -151,7 +151,7 @@ def _code(result: Result) -> int:
 def _traces(result: Result) -> dict[str, str]:
     """The shortest counterexample (of several, the first by name) as `isrcheck check` prints and writes it.
 
-    The text says of everything that is false in its last state why.
+    The text explains everything that is false in its last state.
     """
     from isrcheck.checker.reports.counterexample import violations_text
     from isrcheck.checker.traces import itf
@@ -170,7 +170,7 @@ def _traces(result: Result) -> dict[str, str]:
 
 
 def _lasso(result: Result) -> dict[str, str]:
-    """The shortest lasso, where nothing but properties is violated."""
+    """The shortest lasso, if only properties are violated."""
     from isrcheck.checker.reports.counterexample import property_violation_text
     from isrcheck.checker.traces import itf
 
@@ -183,7 +183,7 @@ def _lasso(result: Result) -> dict[str, str]:
 
 
 def as_text(data: Any, indent: str = "") -> str:
-    """JSON with keys in order, an object a line for each key, a list in one line: differences are easy to read.
+    """JSON with sorted keys, one line for each key of an object and one for each list, so differences are easy to read.
 
     >>> print(as_text({"b": [1, 2], "a": {}}), end="")
     {
@@ -204,9 +204,9 @@ def _lines(data: Any, indent: str) -> str:
 
 @contextmanager
 def forgetting_neighbours(file: Path | None) -> Iterator[None]:
-    """Forgets the modules beside a user's model when it is done.
+    """Forgets the modules beside a user's model at its end.
 
-    A process derives one scenario after the other: two of them may each have a `words.py` of their own.
+    A process derives one scenario after the other: each of two scenarios may have its own `words.py`.
     """
     before = {name.partition(".")[0] for name in sys.modules}
     try:

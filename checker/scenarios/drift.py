@@ -1,6 +1,6 @@
-"""Drift: how what is derived now differs from what was recorded, in words that lead to the cause.
+"""Drift: the differences between recorded and newly derived results, in words that lead to the cause.
 
-The recorded files are data that anybody may have edited: whatever stands in them, the difference is said.
+The recorded files are data that anybody may have edited: whatever they contain, the difference is reported.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from isrcheck.checker.scenarios.derived import COUNTS, GENERATED, ITF, TEXT, Der
 from isrcheck.checker.wording.layout import plural
 
 FIRST: Final = ("verdict", "invariants", "levels", "generated")
-"""What is told first: these lead to the cause, the other counts follow from them."""
+"""Differences that are reported first: these lead to the cause, the other counts follow from them."""
 NOTHING: Final = "nothing"
 
 
@@ -26,7 +26,7 @@ def recorded(folder: Path) -> dict[str, bytes]:
 
 
 def drift(old: dict[str, bytes], derived: Derived) -> list[str]:
-    """Every difference between recorded files and derived ones; none where all bytes are the same."""
+    """Every difference between recorded files and derived ones; none if all bytes are equal."""
     new = {name: text.encode() for name, text in derived.files.items()}
     differing = [name for name in GENERATED if old.get(name) != new.get(name)]
     lines = [line for name in differing for line in _presence(name, old, new)]
@@ -115,7 +115,7 @@ def _levels(old: list[int], new: list[int]) -> Iterator[str]:
 
 
 def _generated(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
-    """Each action whose count differs at some level, the one that differs first before the others."""
+    """Each action whose count differs at some level. The action that differs at the first level comes first."""
     found = []
     for action in old.keys() | new.keys():
         before, after = old.get(action), new.get(action)
@@ -157,7 +157,7 @@ def _are_counts(value: Any) -> TypeGuard[list[int]]:
 
 
 def _trace(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
-    """The first state in which two ITF traces differ, then what differs in what they say of themselves."""
+    """The first state in which two ITF traces differ, then differences in their other data."""
     before, after = old.get("states"), new["states"]
     if not isinstance(before, list) or not all(isinstance(x, dict) for x in before):
         yield f"{ITF}: what is recorded has no states"

@@ -1,4 +1,4 @@
-"""Whether a scenario turned out as its author expects, and whether it and its control are a pair."""
+"""Whether the outcome of a scenario is as its author expects, and whether it and its control are a pair."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def unmet(scenario: Scenario, summary: dict[str, Any]) -> list[str]:
 
 
 def _all(summary: dict[str, Any]) -> dict[str, Any]:
-    """What was found of invariants and properties."""
+    """The findings about invariants and properties."""
     return {**summary["invariants"], **summary.get("liveness", {})}
 
 
@@ -43,8 +43,8 @@ def _expected(scenario: Scenario, name: str) -> str:
 def unpaired(scenario: Scenario) -> list[str]:
     """The reasons why a scenario and its controls are no pairs, in words.
 
-    One of a pair is violated and the other holds. Each names the other. They differ in the model alone, in settings
-    alone, or in promises alone, so this difference makes the difference in the verdict.
+    In a pair, one scenario is violated and the other holds. Each names the other. They differ only in the model, only
+    in settings, or only in fairness, so this difference explains the difference in the verdict.
     """
     return [line for name in scenario.controls for line in _unpaired(scenario, name)]
 

@@ -1,4 +1,4 @@
-"""An overview of scenarios as a page: how each came out, its story, and its trace to step through."""
+"""An overview of scenarios as a page: the outcome of each, its story, and its trace to step through."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from isrcheck.checker.scenarios.scenario import Scenario
 
 @dataclass(frozen=True)
 class Shown:
-    """A scenario on the page: what became of it in words (`status`, `found`), and what is not as it should be.
+    """A scenario on the page: its outcome in words (`status`, `found`), and what is wrong.
 
-    `scenario` is None where it cannot be read; `verdict` is empty where it could not run.
+    `scenario` is None if it cannot be read; `verdict` is empty if it could not run.
     """
 
     name: str
@@ -26,7 +26,7 @@ class Shown:
     story: dict[str, Any] | None
 
     def to_page(self) -> dict[str, Any]:
-        """What the template reads."""
+        """The data that the template reads."""
         scenario = self.scenario
         about: dict[str, Any] = {"model": "", "title": "", "story": "", "note": "", "source": (), "controls": ()}
         if scenario is not None:
@@ -45,7 +45,7 @@ class Shown:
 
 
 def overview_page(total: str, shown: list[Shown]) -> str:
-    """The page; two scenarios of one name in different folders share a trace, that of the first."""
+    """The page. Two scenarios with the same name in different folders share the trace of the first."""
     stories: dict[str, Any] = {}
     for each in shown:
         if each.story is not None:

@@ -1,4 +1,4 @@
-"""Work on several things at once in processes that are reused: what an engine loads is loaded once in each."""
+"""Works on several items at once in reused processes: each process loads an engine only once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Answer = TypeVar("Answer")
 def in_order(
     work: Callable[[Item], Answer], items: Sequence[Item], workers: int, ended: Callable[[Item], Answer]
 ) -> Iterator[Answer]:
-    """The answers in the order of the items; `ended` answers for an item whose process was killed.
+    """The answers in the order of the items; `ended` gives the answer for an item whose process was killed.
 
     With one worker or one item the work is done in this process.
     """
@@ -49,7 +49,7 @@ def _submitted(pool: ProcessPoolExecutor, work: Callable[[Item], Answer], item: 
 def _answer(
     work: Callable[[Item], Answer], item: Item, future: Future[Answer], ended: Callable[[Item], Answer]
 ) -> Answer:
-    """When a process ends, those that wait in it end too: each is tried again, in a process of its own."""
+    """If a process ends, all items waiting in the pool fail too. Each is tried again in a process of its own."""
     try:
         return future.result()
     except BrokenProcessPool:
@@ -61,20 +61,20 @@ def _answer(
 
 
 def _pool(workers: int) -> ProcessPoolExecutor:
-    # Spawned: a fork would copy threads and locks of this process in whatever state they are.
+    # Spawned: a fork would copy this process's threads and locks in any state.
     spawning = multiprocessing.get_context("spawn")
     return ProcessPoolExecutor(workers, mp_context=spawning, initializer=_begin)
 
 
 def _begin() -> None:
-    """Interrupts are the parent's; garbage is looked for as seldom as there."""
+    """Leaves interrupts to the parent, and collects garbage as seldom as the parent does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.set_threshold(50_000)
 
 
 @contextmanager
 def _unheard() -> Iterator[None]:
-    """Interrupts wait, also in the processes that are begun meanwhile: a terminal sends Ctrl-C to all of them."""
+    """Interrupts wait, also in processes started meanwhile, because a terminal sends Ctrl-C to all of them."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -83,7 +83,7 @@ def _unheard() -> Iterator[None]:
 
 
 def _end(pool: ProcessPoolExecutor) -> None:
-    """Ends the processes, busy or not: after an interruption nobody waits for what they do."""
+    """Ends the processes, busy or not: after an interruption nobody waits for their results."""
     processes = list((pool._processes or {}).values())
     pool.shutdown(wait=False, cancel_futures=True)
     for process in processes:

@@ -16,19 +16,19 @@ from isrcheck.model.language.fairness import Fairness
 
 FILE: Final = "scenario.toml"
 DEADLOCK: Final = "deadlock"
-"""What `[lengths]` calls the trace to a state without a next one."""
+"""The key in `[lengths]` of the trace to a state without a successor."""
 
 
 class DamagedScenario(ModelError):
-    """A `scenario.toml` that says nothing clear, or a place without one: what is wrong, in one line."""
+    """A `scenario.toml` with a mistake, or a folder without one: the reason, in one line."""
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """What to check, what is expected, and why it matters; `liveness` are properties that are asked as well.
+    """What to check, what is expected, and why it matters; `liveness` are properties that are checked as well.
 
-    `folder` holds the scenario, `root` is the folder that the user named: the model's file lies inside it. `lengths`
-    maps each invariant or property that is violated (and `deadlock`) to the states of its shortest trace. `controls`
+    `folder` holds the scenario. `root` is the folder that the user named: the model's file lies inside it. `lengths`
+    maps each violated invariant or property (and `deadlock`) to the number of states of its shortest trace. `controls`
     are scenarios beside this one, in which the fix is switched on or off. `seen_to_hold` are wider bounds within which
     it held as well.
     """
@@ -62,7 +62,7 @@ class Scenario:
         return self.folder / path if path.endswith(".py") else None
 
     def specification(self) -> str:
-        """The model as `isrcheck.check` takes it; `DamagedScenario` for a file outside the folder that was named."""
+        """The model for `isrcheck.check`. Raises `DamagedScenario` for a file outside the named folder."""
         file = self.file
         if file is None:
             return self.model
@@ -77,12 +77,12 @@ class Scenario:
 
 
 def name_of(folder: Path) -> str:
-    """A scenario is called as its folder is."""
+    """A scenario has the name of its folder."""
     return folder.resolve().name
 
 
 def read(folder: Path, root: Path | None = None) -> Scenario:
-    """The scenario of a folder; `DamagedScenario` where there is none, OSError where it cannot be read."""
+    """The scenario of a folder. Raises `DamagedScenario` if there is none, OSError if it cannot be read."""
     path = folder / FILE
     if not path.is_file():
         raise DamagedScenario(f"{folder} is no scenario: it has no {FILE}")
@@ -166,7 +166,7 @@ def _texts(value: str | list[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Key:
-    """What a key may hold, as a test and in words."""
+    """The values that a key may hold, as a test and in words."""
 
     fits: Callable[[Any], bool]
     words: str
@@ -206,7 +206,7 @@ def _check_keys(path: Path, data: dict[str, Any]) -> None:
 
 
 def _check_lengths(path: Path, data: dict[str, Any]) -> None:
-    """A length is expected only of what is checked and violated; what is missing is told when it is found."""
+    """A length may be given only for what is checked and violated; a missing one is reported when a trace is found."""
     lengths = data.get("lengths", {})
     if data["expect"] == "holds" and lengths:
         raise DamagedScenario(f'{path}: there are lengths where expect is "holds"; take them away')

@@ -1,1 +1,1 @@
-"""Sweeps: many small checks, the product of models, settings and invariants, each in a process of its own kind."""
+"""Sweeps: many small checks, the product of models, settings and invariants, in processes of their own."""

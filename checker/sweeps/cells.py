@@ -1,7 +1,7 @@
-"""One cell after the other in a process of its own: what a cell does to the process, it does to nobody else.
+"""Does one cell after the other in a separate process, so that a cell can harm no other process.
 
-`python -m isrcheck.checker.sweeps.cells` reads a cell as JSON from each line of its input and answers with a line.
-`Cells` is the other end of it: it begins another process when one has ended in the middle of a cell.
+`python -m isrcheck.checker.sweeps.cells` reads a cell as JSON from each line of its input and answers each with a line.
+`Cells` is the other end: it starts a new process if one has ended in the middle of a cell.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from contextlib import suppress
 from typing import IO, Any, Final
 
 GRACE: Final = 30.0
-"""Seconds that a cell may take longer than its own limit of time."""
+"""Seconds by which a cell may exceed its own limit of time."""
 
 
 def answer(cell: dict[str, Any]) -> dict[str, Any]:
-    """The outcome of a cell; nothing that goes wrong in it is an exception."""
+    """The outcome of a cell. An error in the cell becomes an outcome, not an exception."""
     from isrcheck.checker.checking import check
     from isrcheck.checker.exploration import Limits
     from isrcheck.checker.failures import failure_of
@@ -58,7 +58,7 @@ def _settings(model: str, settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def failed(reason: str, code: int) -> dict[str, Any]:
-    """The outcome of a cell that gave none."""
+    """The outcome of a cell without a result."""
     return {
         "verdict": None,
         "exit_code": code,
@@ -71,7 +71,7 @@ def failed(reason: str, code: int) -> dict[str, Any]:
 
 
 class Cells:
-    """A process that answers cells, begun when it is needed and again when it has ended."""
+    """A process that answers cells. It is started when it is needed, and again when it has ended."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
@@ -79,7 +79,7 @@ class Cells:
     def ask(self, cell: dict[str, Any]) -> dict[str, Any]:
         if self._process is None or self._process.poll() is not None:
             command = [sys.executable, "-m", "isrcheck.checker.sweeps.cells"]
-            # In a group of its own it is not interrupted by a terminal: whoever began it ends it.
+            # In a process group of its own it is not interrupted by a terminal: its parent ends it.
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, process_group=0
             )
@@ -120,7 +120,7 @@ def _ended(code: int) -> dict[str, Any]:
 
 
 def main(asked: IO[str], answers: IO[str]) -> None:
-    """Answers until there are no more lines; the first process that the system ends when memory runs out."""
+    """Answers until there are no more lines. If memory runs out, the system ends this process first."""
     with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as score:
         score.write("1000")
     for line in asked:
@@ -128,7 +128,7 @@ def main(asked: IO[str], answers: IO[str]) -> None:
 
 
 def end_with(parent: int) -> None:
-    """Ends this process when the one that began it is gone: a killed one leaves nobody to answer to."""
+    """Ends this process when its parent process is gone: then nobody reads the answers."""
     while os.getppid() == parent:
         time.sleep(1)
     os._exit(1)
@@ -136,7 +136,7 @@ def end_with(parent: int) -> None:
 
 if __name__ == "__main__":
     threading.Thread(target=end_with, args=[os.getppid()], daemon=True).start()
-    # What a model prints must not mix with the answers.
+    # Output that a model prints must not mix with the answers.
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as channel:
         os.dup2(2, 1)
         main(sys.stdin, channel)

@@ -1,4 +1,4 @@
-"""A sweep as heat maps: two settings as axes, in each field the verdict and the length of the shortest trace."""
+"""A sweep as heat maps: two settings are the axes, each field has the verdict and the shortest trace's length."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ BOTTOM: Final = 20
 
 
 def axes_of(cells: Sequence[Cell], asked: Sequence[str]) -> tuple[str, str]:
-    """The two settings that are the axes; `UnknownName` where they are not asked for and not two have several values.
+    """The two settings for the axes. Raises `UnknownName` if none are given and not exactly two have several values.
 
-    The one asked for first goes from left to right.
+    The setting that is named first goes from left to right.
     """
     values: dict[str, dict[str, None]] = {}
     for cell in cells:

@@ -1,8 +1,8 @@
-"""The outcomes of a sweep in a file, a line each as it comes: what stands there is not done again.
+"""Keeps the outcomes of a sweep in a file, one line for each as it arrives. Checks in the file are not done again.
 
-A line is JSON: the check, what it was made of (`sources`), and its outcome. A check that came to no verdict is done
-again, and so is each one where the checker, the model's file or a Python file beside it has changed since. One sweep
-at a time writes to a file. A last line that was cut short when its sweep was killed is taken away.
+A line is JSON: the check, its sources (`sources`), and its outcome. A check without a verdict is done again, and so is
+every check if the checker, the model's file or a Python file beside it has changed since. Only one sweep at a time
+writes to a file. If the last line was cut short because its sweep was killed, it is removed.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ OTHER: Final = "{} does not hold the outcomes of a sweep; name another file; not
 
 
 class Kept:
-    """A file of outcomes, open to be written to; `DatasetRefused` where it is something else or is written to already.
+    """A file of outcomes, open for writing. Raises `DatasetRefused` if it is another file or is being written to.
 
-    A new file is made; OSError where that cannot be.
+    A new file is made if there is none. Raises OSError if that fails.
     """
 
     def __init__(self, path: str) -> None:
@@ -36,7 +36,7 @@ class Kept:
             raise
 
     def _read(self, path: str) -> dict[str, dict[str, Any]]:
-        """The outcomes that the file has."""
+        """The outcomes in the file."""
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -55,7 +55,7 @@ class Kept:
         return found
 
     def outcome(self, cell: dict[str, Any]) -> dict[str, Any] | None:
-        """The outcome of a check that came to a verdict."""
+        """The outcome of a check that has a verdict."""
         found = self._outcomes.get(_key(cell, sources(cell["model"])))
         return None if found is None or found["verdict"] is None else found
 
@@ -77,13 +77,13 @@ def _read(line: bytes) -> tuple[str, dict[str, Any]]:
 
 
 def _key(cell: dict[str, Any], made_of: str) -> str:
-    # As it is read back: lists for tuples.
+    # In the form in which it is read back: lists instead of tuples.
     return json.dumps([json.loads(json.dumps(cell)), made_of], sort_keys=True)
 
 
 @cache
 def sources(model: str) -> str:
-    """The SHA-256 of what a check is made of: all of this project, and for a file the Python files in its folder."""
+    """The SHA-256 of a check's sources: all of this project, and for a file the Python files in its folder."""
     place = Path(model.partition(":")[0])
     files = list(_own())
     if place.suffix == ".py":

@@ -1,4 +1,4 @@
-"""A sweep on this machine: some processes, each with one cell after the other."""
+"""A sweep on this machine: some processes, each does one cell after the other."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 from isrcheck.checker.sweeps.cells import Cells
 
 Heard = Callable[[int, dict[str, Any]], None]
-"""Is told the outcome of a cell, by the cell's position, as it comes."""
+"""Called with the position and the outcome of each cell, as it arrives."""
 
 
 def outcomes(cells: list[dict[str, Any]], workers: int, heard: Heard) -> None:
-    """Tells the outcome of each cell, in any order; an interruption ends the processes."""
+    """Reports the outcome of each cell, in any order. An interruption ends the processes."""
     free: SimpleQueue[Cells] = SimpleQueue()
     processes = [Cells() for _ in range(max(min(workers, len(cells)), 1))]
     for process in processes:

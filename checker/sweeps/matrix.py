@@ -23,7 +23,7 @@ from typing import Any, Final
 from isrcheck.model.language.errors import UnknownName, nearest
 
 LARGEST: Final = 100_000
-"""Cells of a sweep at most: more are a mistake in the file."""
+"""The most cells of a sweep: more would be a mistake in the file."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ KEYS: Final = {
 
 
 def read(path: Path, size_of: Any) -> list[Cell]:
-    """The cells of a file, in its order; `UnknownName` where it is no sweep, OSError where it cannot be read."""
+    """The cells of a file, in its order. Raises `UnknownName` if it is no sweep, OSError if it cannot be read."""
     try:
         data = tomllib.loads(path.read_bytes().decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

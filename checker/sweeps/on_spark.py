@@ -1,7 +1,7 @@
-"""A sweep as Spark tasks: each has a cell done by a process beside it, which stays for the next task.
+"""A sweep as Spark tasks: each task gives its cell to a process beside it, which stays for the next task.
 
-Executors need this project here, with all that the local engine needs. An accumulator tells early what a task has
-found, but it arrives only when the task ends. The rows of the job are the result.
+Executors need this project installed, with everything that the local engine needs. An accumulator reports outcomes
+early, but only when a task ends. The rows of the job are the result.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MOST_TASKS: Final = 10_000
 
 
 class Gathered:
-    """How Spark adds up what tasks tell: outcomes by the cell's position; a task that ran twice tells the same."""
+    """How Spark adds up the reports of tasks: outcomes by the cell's position. A task run twice reports the same."""
 
     def zero(self, value: Outcomes) -> Outcomes:
         return {}
@@ -30,7 +30,7 @@ class Gathered:
 
 
 def outcomes(spark: Spark, cells: list[dict[str, Any]], heard: Callable[[int, dict[str, Any]], None]) -> None:
-    """Tells the outcome of each cell, in any order, some of them as they come."""
+    """Reports the outcome of each cell, in any order, some of them as they arrive."""
     ship(sys.modules[__name__])
     told: Any = spark.context.accumulator({}, Gathered())
     known = set[int]()
@@ -47,14 +47,14 @@ def outcomes(spark: Spark, cells: list[dict[str, Any]], heard: Callable[[int, di
 
 
 def doing(cells: list[dict[str, Any]], told: Any) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A function for `mapInArrow`: numbers of cells in, outcomes out."""
+    """A function for `mapInArrow`: it takes numbers of cells, and gives outcomes."""
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
         from isrcheck.checker.sweeps.cells import Cells
 
-        # Functions that are sent by value have no module of their own in which to keep anything.
+        # Functions that are sent by value have no module of their own to keep anything in.
         kept = sys.modules.setdefault("isrcheck_sweep", types.ModuleType("isrcheck_sweep")).__dict__
         process = kept.setdefault("cells", Cells())
         for batch in batches:

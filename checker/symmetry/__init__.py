@@ -1,1 +1,1 @@
-"""Which brokers a model does not tell apart, and what exchanging them makes of its states."""
+"""Which brokers a model does not tell apart, and what exchanging them does to its states."""

@@ -1,7 +1,7 @@
-"""What exchanging two brokers, or two members of another scalarset, makes of values, states, instances and expressions.
+"""Exchanges two brokers, or two members of another scalarset, in values, states, instances and expressions.
 
-A state is exchanged value by value: a broker becomes the other, sets and what is kept per broker likewise, elements of
-a sequence as far as it reaches.
+A state is exchanged value by value: one broker becomes the other, also in sets and in values per broker, and in the
+elements of a sequence up to its length.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ Nodes = list[Expression]
 
 
 class Member(NamedTuple):
-    """A member of a scalarset, a broker say: its number, and the name of the scalarset."""
+    """A member of a scalarset, such as a broker: its number, and the name of the scalarset."""
 
     of: str
     number: int
 
 
 Classes = Sequence[Sequence[Member]]
-"""Members of a scalarset that are alike, for each such class."""
+"""Classes of members of scalarsets that are alike."""
 
 
 def members(system: TransitionSystem) -> list[Member]:
-    """The members of scalarsets that the domains of a system know, scalarsets by name."""
+    """The members of scalarsets in the domains of a system, scalarsets by name."""
     domains = [v.domain for v in system.variables] + [d for t in system.transitions for d in t.label.domains]
     known = {(d.of, d.count) for domain in domains for d in _parts(domain) if isinstance(d, Broker)}
     return sorted({Member(of, number) for of, count in known for number in range(count)})
@@ -65,14 +65,14 @@ def _parts(domain: Domain) -> Iterator[Domain]:
 
 
 def keeps(system: TransitionSystem, leaves: tuple[int, ...], alike: Sequence[Member]) -> bool:
-    """Whether exchanging any of these members keeps a state."""
+    """Whether exchanging these members keeps a state."""
     return all(Exchange(a, b).leaves(system, leaves) == leaves for a, b in itertools.pairwise(alike))
 
 
 def mentions(label: Label) -> list[list[Member]] | None:
     """The members in the parameters of an instance, in order, those of a set together; None for other domains.
 
-    Among labels that differ in one member only, first mentioned at the same place, that with the lesser one comes
+    If labels differ in one member only, first mentioned at the same place, the label with the lesser member comes
     first.
     """
     found: list[list[Member]] = []
@@ -129,12 +129,12 @@ class Exchange:
         return system.encode(self.value(v.domain, x) for v, x in zip(system.variables, state, strict=True))
 
     def state(self, system: TransitionSystem, nodes: Nodes) -> Nodes:
-        """Expressions for the leaves of the exchanged state, from those for a state's."""
+        """Expressions for the leaves of the exchanged state, from expressions for the leaves of a state."""
         parts = split([v.domain for v in system.variables], nodes)
         return [x for v, part in zip(system.variables, parts, strict=True) for x in self.nodes(v.domain, part)]
 
     def nodes(self, domain: Domain, nodes: Nodes) -> Nodes:
-        """Expressions for the leaves of an exchanged value, from those for the value's."""
+        """Expressions for the leaves of an exchanged value, from expressions for the leaves of the value."""
         match domain:
             case Broker() if self.moves(domain):
                 return [self._broker(nodes[0])]
@@ -156,7 +156,7 @@ class Exchange:
                 return nodes
 
     def origins(self, domain: Messages | Bag | Per) -> list[int]:
-        """For each position of a set of messages, a bag, or what is kept per index, where its content comes from."""
+        """For each position of a set of messages, a bag, or values per index, where its content comes from."""
         if isinstance(domain, Per):
             return self._positions(domain)
         return [domain.elements.index(self.value(domain.element, x)) for x in domain.elements]
@@ -190,7 +190,7 @@ class Exchange:
 
 
 def split(domains: Sequence[Domain], nodes: Nodes) -> list[Nodes]:
-    """The leaves of each of several values that lie one after the other."""
+    """The leaves of each of several successive values."""
     parts, start = [], 0
     for domain in domains:
         parts.append(nodes[start : start + domain.width])
@@ -199,7 +199,7 @@ def split(domains: Sequence[Domain], nodes: Nodes) -> list[Nodes]:
 
 
 class Renaming:
-    """Writes expressions anew with other expressions in the place of leaves."""
+    """Writes expressions anew, with other expressions instead of leaves."""
 
     def __init__(self, leaves: Nodes) -> None:
         self.leaves = leaves

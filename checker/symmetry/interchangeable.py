@@ -1,11 +1,11 @@
-"""Which members of a scalarset, brokers say, a model does not tell apart: proved on its transitions, never assumed.
+"""Which members of a scalarset, such as brokers, a model does not tell apart: proved on its transitions, never assumed.
 
-Two members are *interchangeable* if exchanging them everywhere takes initial states to initial states, each instance to
-the instance with exchanged parameters, and keeps every predicate. A solver is asked for all values of the leaves
-whether an instance and its exchanged one do the same; a few states at random are tried first.
+Two members are *interchangeable* if exchanging them everywhere maps initial states to initial states and each instance
+to the instance with exchanged parameters, and keeps every predicate. A solver decides, for all values of the leaves,
+whether an instance and its exchanged one do the same. A few random states are tried first.
 
-Exchanging neighbours in a class of interchangeable members generates all its permutations, and in several classes the
-product of those, so nothing else is asked.
+Exchanging neighbours in a class of interchangeable members generates all permutations of the class, and in several
+classes their product. So no other exchanges need to be checked.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from isrcheck.model.language.expressions import Expression, and_, not_
 from isrcheck.model.language.system import Transition, TransitionSystem
 
 Alike = Callable[[Expression, Expression], bool]
-"""Whether two expressions are equal in every state; False also where that is not known."""
+"""Whether two expressions are equal in every state; also False if that is not known."""
 SAMPLES: Final = 5
 SHOWN: Final = 3
 
@@ -37,10 +37,10 @@ class Pair:
 
 
 class Symmetry:
-    """A system and how expressions are compared. `goals` says whether goals and bounds have to be kept as well.
+    """A system, and how expressions are compared. `goals` says whether goals and bounds must be kept as well.
 
-    `values` are more that have to be kept, each with what it is of. `exchange` makes an `Exchange` of two members of a
-    scalarset unless it is another one.
+    `values` are further values that must be kept, each with its subject. `exchange` makes an `Exchange` of two members
+    of a scalarset, unless another one is given.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Symmetry:
         self._known: dict[tuple[Any, Any], tuple[str, ...]] = {}
 
     def classes(self) -> list[list[Member]]:
-        """Classes of interchangeable members of a scalarset, each ascending, those of one member left out."""
+        """Classes of interchangeable members of a scalarset, each ascending, without classes of one member."""
         found: list[list[Member]] = []
         for member in self.members:
             mine = next((c for c in found if c[0].of == member.of and not self.differences(c[-1], member)), None)
@@ -69,7 +69,7 @@ class Symmetry:
         return [c for c in found if len(c) > 1]
 
     def differences(self, a: Any, b: Any) -> tuple[str, ...]:
-        """The reasons why two members are told apart: some of them, or nothing where they are interchangeable."""
+        """Some reasons why two members are told apart; empty if they are interchangeable."""
         if (a, b) not in self._known:
             self._known[a, b] = self._differences(a, b)
         return self._known[a, b]
@@ -100,7 +100,7 @@ class Symmetry:
         for name, value in self.values:
             yield Pair(name, value, moved(value))
         asked_of = [(system.transitions[number], system.transitions[other]) for number, other in partners.items()]
-        for transition, partner in asked_of:  # when a step is possible is asked first: it is less than what it does
+        for transition, partner in asked_of:  # guards come first, because they are smaller than effects
             name = f"action {transition.label.action}"
             yield Pair(name, transition.failure, moved(partner.failure))
             yield Pair(name, _enabled(transition), moved(_enabled(partner)))
@@ -135,7 +135,7 @@ def _enabled(transition: Transition) -> Expression:
 
 
 def _partners(system: TransitionSystem, exchange: Exchange) -> tuple[dict[int, int], list[str]]:
-    """For each instance the one with exchanged parameters, and the actions where one has none."""
+    """For each instance the one with exchanged parameters, and the actions that have no such instance."""
     numbers = {(t.label.action, tuple(x for _, x in t.label.parameters)): i for i, t in enumerate(system.transitions)}
     found, alone = {}, []
     for number, transition in enumerate(system.transitions):
@@ -150,7 +150,7 @@ def _partners(system: TransitionSystem, exchange: Exchange) -> tuple[dict[int, i
 
 
 def _different_somewhere(system: TransitionSystem, pairs: list[Pair]) -> list[str]:
-    """Whose pairs are different in some states picked at random, always the same ones."""
+    """The subjects of pairs that differ in some random states, which are the same in every run."""
     chance, found = random.Random(0), set[str]()
     for _ in range(SAMPLES):
         values = e.evaluate([x for p in pairs for x in (p.one, p.other)], random_state(system, chance))

@@ -1,10 +1,10 @@
-"""The canonical shortest trace: the one that every engine gives, with as few changes of actor as its length allows.
+"""The canonical shortest trace: the same for every engine, with the fewest changes of actor for its length.
 
 Let L be the first level with a violation. T(L-1) are the states of level L-1 with a violating successor, T(k) those of
 level k with a successor in T(k+1). The path starts at the least initial state in T(1). At each step it takes, among
 the instances that lead into the next T, the one with the fewest remaining changes of actor, then the least label.
 
-An engine gives the levels; all else happens here, on the steps between the Ts.
+An engine gives the levels. Everything else happens here, on the steps between the sets T.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ UNREACHED = np.iinfo(np.int64).max // 2
 
 
 class CanonicalPaths:
-    """The canonical paths in the levels of an engine; `actors` says who acts in each of its instances."""
+    """The canonical paths in the levels of an engine; `actors` names the actor of each instance."""
 
     def __init__(self, levels: Levels, actors: Sequence[str]) -> None:
         self.levels, self.actors = levels, actors
@@ -43,14 +43,14 @@ def to_violation(levels: Levels, length: int, invariant: str, actors: Sequence[s
 
 
 def to_states(levels: Levels, length: int, targets: Any, actors: Sequence[str]) -> Path:
-    """The canonical path of `length` states to one of `targets`, which the engine gave."""
+    """The canonical path of `length` states to one of `targets`, which come from the engine."""
     if length == 1:
         return Path(min(levels.leaves(targets)), ())
     return walked(levels, back(levels, levels.edges_into(length - 1, targets), length - 1), actors)[0]
 
 
 def back(levels: Levels, last: Edges, level: int) -> list[Edges]:
-    """The steps between the Ts, from level 1 on."""
+    """The steps between the sets T, from level 1 on."""
     chain = [last]
     for k in range(level - 1, 0, -1):
         chain.append(levels.edges_into(k, chain[-1].sources))
@@ -58,9 +58,10 @@ def back(levels: Levels, last: Edges, level: int) -> list[Edges]:
 
 
 def walked(levels: Levels, chain: list[Edges], actors: Sequence[str]) -> tuple[Path, int]:
-    """The canonical path through the steps between the Ts, and which target of the last ones it ends in.
+    """The canonical path through the steps between the sets T, and which of the last targets it ends in.
 
-    A state may be there twice, as the source of what must happen then and as what comes before one: then both go on.
+    A state may be in a level twice: as the source of a later step, and as a predecessor of a source. Then the path goes
+    on from both.
     """
     names = sorted(set(actors))
     actor_of = np.array([names.index(actor) for actor in actors], dtype=np.int64)
@@ -86,7 +87,7 @@ def _weights(chain: list[Edges], actor_of: npt.NDArray[np.int64], actors: int) -
     for edges in reversed(chain):
         acting = actor_of[edges.transition]
         weight = np.zeros(len(edges.source), dtype=np.int64) if after is None else after[edges.target, acting]
-        # The least weight of a step by each actor; another actor than the last one is a change.
+        # The least weight of a step by each actor. A step by another actor than the last one is a change.
         by_actor = np.full((len(edges.sources), actors), UNREACHED, dtype=np.int64)
         np.minimum.at(by_actor, (edges.source, acting), weight)
         after = np.minimum(by_actor, by_actor.min(axis=1, keepdims=True) + 1)

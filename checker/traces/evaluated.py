@@ -1,4 +1,4 @@
-"""What an expression is at each state of a trace."""
+"""The value of an expression at each state of a trace."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from isrcheck.model.language.written import value_of
 
 
 def evaluated(model: Model, states: Sequence[State], text: str) -> list[str]:
-    """The value of an expression in each of some states, as text; `ModelError` where it can mean nothing.
+    """The value of an expression in each state, as text. Raises `ModelError` if the expression cannot mean anything.
 
-    It is traced first: on plain values a name that no variable can have would only be a comparison that is false.
+    The expression is traced first: with plain values, a comparison with a name that no variable can have would just be
+    false.
     """
     traced_value(model, lambda m, s: value_of(text, m, s))
     return [_shown(said(model, state, lambda m, s: value_of(text, m, s))) for state in states]

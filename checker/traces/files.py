@@ -1,6 +1,6 @@
 """Trace files: results of a check as JSON, and ITF. They are data: checked part by part, never run, never imported.
 
-Nothing in a file chooses code: a model is only a name here, and what the name means is for the caller to decide.
+Nothing in a file chooses code: the name of a model is only text here, and the caller decides which model it means.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ Read = Callable[[Domain, Any], Any]
 
 
 def from_json(domain: Domain, data: Any) -> Any:
-    """The value of a domain that the JSON of a result stands for."""
+    """The value of a domain that a result has as JSON."""
     return domain.from_json(data)
 
 
 class DamagedFile(Exception):
-    """A file that is no trace, or not whole: what is wrong, in one line."""
+    """A file that has no trace or is damaged, with the reason in one line."""
 
 
 @dataclass(frozen=True)
 class Recording:
-    """A trace as a file has it, and what it was recorded for: `name` is the invariant or the property that is violated.
+    """A trace as a file has it; `name` is the violated invariant or property that it was recorded for.
 
-    `states` has an object for each state: its action and parameters where the file gives them, and its values.
-    `failing` is the action instance that is undefined in the last state, for an evaluation error. `loop`, `choice`
-    and `fairness` are for a property.
+    `states` has an object for each state: its action and parameters if the file gives them, and its values. `failing`
+    is the action instance that is undefined in the last state, for an evaluation error. `loop`, `choice` and `fairness`
+    are for a property.
     """
 
     claim: Claim
@@ -61,7 +61,7 @@ class Recording:
 
 @dataclass(frozen=True)
 class Against:
-    """The specification that a model was held against: its name and settings, the mapping, and steps for one."""
+    """The specification in a recorded refinement: its name and settings, the mapping, the steps for one step."""
 
     specification: str
     settings: dict[str, Any]
@@ -71,9 +71,9 @@ class Against:
 
 @dataclass(frozen=True)
 class TraceFile:
-    """Model and settings by name, None where the file does not say, and the traces.
+    """Model and settings by name, None if the file does not name them, and the traces.
 
-    `against` is for those of a refinement.
+    `against` is for traces of a refinement.
     """
 
     form: Literal["result", "ITF"]
@@ -84,7 +84,7 @@ class TraceFile:
 
 
 def read(path: Path) -> TraceFile:
-    """The traces of a file; OSError where it cannot be read, `DamagedFile` where it has none."""
+    """The traces of a file. Raises OSError if it cannot be read, `DamagedFile` if it has no trace."""
     with path.open("rb") as file:
         content = file.read(LARGEST_FILE + 1)
     if len(content) > LARGEST_FILE:
@@ -93,7 +93,7 @@ def read(path: Path) -> TraceFile:
 
 
 def recognised(content: bytes) -> TraceFile:
-    """The traces of a file with this content; `DamagedFile` where it has none."""
+    """The traces of a file with this content. Raises `DamagedFile` if it has none."""
     data = parsed(content)
     if isinstance(data, dict) and "states" in data and "vars" in data:
         return _itf_file(data)
@@ -127,7 +127,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _typed(data: dict[str, Any], key: str, kind: type, where: str) -> Any:
-    """The entry of an object, if it is there and of the type."""
+    """The entry of an object, if it exists and has this type."""
     names: dict[type, str] = {dict: "an object", list: "a list", str: "a string"}
     if not isinstance(data.get(key), kind):
         raise DamagedFile(f"{where}{key} is missing or not {names[kind]}")
@@ -257,7 +257,7 @@ def _itf_file(data: dict[str, Any]) -> TraceFile:
 
 
 def _itf_state(state: dict[str, Any], position: int, ours: bool) -> dict[str, Any]:
-    """A state in the form of a result's: values apart from the action."""
+    """A state in the form that a result has: values apart from the action."""
     values = {name: value for name, value in state.items() if not name.startswith("#")}
     if not ours:
         return {"state": values}
@@ -286,7 +286,7 @@ def decoded(interpreter: Interpreter, recording: Recording) -> Trace:
 
 
 def label_of(interpreter: Interpreter, entry: dict[str, Any], where: str) -> Label:
-    """The label that an action and its parameters stand for."""
+    """The label with this action and these parameters."""
     action, parameters = entry.get("action"), entry.get("parameters", {})
     if not isinstance(action, str) or not isinstance(parameters, dict):
         raise DamagedFile(f"{where}: action is not a string or parameters not an object")

@@ -1,7 +1,7 @@
-"""Where a fix acts: a trace walked with the fixed design, on that design's own states, until it parts from the trace.
+"""Finds where a fix acts: walks the trace with the fixed design, in that design's own states, until the two differ.
 
-A difference in what does not matter to the rest of the trace is kept, and the walk goes on. The answer is about the
-other design on the way of this trace; no claim is made about any other way.
+A difference in state that does not matter to the rest of the trace is kept, and the walk goes on. The answer is only
+about the fixed design on the way of this trace, and about no other way.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from isrcheck.model.language.system import Label
 from isrcheck.model.language.tracing import instances_at
 
 LINE: Final = 90
-"""Characters that a line has for two values side by side."""
+"""How many characters of a line two values side by side may take."""
 
 
 @dataclass(frozen=True)
 class Control:
-    """A fixed design: its name, how it differs from the model of the trace, and what can be asked of it."""
+    """A fixed design: its name, its differences from the model of the trace, and its interpreter."""
 
     name: str
     model: Model
@@ -39,7 +39,7 @@ class Control:
 
 
 def fix(walked: Walked, invariant: str, control: Control) -> Fix:
-    """Where a control parts from a trace that violates an invariant."""
+    """The step at which a control differs from a trace that violates an invariant."""
     return _Walk(walked, invariant, control).fix()
 
 
@@ -50,7 +50,7 @@ class _Walk:
     control: Control
     interpreter: Interpreter = field(init=False)
     shared: tuple[tuple[int, int], ...] = field(init=False)
-    """The scalars that both have, by their positions here and there."""
+    """The scalars that both models have, by their positions in each."""
     path: list[Taken] = field(init=False)
     """The steps of the control so far."""
 
@@ -81,7 +81,7 @@ class _Walk:
     # --- one step -----------------------------------------------------------------------------------------------------
 
     def _step(self, k: int) -> Fix | None:
-        """Goes the step into state k, or says how the control parts from the trace there."""
+        """Takes the step into state k, or says how the control differs from the trace there."""
         step = self.walked.trace.steps[k - 1]
         assert step.label is not None
         named = self._named(step.label)
@@ -107,12 +107,12 @@ class _Walk:
             try:
                 after = self.interpreter.step(self.path[-1].state, number)
             except EvaluationError:
-                continue  # it has no meaning there, so the control does not go that way
+                continue  # the step is undefined there, so the control does not take it
             if after is not None:
                 yield Taken(self.interpreter.labels[number], self.interpreter.actors[number], after)
 
     def _renamed(self, k: int, step: Step) -> Taken | None:
-        """A step of the same actor under another name that changes the same things in the same way, if there is one."""
+        """A step of the same actor with another name that makes the same changes, if there is one."""
         states, matter = self.walked.states, self.walked.relevant[k - 1]
         if not any(i in matter and states[k - 1][i] != states[k - 2][i] for i, _ in self.shared):
             return None
@@ -137,7 +137,7 @@ class _Walk:
     # --- beyond -------------------------------------------------------------------------------------------------------
 
     def _onward(self, k: int) -> Run:
-        """The events of the trace from step k on, each on the control's own states, where it may happen there."""
+        """The later events of the trace, from step k on, each in the control's own states, if it is possible there."""
         at: list[int | None] = [*range(k - 1)]
         for j in range(k, self.walked.length + 1):
             label = self.walked.trace.steps[j - 1].label
@@ -162,7 +162,7 @@ class _Walk:
         return self._fix("allows", verdict=verdict, enabled=self._only_there(self.walked.length))
 
     def _only_there(self, k: int) -> tuple[str, ...]:
-        """The steps that the control can take at its own state, and the model of the trace cannot take in state k."""
+        """The steps that the control can take in its own state, and the model of the trace cannot take in state k."""
         here = Interpreter(self.walked.model, {})
         possible = {label_text(here.labels[n]) for n, _ in here.steps(self.walked.trace.steps[k - 1].state)}
         there = [label_text(self.interpreter.labels[n]) for n, _ in self.interpreter.steps(self.path[-1].state)]
@@ -177,7 +177,7 @@ class _Walk:
         return self.here.value(i, self.walked.states[k - 1][i]) == self.there.value(j, leaves[j])
 
     def _different(self, k: int, leaves: tuple[int, ...]) -> list[tuple[int, int]]:
-        """The scalars in which a state of the control is not as state k of the trace, here and there."""
+        """The scalars in which the control's state differs from state k of the trace, by their positions in each."""
         return [(i, j) for i, j in self.shared if not self._same(k, i, j, leaves)]
 
     def _mattering(self, k: int, leaves: tuple[int, ...]) -> set[int]:
@@ -185,7 +185,7 @@ class _Walk:
         return {i for i, j in self.shared if i in matter and not self._same(k, i, j, leaves)}
 
     def _differences(self, k: int, after: State, new: set[int]) -> Iterator[Difference]:
-        """The parts that differ from state k of the trace; a sequence is shown as a whole if a line has room for it."""
+        """The parts that differ from state k of the trace. A sequence is shown whole if a line has room for it."""
         here, there = self.walked.trace.variables, tuple(self.control.model.domains.items())
         for part in dict.fromkeys(self.here.part(i) for i in sorted(new)):
             state = self.walked.trace.steps[k - 1].state
@@ -195,15 +195,15 @@ class _Walk:
             yield from (Difference(*row) for row in rows)
 
     def _computed(self, k: int, new: set[int]) -> tuple[Read, ...]:
-        """The values from which step k of the trace computed the scalars that differ with the control."""
+        """The values from which step k of the trace computed the scalars that differ in the control."""
         updates = self.walked.step(k).updates
         reads = dict.fromkeys(x for i in sorted(new) if i in updates for x in self.walked.reads(updates[i], k - 1))
         return _read(self.walked, self.here, reads, k - 1)
 
 
 def false_conjunct(model: Model, path: Sequence[tuple[int, ...]], label: Label) -> tuple[str, tuple[Read, ...]]:
-    """The part of a disabled instance's guard that is false in the last state of a path of leaves, and the values that
-    it reads.
+    """The false part of a disabled instance's guard in the last state of a path of leaves, and the values that it
+    reads.
     """
     states, words = States(path), Words(tuple(model.domains.items()))
     last = states.length
@@ -214,7 +214,7 @@ def false_conjunct(model: Model, path: Sequence[tuple[int, ...]], label: Label) 
 
 
 def _read(states: States, words: Words, leaves: Iterable[int], m: int) -> tuple[Read, ...]:
-    """Scalars in state m, each with its value and since when it has it."""
+    """Scalars in state m, each with its value and the state since which it has that value."""
     found = []
     for i in leaves:
         changed = states.last_change(i, m)
@@ -224,7 +224,7 @@ def _read(states: States, words: Words, leaves: Iterable[int], m: int) -> tuple[
 
 def alike(a: Label, b: Label) -> bool:
     """Whether two labels have the same action, and the same values of the parameters that both have."""
-    if a.action != b.action:  # First what costs least: a model has hundreds of instances.
+    if a.action != b.action:  # The cheapest comparison first: a model has hundreds of instances.
         return False
     mine, theirs = texts(a), texts(b)
     return all(mine[name] == theirs[name] for name in mine.keys() & theirs.keys())

@@ -1,4 +1,4 @@
-"""Until when all was well: the last state of a trace in which what an invariant protects was still so."""
+"""The last state of a trace in which all was well: the state that an invariant protects was still intact."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from isrcheck.model.language.telling import SeenState
 
 
 def last_held(model: Model, predicate: Callable[..., Any], trace: Trace, instance: Instance) -> Held | None:
-    """The last state in which all was well by the invariant's `last_held`; None if it has no such words."""
+    """The last state in which all was well, by the invariant's `last_held`; None if it has no `last_held`."""
     words = getattr(predicate, "__last_held__", None)
     if words is None:
         return None

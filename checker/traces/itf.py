@@ -1,8 +1,8 @@
-"""The Informal Trace Format of Apalache: traces that other tools read, and values of theirs that a model reads.
+"""The Informal Trace Format of Apalache: traces for other tools, and traces of other tools for a model.
 
-Format: https://apalache-mc.org/docs/adr/015adr-trace.html. A set is `{"#set": [...]}`, what is kept per index `{"#map":
-[[key, value], ...]}`, a sequence a list, a record an object, no broker the string "none". All else that a replay needs
-(model, settings, actions with their parameters) is in the `#meta` objects.
+Format: https://apalache-mc.org/docs/adr/015adr-trace.html. A set is `{"#set": [...]}`, a value per index
+`{"#map": [[key, value], ...]}`, a sequence a list, a record an object, no broker the string "none". Everything else
+that a replay needs (model, settings, actions with their parameters) is in the `#meta` objects.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from isrcheck.model.language.system import Label
 
 DESCRIPTION: Final = "https://apalache-mc.org/docs/adr/015adr-trace.html"
 EXACT: Final = 2**53
-"""Integers from here on are written as `#bigint`: JSON readers may keep numbers as doubles."""
+"""Integers of this size or more are written as `#bigint`: JSON readers may keep numbers as doubles."""
 NONE: Final = "none"
 AGAINST: Final = ("specification", "specification_settings", "mapping", "at_most")
-"""What a replay needs to know of a refinement."""
+"""The data that a replay of a refinement needs."""
 
 
 def to_itf(
@@ -44,9 +44,9 @@ def to_itf(
 ) -> dict[str, Any]:
     """A trace as ITF data; `claim` and `name` say what it was recorded for: a violation of an invariant, a deadlock.
 
-    `failing` is the instance that is undefined in the last state, for an evaluation error. `promised` is for a
-    property, its choice of parameters and the fairness, or for a refinement what it is of. A lasso has `loop`, the
-    index of the state that its last state is: what leads from the one to the other is repeated.
+    `failing` is the instance that is undefined in the last state, for an evaluation error. For a property `promised`
+    has its choice of parameters and the fairness; for a refinement it has the specification and the mapping. A lasso
+    has `loop`, the index of the state that equals its last state: the steps between the two are repeated.
     """
     about: dict[str, Any] = {"format": FORMAT, "model": model, "settings": settings, "claim": claim, "name": name}
     if failing is not None:
@@ -69,7 +69,7 @@ def to_itf(
 
 
 def as_text(data: dict[str, Any]) -> str:
-    """ITF as it is written: a line for each key, and one for each state, so that two traces compare state by state.
+    """ITF as it is written: one line for each key and one for each state, so traces compare state by state.
 
     >>> print(as_text({"vars": ["n"], "states": [{"n": 0}, {"n": 1}]}), end="")
     {
@@ -119,7 +119,7 @@ def encoded(domain: Domain, value: Value) -> Any:
 
 
 def decoded(domain: Domain, data: Any) -> Value:
-    """The value of a domain that ITF data stands for; `ValueError` where it stands for none."""
+    """The value of a domain that ITF data represents. Raises `ValueError` if it represents none."""
     match domain:
         case Number():
             return domain.from_json(_integer(data))
@@ -167,7 +167,7 @@ def _fitting(domain: Domain, value: Value) -> Value:
 
 
 def _bag(domain: Bag, data: Any) -> Value:
-    """A map from elements to how often they are there, as libraries of TLA+ have bags."""
+    """A map from elements to their numbers, as the libraries of TLA+ represent bags."""
     pairs = [(decoded(domain.element, key), _integer(times)) for key, times in _pairs(domain, data)]
     if not all(isinstance(times, int) and not isinstance(times, bool) and times > 0 for _, times in pairs):
         raise ValueError(f"{data!r} is not {domain}: write how often each element is there")

@@ -1,4 +1,4 @@
-"""Lassos walked again: whether a behaviour is fair and breaks a property, by the methods of the model alone."""
+"""Replays lassos: whether a behaviour is fair and breaks a property, by the methods of the model only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from isrcheck.model.language.properties import Asked, kind_of
 
 @dataclass(frozen=True)
 class Kept:
-    """How a promise is kept that is open somewhere on a cycle: by a step of it, or where it cannot happen (`state`).
+    """How an obligation that is open on a cycle is satisfied: by a step, or in a `state` where it cannot happen.
 
     States are counted from 1.
     """
@@ -26,19 +26,19 @@ class Kept:
 
 @dataclass(frozen=True)
 class Lasso:
-    """A trace that was replayed, as a behaviour that goes on for ever."""
+    """A replayed trace as a behaviour that goes on for ever."""
 
     interpreter: Interpreter
     trace: Trace
 
     @property
     def _round(self) -> range:
-        """The positions of the states that come again and again."""
+        """The positions of the states that repeat."""
         assert self.trace.loop is not None
         return range(self.trace.loop, self.trace.length - (not self.trace.stays))
 
     def refusal(self, name: str, choice: Asked, fairness: Fairness) -> str | None:
-        """Why this is no fair behaviour that breaks the property; None where it is one."""
+        """Why this is no fair behaviour that breaks the property; None if it is one."""
         try:
             says = [self.interpreter.asked(step.state, name) for step in self.trace.steps]
         except EvaluationError as error:
@@ -87,7 +87,7 @@ class Lasso:
     # --- fairness ---------------------------------------------------------------------------------------------------
 
     def _unfair(self, fairness: Fairness) -> str | None:
-        """The first promise that is not kept, in words."""
+        """The first obligation that is not satisfied, in words."""
         for obligation, idle in self._open(fairness):
             if idle is None:
                 strength = "again and again" if obligation.strong else "all the time"
@@ -95,14 +95,14 @@ class Lasso:
         return None
 
     def kept(self, fairness: Fairness) -> list[Kept]:
-        """For each promise that is open somewhere on the cycle: how it is kept. Promises whose steps are taken there
-        are left out.
+        """For each obligation that is open somewhere on the cycle, how it is satisfied. Obligations whose steps are
+        taken on the cycle are left out.
         """
         return [Kept(o.name, idle + 1) for o, idle in self._open(fairness) if idle is not None]
 
     def _open(self, fairness: Fairness) -> Iterator[tuple[Obligation, int | None]]:
-        """Promises that are open somewhere and taken nowhere, each with a position where it cannot happen, if that
-        keeps it."""
+        """Obligations that are open somewhere and taken nowhere, each with a position where it cannot happen, if such a
+        position satisfies it."""
         it, steps = self.interpreter, self.trace.steps[self._round.start + 1 :]
         taken = {it.labels.index(step.label) for step in steps if step.label is not None}
         for obligation in obligations(it.model, it.labels, fairness):

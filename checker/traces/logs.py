@@ -1,8 +1,8 @@
-"""The logs of a state, as they are drawn: records by offset, high watermark, log end, and who the broker is.
+"""The logs of a state as they are drawn: records by offset, high watermark, log end, and the broker's role.
 
 Any model with a variable `log` (of each broker, or of each partition and broker) has them. A variable `replica` of the
-same shape says what the broker believes; where there is `quorum` or `state`, its ISR says who is a member. A model
-that keeps its logs in another way has a method `drawn_logs(self, s)` that gives them as dictionaries.
+same shape has the broker's beliefs. If there is a variable `quorum` or `state`, its ISR names the members. A model that
+keeps its logs in another way has a method `drawn_logs(self, s)` that returns them as dictionaries.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from isrcheck.model.language.telling import SeenRecord, SeenState
 
 
 def logs(model: Model, state: tuple[Value, ...]) -> tuple[DrawnLog, ...]:
-    """The logs of a state, by partition and broker; none where the model has none."""
+    """The logs of a state, by partition and broker; none if the model has no logs."""
     s = SeenState(model, state)
     own = getattr(model, "drawn_logs", None)
     if own is not None:
@@ -65,7 +65,7 @@ def _log(model: Model, s: SeenState, p: Any, b: BrokerId, several: bool) -> Draw
 
 
 def _tells_all(domain: Any) -> bool:
-    """Whether a record has nothing but id and epoch."""
+    """Whether a record has no other fields than id and epoch."""
     while isinstance(domain, Per | Sequence_):
         domain = domain.element
     return isinstance(domain, Record) and set(domain.names) <= {"id", "epoch"}
@@ -104,7 +104,7 @@ def _role(model: Model, s: SeenState, b: BrokerId, belief: dict[str, Any]) -> st
 
 
 def _epoch(belief: dict[str, Any]) -> int | None:
-    """The leader epoch that a replica is in; numbers below 0 mean that it has heard of none."""
+    """The leader epoch that a replica is in. A number below 0 means that it has heard of none."""
     epoch = belief.get("leader_epoch", belief.get("epoch"))
     return epoch if epoch is not None and epoch >= 0 else None
 

@@ -1,7 +1,7 @@
-"""Traces as Mermaid sequence diagrams: who acts, upon whom, and what changes.
+"""Traces as Mermaid sequence diagrams: the actor, the other party, and the changes of each step.
 
-Syntax: https://mermaid.js.org/syntax/sequenceDiagram.html. A line of it ends at a semicolon or a number sign, and the
-word "end" closes a block: all text of a model is written in entity codes where it is not plain.
+Syntax: https://mermaid.js.org/syntax/sequenceDiagram.html. A line ends at a semicolon or a number sign, and the word
+"end" closes a block. So special characters in the text of a model are written as entity codes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from isrcheck.checker.wording.values import differences, label_text
 
 PLAIN: Final = re.compile(r"[A-Za-z0-9 _.,()=+/\[\]-]")
 LONGEST: Final = 60
-"""Characters of a value in a note; a diagram is for a glance."""
+"""The longest value in a note, in characters: a diagram is read at a glance."""
 KEYWORD: Final = re.compile(r"(?i)\bend\b")
 
 
@@ -59,7 +59,7 @@ def _actor(step: Step) -> str:
 
 
 def _other(step: Step) -> str:
-    """The first other member of a scalarset among the parameters, upon whom the actor acts; else the actor."""
+    """The first other member of a scalarset among the parameters, which the actor acts upon; else the actor."""
     if step.label is None:
         return _actor(step)
     return next((who for who in map(str, step.label.members()) if who != step.actor), _actor(step))
@@ -70,7 +70,7 @@ def _short(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text as a diagram shows it: what is not plain as an entity code.
+    """Text as a diagram shows it, with special characters as entity codes.
 
     >>> escaped("a;b #1 <end>")
     'a#59;b #35;1 #60;#101;nd#62;'

@@ -1,4 +1,4 @@
-"""The story of a trace, made by walking it: who acts at each step, the sentence for it, what changes, the logs."""
+"""The story of a trace: for each step the actor, its sentence, the changes, and the logs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from isrcheck.model.language.telling import told
 
 
 def story(model: Model, trace: Trace) -> Story:
-    """The story of a trace whose steps have labels, as the engines and `replay` give them."""
+    """The story of a trace whose steps have labels, as the engines and `replay` return it."""
     start = logs(model, trace.steps[0].state)
     sentences = tuple(narrate(model, trace))
     members = [Lane(str(member)) for member in model.everybody]
@@ -27,10 +27,10 @@ def story(model: Model, trace: Trace) -> Story:
 
 
 def narrate(model: Model, trace: Trace | list[dict[str, Any]]) -> list[Sentence]:
-    """A sentence for each step of a trace; a recorded one is the JSON of a result, and is walked again first.
+    """A sentence for each step of a trace. A recorded trace is the JSON of a result, and is replayed first.
 
-    Raises `UnknownName` for what a recorded trace has and the model does not, `ValueError` where the model does not
-    allow a step of it.
+    Raises `UnknownName` for names in a recorded trace that the model does not have, `ValueError` if the model does not
+    allow one of its steps.
     """
     if not isinstance(trace, Trace):
         trace = recorded(model, trace)
@@ -39,7 +39,7 @@ def narrate(model: Model, trace: Trace | list[dict[str, Any]]) -> list[Sentence]
 
 
 def recorded(model: Model, states: list[dict[str, Any]]) -> Trace:
-    """The trace that the JSON of a result holds, every step with its label and actor."""
+    """The trace in the JSON of a result, every step with its label and actor."""
     interpreter = Interpreter(model, {})
     recording = Recording("path", None, tuple(states), None, from_json)
     outcome = replay(interpreter, decoded(interpreter, recording))
@@ -49,7 +49,7 @@ def recorded(model: Model, states: list[dict[str, Any]]) -> Trace:
 
 
 def lane_of(model: Model, label: Label, actor: str) -> Lane:
-    """On which lane an action instance stands; like a sentence, a mistake in it costs no verdict."""
+    """The lane of an action instance. As for a sentence, a mistake in it does not cost the verdict."""
     try:
         lane: object = model.lane(actor, dict(label.parameters))
     except Exception as error:

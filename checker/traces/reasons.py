@@ -1,9 +1,9 @@
-"""Why a trace ends in a violation: which facts came together there, and which steps made each of them.
+"""Why a trace ends in a violation: the facts behind it, and the steps that brought each fact about.
 
-The *facts* are the atoms that make the violated conjunct false. A step is a cause of one if it was the last to change
-something that the atom read when it became so; and the causes of a step are found alike, from what its guard requires
-and from what the values that matter are computed from. Nothing is searched, and no claim of necessity is made: reasons
-say what was read.
+The *facts* are the atoms that make the violated conjunct false. A step is a cause of a fact if it was the last step to
+change something that the atom reads. The causes of a step are found in the same way, from the conditions that its guard
+requires and from the values that it computes with. Nothing is searched, and the reasons do not claim that a step was
+necessary. They say what was read.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from isrcheck.model.language.expressions import Expression, Leaf
 
 @dataclass(frozen=True)
 class Made:
-    """A condition or a leaf with the value that it has in a state, and the leaf that a step changed for it."""
+    """A condition or a leaf with its value in a state, and the leaf that a step changed to bring this about."""
 
     what: Expression
     state: int
@@ -27,7 +27,7 @@ class Made:
 
 
 def reasons(walked: Walked) -> Reasons | None:
-    """The reasons of a trace; None where it ends in no violation of an invariant."""
+    """The reasons of a trace; None if it does not end in a violation of an invariant."""
     if walked.violation is None:
         return None
     graph = _Graph(walked, Words(walked.trace.variables))
@@ -41,7 +41,8 @@ def reasons(walked: Walked) -> Reasons | None:
     for end in sorted(into):
         steps = graph.cone(end) - seen
         seen |= steps
-        # A fact that several steps made is told with the last of them, unless another has nothing else to tell.
+        # A fact that several steps brought about is told with the last of them, unless an earlier one has no other
+        # fact.
         own = [made for made in into[end] if latest[made.what] == end] or into[end]
         found.append(Reason(end, tuple(sorted(steps)), graph.told(own)))
     start = [Made(atom, walked.length, -1) for atom in facts if walked.since(atom, walked.length) == 1]
@@ -49,9 +50,9 @@ def reasons(walked: Walked) -> Reasons | None:
 
 
 Edges = dict[int, list[Made]]
-"""Steps, each with what it made."""
+"""Steps, each with what it brought about."""
 _Walk = Iterator["_Walk"]
-"""A walk that stops for each walk that is to be taken before it goes on."""
+"""A walk that yields each walk that must be taken before it goes on."""
 
 
 def _all(into: Edges) -> list[Made]:
@@ -64,7 +65,7 @@ def _makers(into: Edges, made: Made) -> list[int]:
 
 @dataclass
 class _Graph:
-    """Which steps are causes of which: `into` has for each step those with an edge into it, each with what it made."""
+    """Which steps cause which: `into` has for each step the steps with an edge into it and what each brought about."""
 
     walked: Walked
     words: Words
@@ -72,10 +73,10 @@ class _Graph:
     _changes: dict[int, set[int]] = field(default_factory=dict)
 
     def causes(self, read: Iterable[Expression], m: int) -> Edges:
-        """The steps that made these what they are in state m; all that is behind them is added to the graph."""
+        """The steps that gave these expressions their values in state m. The steps behind them are added as well."""
         found: Edges = {}
         pending = [self._causes(read, m, found)]
-        while pending:  # as deep as the trace is long, which may be more than Python calls within calls
+        while pending:  # a loop, because a trace may be longer than Python's limit on nested calls
             deeper = next(pending[-1], None)
             if deeper is None:
                 pending.pop()
@@ -84,14 +85,14 @@ class _Graph:
         return found
 
     def _causes(self, read: Iterable[Expression], m: int, found: Edges) -> _Walk:
-        """Puts into `found` what `causes` gives."""
+        """Puts into `found` the result of `causes`."""
         for e in read:
             for step, leaf in self._makers(e, m):
                 found.setdefault(step, []).append(Made(e, m, leaf))
                 yield self._add(step, leaf)
 
     def _makers(self, e: Expression, m: int) -> Iterator[tuple[int, int]]:
-        """The steps, each with a leaf that it changed, that made an expression what it is in state m."""
+        """The steps that gave an expression its value in state m, each with a leaf that it changed."""
         is_value = isinstance(e.value, Leaf) and e.kind != "flag"
         when = m if is_value else self.walked.since(e, m)
         for leaf in () if when == 1 else self.walked.reads(e, when):
@@ -100,7 +101,7 @@ class _Graph:
                 yield step, leaf
 
     def _add(self, k: int, leaf: int) -> _Walk:
-        """A step is in for a leaf: what it required, and what it computed the leaf from, has causes, too."""
+        """Adds a step that changed a leaf, and the causes of what it required and of what it computed the leaf from."""
         known = self._changes.setdefault(k, set())
         if leaf in known:
             return
@@ -115,7 +116,7 @@ class _Graph:
             mine += [made for made in causes if made not in mine]
 
     def cone(self, end: int) -> set[int]:
-        """A step and all that is behind it."""
+        """A step and all steps behind it."""
         found, pending = set[int](), [end]
         while pending:
             k = pending.pop()
@@ -125,7 +126,7 @@ class _Graph:
         return found
 
     def needs(self) -> dict[int, tuple[Need, ...]]:
-        """The edges into each step, without those that others imply."""
+        """The edges into each step, without those that other edges imply."""
         return {k: tuple(self._needs(k)) for k in sorted(self.into)}
 
     def _needs(self, k: int) -> Iterator[Need]:
@@ -135,7 +136,7 @@ class _Graph:
                 yield Need(a, "; ".join(fact.text for fact in self.told(self.into[k][a])))
 
     def told(self, causes: Iterable[Made]) -> tuple[Fact, ...]:
-        """Each in words, no words twice."""
+        """The facts in words, each once."""
         return tuple({fact.text: fact for fact in map(self._fact, reversed(list(causes)))}.values())[::-1]
 
     def _fact(self, made: Made) -> Fact:

@@ -1,4 +1,4 @@
-"""Traces held against a specification anew: by the methods of both models and the mapping alone."""
+"""Checks recorded traces of a refinement again, by the methods of both models and the mapping only."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from isrcheck.model.language.properties import Asked
 from isrcheck.model.language.refinements import mapped
 
 MOST: Final = 10_000
-"""States of a specification that are looked at: some seconds."""
+"""How many states of a specification are looked at; this takes some seconds."""
 
 
 @dataclass(frozen=True)
 class Implementation:
-    """A model, the specification that it is to refine, and the mapping between them.
+    """A model, the specification that it should refine, and the mapping between them.
 
-    Each step of the model is to be at most `steps` of the specification; None is any number.
+    Each step of the model must stand for at most `steps` steps of the specification; None is any number.
     """
 
     model: Model
@@ -36,11 +36,11 @@ class Implementation:
     steps: int | None
 
     def stands_for(self, state: State) -> State:
-        """The specification's state; `EvaluationError` where there is none."""
+        """The specification's state. Raises `EvaluationError` if there is none."""
         return mapped(self.model, self.specification.model, self.mapping, state)
 
     def objection(self, states: list[State]) -> str | None:
-        """Why a path is no violation whose last state is its first mistake; None where it is one."""
+        """Why a path is no violation whose first mistake is in its last state; None if it is one."""
         seen = [self.stands_for(state) for state in states]
         begins = seen[0] in initial_states(self.specification.model)
         if len(seen) == 1:
@@ -54,10 +54,10 @@ class Implementation:
         return None
 
     def allows(self, a: State, b: State) -> bool | None:
-        """Whether the specification leads from a to b; where it has no meaning, it does not.
+        """Whether the specification leads from a to b. A step that is undefined leads nowhere.
 
-        Breadth first where steps are counted, else what is most like b first. None where it has not come to b in `MOST`
-        states: what runs methods is too slow for more.
+        The search is breadth first if steps are counted; else it takes the states most like b first. None if it has not
+        reached b within `MOST` states: methods of a model are too slow for more.
         """
         it = self.specification
         goal, taken = it.leaves(b), {a: 0}
@@ -77,7 +77,7 @@ class Implementation:
 def widened(
     trace: Trace, specification: str, variables: Sequence[tuple[str, Domain]], beside: Sequence[State]
 ) -> Trace:
-    """A trace with the variables of a specification as well, by names that say whose they are."""
+    """A trace that also has the variables of a specification, with the specification's name before their own."""
     theirs = tuple((f"{specification}.{name}", domain) for name, domain in variables)
     both = zip(trace.steps, beside, strict=True)
     steps = tuple(replace(step, state=(*step.state, *state)) for step, state in both)
@@ -85,7 +85,7 @@ def widened(
 
 
 def retold(told: Story, trace: Trace) -> Story:
-    """A story that tells what changes in the specification, too, by a trace that has both."""
+    """A story with the changes in the specification, for a trace that has the variables of both."""
     sentences = []
     for sentence in told.sentences:
         old, new = (trace.steps[i].state for i in (sentence.position - 2, sentence.position - 1))
@@ -95,13 +95,13 @@ def retold(told: Story, trace: Trace) -> Story:
 
 
 class Implementing(Interpreter):
-    """A model's methods, and the properties of a specification, which are asked of what its states stand for."""
+    """A model's methods, and the properties of a specification, evaluated in the states that the model's stand for."""
 
     def __init__(self, implementation: Implementation) -> None:
         super().__init__(implementation.model, {}, implementation.specification.properties)
         self._implementation = implementation
 
     def asked(self, state: State, name: str) -> dict[Asked, tuple[bool, ...]]:
-        """The value of a property of the specification in the state for which one of the model stands."""
+        """The value of a property of the specification in the state that a state of the model stands for."""
         found = self._implementation
         return found.specification.asked(found.stands_for(state), name)

@@ -34,7 +34,7 @@ class Unmet:
 
 
 def is_instance(model: Model, state: State, method: Callable[..., Any], arguments: list[Any]) -> bool:
-    """Whether there is such an instance of an action, enabled or not: it requires or assigns something."""
+    """Whether this instance of an action exists, enabled or not: it requires or assigns something."""
     s = ConcreteState(model, state, writable=True)
     try:
         method(model, s, *arguments)
@@ -44,7 +44,7 @@ def is_instance(model: Model, state: State, method: Callable[..., Any], argument
 
 
 def unmet_requirement(model: Model, state: State, method: Callable[..., Any], arguments: list[Any]) -> Unmet | None:
-    """The first requirement of a disabled instance that is false in a state; None where it requires nothing false."""
+    """The first requirement of a disabled instance that is false in a state; None if no requirement is false."""
     s, notes = ConcreteState(model, state, writable=True), _Notes()
     s.__dict__["_notes"] = notes
     try:
@@ -74,7 +74,7 @@ def _unmet(model: Model, state: State, traceback: TracebackType, notes: _Notes) 
 
 
 def _first_false(conditions: tuple[Any, ...]) -> tuple[int, int]:
-    """Position of the first false condition, and how many conditions there are."""
+    """The position of the first false condition, and how many conditions there are."""
     for i, condition in enumerate(conditions):
         found = condition._condition if isinstance(condition, Room) else condition
         if not isinstance(found, Undefined) and not getattr(found, "value", found):
@@ -83,7 +83,7 @@ def _first_false(conditions: tuple[Any, ...]) -> tuple[int, int]:
 
 
 class _Notes(dict[Any, None]):
-    """Paths that are read, with the places in the model's methods from where."""
+    """Paths that are read, with the places in the model's methods that read them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -98,7 +98,7 @@ class _Notes(dict[Any, None]):
             frame = frame.f_back
 
     def inside(self, frame: FrameType, node: ast.expr) -> list[Any]:
-        """The paths read while an expression of a frame was computed; all, where it uses what was read before."""
+        """The paths that were read to compute an expression of a frame; all of them if it uses earlier reads."""
         names = {x.id for x in ast.walk(node) if isinstance(x, ast.Name)}
         if any(isinstance(frame.f_locals.get(name), CONCRETE) for name in names):
             return list(self)
@@ -114,7 +114,7 @@ def _reads(frame: FrameType, outer: Span, place: tuple[FrameType, int]) -> bool:
 
 
 def span_at(code: CodeType, instruction: int) -> Span | None:
-    """Where in the source an instruction comes from."""
+    """The place in the source that an instruction comes from."""
     line, end_line, column, end_column = list(code.co_positions())[instruction // 2]
     if line is None or end_line is None or column is None or end_column is None:
         return None
@@ -128,7 +128,7 @@ def _span(node: ast.expr) -> Span:
 
 
 def _argument(code: CodeType, call: Span | None, index: int, given: int) -> ast.expr | None:
-    """The source of an argument of the call at a place, None where the file does not tell."""
+    """The source of an argument of the call at a place; None if the file does not show it."""
     try:
         tree = ast.parse("".join(linecache.getlines(code.co_filename)))
     except SyntaxError:

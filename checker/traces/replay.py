@@ -1,4 +1,4 @@
-"""Replay: a trace walked again by the methods of the model themselves, step by step."""
+"""Replay: a trace is walked step by step with the methods of the model itself."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from isrcheck.model.language.system import Label
 
 @dataclass(frozen=True)
 class Refusal:
-    """The first state of a trace that the model does not allow, counted from 1, and why.
+    """The first state of a trace that the model does not allow, counted from 1, and the reason.
 
-    `where` is `file:line` of the model. `values` are parts of the state before with their values, or where `differs`
-    parts with what the model gives and what the trace has.
+    `where` is `file:line` of the model. `values` are parts of the previous state with their values. If `differs`, they
+    are parts with the value in the model and the value in the trace.
     """
 
     state: int
@@ -34,7 +34,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class ReplayOutcome:
-    """The trace with every action and actor filled in as far as the model allows it, and where it does not."""
+    """The trace with every action and actor filled in as far as the model allows the trace, and where it stops."""
 
     trace: Trace
     refusal: Refusal | None
@@ -45,7 +45,7 @@ class ReplayOutcome:
 
 
 def replay(model: Model | Interpreter, trace: Trace) -> ReplayOutcome:
-    """Walks a trace from its first state; a step without a label is any enabled instance that leads there."""
+    """Walks a trace from its first state. A step without a label may be any enabled instance that leads there."""
     interpreter = model if isinstance(model, Interpreter) else Interpreter(model, {})
     walk = _Walk(interpreter, trace)
     refusal = walk.start()

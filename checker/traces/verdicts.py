@@ -1,4 +1,4 @@
-"""The result of a replay: whether the trace is one of the model, and whether it ends as it was recorded."""
+"""The result of a replay: whether the trace is allowed by the model, and whether it ends as recorded."""
 
 from __future__ import annotations
 
@@ -32,16 +32,17 @@ ENDS: Final = {
     "deadlock": Exit.DEADLOCK,
     "evaluation": Exit.EVALUATION,
 }
-"""How a replay ends that confirms what a trace was recorded for."""
+"""For each claim of a recorded trace, the end of a replay that confirms it."""
 
 
 @dataclass(frozen=True)
 class Replayed:
     """One trace of a file: its outcome, and whether its last state is as recorded (None: the file does not say).
 
-    `story` tells a valid trace; `finding` says why it ends in a violation, if it does; `broken` which property a lasso
-    breaks, `against` why it breaks none. `walked` is a trace of a refinement beside what is wrong at its end, `wider`
-    one with the variables of the specification as well, where each state stands for one.
+    `story` tells a valid trace. `finding` says why it ends in a violation, if it does. `broken` is the property that a
+    lasso breaks, and `against` the reason if it breaks none. `walked` is a trace of a refinement with the condition
+    that is false at its end. `wider` is a trace with the variables of the specification, if each state stands for a
+    state of it.
     """
 
     recording: Recording
@@ -55,7 +56,7 @@ class Replayed:
     wider: Trace | None = field(default=None, compare=False, repr=False)
 
     def side_by_side(self) -> Replayed:
-        """The story for a reader; for a refinement with the specification's state beside the model's."""
+        """The story for a reader. For a refinement it has the specification's state beside the model's."""
         wider = self.wider
         if wider is None:
             return self
@@ -69,7 +70,7 @@ class Replayed:
         )
 
     def exit_code(self, expected: bool) -> int:
-        """By the contract; where the claim is expected, confirming it is success and anything else a difference."""
+        """The documented exit code. If the claim is expected, a confirmation is success, anything else a difference."""
         if not self.outcome.valid or self.against is not None or (expected and not self.confirmed):
             return Exit.DIFFERENCE
         if expected or not self.confirmed:
@@ -132,9 +133,9 @@ class Replayed:
 
 
 def replayed(interpreter: Interpreter, recording: Recording, implementation: Implementation | None = None) -> Replayed:
-    """A trace walked again; `interpreter` has the invariants and properties that it may have been recorded for.
+    """A replayed trace. `interpreter` must have the invariants and properties that the trace may be recorded for.
 
-    `implementation` is what a refinement is of.
+    `implementation` is the refinement of the trace.
     """
     if recording.claim == "liveness":
         return _promised(interpreter, recording)
@@ -158,7 +159,7 @@ def replayed(interpreter: Interpreter, recording: Recording, implementation: Imp
 
 
 def _refined(interpreter: Interpreter, recording: Recording, implementation: Implementation) -> Replayed:
-    """A trace walked again whose last step a specification does not allow, or does."""
+    """A replayed trace of a refinement: whether the specification allows its last step."""
     outcome = replay(interpreter, decoded(interpreter, recording))
     if not outcome.valid:
         return Replayed(recording, outcome, None)
@@ -170,7 +171,7 @@ def _refined(interpreter: Interpreter, recording: Recording, implementation: Imp
 
 
 def _stands_for_nothing(implementation: Implementation | None, state: State) -> bool:
-    """Whether it is the mapping that has no value in a state."""
+    """Whether the mapping has no value in a state."""
     if implementation is None:
         return False
     try:
@@ -181,7 +182,7 @@ def _stands_for_nothing(implementation: Implementation | None, state: State) -> 
 
 
 def _promised(interpreter: Interpreter, recording: Recording) -> Replayed:
-    """A lasso walked again, and judged: a fair behaviour that breaks a property, or not."""
+    """A replayed lasso, and whether it is a fair behaviour that breaks a property."""
     name, model = str(recording.name), interpreter.model
     if name not in interpreter.properties:
         raise UnknownName(f"the model has no property {name!r}; {nearest(name, interpreter.properties)}")
@@ -222,7 +223,7 @@ def _confirmed(interpreter: Interpreter, recording: Recording, last: State) -> b
 
 
 def _has_no_meaning(interpreter: Interpreter, recording: Recording, last: State) -> bool:
-    """Whether the failing instance, or without one some predicate, cannot be evaluated in a state."""
+    """Whether the failing instance, or if none is named some predicate, cannot be evaluated in a state."""
     try:
         if recording.failing is not None:
             label = label_of(interpreter, recording.failing, "the failing instance")
@@ -232,7 +233,7 @@ def _has_no_meaning(interpreter: Interpreter, recording: Recording, last: State)
         for predicates in (interpreter.constraints, interpreter.invariants, interpreter.goals, interpreter.bounds):
             interpreter.true(last, predicates)
         for name in interpreter.properties:
-            with suppress(UnknownName):  # about what the settings switch off
+            with suppress(UnknownName):  # if it is about something that the settings switch off
                 interpreter.asked(last, name)
     except EvaluationError:
         return True

@@ -1,7 +1,7 @@
-"""A trace beside the data of its model: what each step requires and assigns, and what decides a condition in a state.
+"""A trace with the data of its model: what each step requires and assigns, and what decides a condition in a state.
 
-An *atom* is a condition that is no `and`, `or`, `not` or constant. States are counted from 1; *step* k leads from state
-k - 1 to state k.
+An *atom* is a condition that is not an `and`, `or`, `not` or constant. States are counted from 1; *step* k leads from
+state k - 1 to state k.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from isrcheck.model.language.system import Transition, TransitionSystem
 from isrcheck.model.language.tracing import instances_at, predicate_at
 
 JUNCTIONS: Final = {"and": 0, "or": 1}
-"""Junctions, each with the value of an argument that decides it alone."""
+"""Junctions, each with the value that decides it if one argument has that value."""
 
 
 class States:
-    """The values of expressions in the states of a path, each given by its leaves, and since when they have them."""
+    """The values of expressions in the states of a path, and since when they have them. A state is its leaves."""
 
     def __init__(self, states: Sequence[tuple[int, ...]]) -> None:
         self.states = states
@@ -33,7 +33,7 @@ class States:
         return len(self.states)
 
     def value(self, e: Expression, m: int) -> int:
-        """The integer that an expression stands for in state m."""
+        """The integer value of an expression in state m."""
         values, leaves = self._values[m - 1], self.states[m - 1]
         if e not in values:
             for node in topological([e]):
@@ -48,13 +48,13 @@ class States:
         return values[e]
 
     def since(self, e: Expression, m: int) -> int:
-        """The first state from which on, up to state m, an expression has the value that it has there."""
+        """The first of the states up to state m through which an expression keeps its value in state m."""
         while m > 1 and self.value(e, m - 1) == self.value(e, m):
             m -= 1
         return m
 
     def decide(self, e: Expression, m: int) -> tuple[Expression, ...]:
-        """The atoms that make a condition what it is in state m: of several that each would do, the oldest."""
+        """The atoms that decide the value of a condition in state m. If several would do alone, the oldest is taken."""
         if is_constant(e):
             return ()
         if e.operator == "not":
@@ -66,9 +66,7 @@ class States:
         return _distinct(atom for a in chosen for atom in self.decide(a, m))
 
     def data(self, e: Expression, m: int) -> tuple[Expression, ...]:
-        """The values from which an expression is computed in state m, along the branches taken: atoms, and leaves
-        themselves.
-        """
+        """The values from which an expression is computed in state m, along the branches taken: atoms, and leaves."""
         if isinstance(e.value, Leaf):
             return (e,)
         if e.kind == "flag":
@@ -87,7 +85,7 @@ class States:
         return tuple(dict.fromkeys(x for a in inner for x in self.reads(a, m)))
 
     def last_change(self, leaf: int, m: int) -> int | None:
-        """The last step that leads to state m or before it and changes a leaf."""
+        """The last step up to state m that changes a leaf."""
         states = self.states
         return next((k for k in range(m, 1, -1) if states[k - 1][leaf] != states[k - 2][leaf]), None)
 
@@ -95,8 +93,8 @@ class States:
 class Walked(States):
     """A trace with labels, the transitions that its steps take, and the conjunct that is false at its end.
 
-    The false condition is a predicate of the model, or a condition over its leaves. `system` is the traced model, where
-    there is one already; otherwise what is asked of it is traced here.
+    The false condition is a predicate of the model, or a condition over its leaves. `system` is the traced model if
+    there is one already; otherwise the parts that are needed are traced here.
     """
 
     def __init__(
@@ -124,7 +122,7 @@ class Walked(States):
 
     @cached_property
     def violation(self) -> Expression | None:
-        """The first conjunct of the invariant that is false in the last state, as `explain` takes it."""
+        """The first conjunct of the invariant that is false in the last state, as in `explain`."""
         if self._predicate is None:
             return None
         said = self._predicate
@@ -134,7 +132,7 @@ class Walked(States):
 
     @cached_property
     def relevant(self) -> list[frozenset[int]]:
-        """For each state the leaves in it on which the rest of the trace, and the violation at its end, depend."""
+        """For each state its leaves on which the rest of the trace and the violation at its end depend."""
         end = self.violation
         needed = [frozenset(() if end is None else self.reads(end, self.length))]
         for k in range(self.length, 1, -1):

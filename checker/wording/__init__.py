@@ -1,1 +1,1 @@
-"""Words and numbers as people read them: values, lines in columns, where a file lies; of these all reports are made."""
+"""Words and numbers in readable form: values, lines in columns, places of files. All reports use them."""

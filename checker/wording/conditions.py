@@ -1,4 +1,4 @@
-"""Conditions on the scalars of a state as people read them: `replica[0].role = leader`, `quorum.isr has 1`."""
+"""Conditions on the scalars of a state in readable form: `replica[0].role = leader`, `quorum.isr has 1`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from isrcheck.model.language.domains import Bag, Domain, Flag, Messages, Number,
 from isrcheck.model.language.expressions import Expression, Leaf, is_constant, render
 
 LONGEST: Final = 60
-"""A condition of more letters than these is told by what it reads."""
+"""A condition with more characters is described by what it reads."""
 _WORDS: Final = {
     "eq": (" = ", " != "),
     "le": (" <= ", " > "),
@@ -23,13 +23,13 @@ _WORDS: Final = {
 
 @dataclass(frozen=True)
 class Words:
-    """How the scalars of a model are called, and their values."""
+    """The names of a model's scalars, and their values."""
 
     variables: tuple[tuple[str, Domain], ...]
 
     @cached_property
     def _leaves(self) -> list[tuple[str, Domain, str]]:
-        """The path and the domain of every scalar, and the path of the part that it is in, in the order of leaves."""
+        """For every scalar, in the order of leaves, its path and domain, and the path of the part that it is in."""
         return [scalar for name, domain in self.variables for scalar in _scalars(name, domain)]
 
     @cached_property
@@ -48,7 +48,7 @@ class Words:
         return self.path(leaf), self.value(leaf, value)
 
     def part(self, leaf: int) -> str:
-        """The path of the smallest part of a state that has a scalar and that people look at: a sequence as a whole."""
+        """The path of the smallest readable part of a state that has a scalar. A sequence is such a part as a whole."""
         return self._leaves[leaf][2]
 
     def is_(self, leaf: int, value: int) -> str:
@@ -80,7 +80,7 @@ class Words:
 
 
 def _end(e: Expression, bound: int, true: bool) -> int | None:
-    """The one value that `e <= bound`, or its negation, leaves a number; None where there are more."""
+    """The only value that `e <= bound`, or its negation, leaves for a number; None if there are more."""
     if true:
         return bound if bound == e.low else None
     return e.high if bound == e.high - 1 else None

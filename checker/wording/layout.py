@@ -1,4 +1,4 @@
-"""Lines of a report: columns, numbers with separators, sizes, and the little colour that a terminal gets."""
+"""Lines of a report: columns, numbers with separators, sizes, and the few colours of a terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ STYLES: Final = {"good": "32", "bad": "31", "open": "33", "head": "1"}
 
 @dataclass(frozen=True)
 class Ink:
-    """Marks words with colour, or leaves them plain: what a file or a pipe gets."""
+    """Marks words with colour, or leaves them plain for a file or a pipe."""
 
     colour: bool = False
 
@@ -24,7 +24,7 @@ PLAIN: Final = Ink()
 
 
 def columns(rows: Iterable[Sequence[str]], indent: str = INDENT, right: Sequence[int] = ()) -> list[str]:
-    """Rows as lines with aligned columns, the last one as it is; the columns in `right` are flush right."""
+    """Rows as lines with aligned columns. The last column is not padded; the columns in `right` are flush right."""
     table = [tuple(row) for row in rows]
     widths = [
         max((len(row[i]) for row in table if i < len(row)), default=0) for i in range(max(map(len, table), default=0))

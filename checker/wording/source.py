@@ -1,4 +1,4 @@
-"""Where a file lies for people and tools: in the repository that holds it, wherever that is on this machine."""
+"""The place of a file for people and tools: its path in its repository, wherever that is on this machine."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from functools import cache
 from pathlib import Path
 
 ROOTS = (".git", "pyproject.toml")
-"""What lies in the topmost folder of a repository; the first that is found upwards."""
+"""Names that mark the topmost folder of a repository. The first folder found upwards counts."""
 
 
 @cache
 def repository_path(file: str) -> str:
-    """A file relative to its repository, with slashes; its name alone where it is in none.
+    """A file relative to its repository, with slashes; only its name if it is in none.
 
     >>> repository_path(__file__)
     'checker/wording/source.py'

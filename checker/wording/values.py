@@ -1,4 +1,4 @@
-"""Values and states as people read them: rendered by their domains, differences path by path."""
+"""Values and states in readable form: rendered by their domains, with differences path by path."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def label_text(label: Label) -> str:
 
 
 def parts(variables: Variables, state: State) -> Iterator[tuple[str, str]]:
-    """Every variable with its value; what is kept per index has one entry for each index."""
+    """Every variable with its value. A variable per index has one entry for each index."""
     for (name, domain), value in zip(variables, state, strict=True):
         yield from _spread(name, domain, value)
 
@@ -54,7 +54,7 @@ def _differences(path: str, domain: Domain, a: Value, b: Value) -> Iterator[tupl
 
 
 def data_text(variables: Variables, path: str, data: Any) -> str:
-    """The JSON data of the part of a state at a path (`log[1]`, `quorum.isr`), as people read it."""
+    """The JSON data of the part of a state at a path (`log[1]`, `quorum.isr`), in readable form."""
     try:
         domain = domain_at(dict(variables), path)
         return text_of(domain, domain.from_json(data))
@@ -84,9 +84,9 @@ def part_at(variables: Variables, state: State, path: str) -> tuple[Domain, Valu
 
 
 def apart(path: str, one: tuple[Domain, Value], other: tuple[Domain, Value]) -> Iterator[tuple[str, str, str]]:
-    """The parts in which two values differ, which may be of two models: path, the one, the other.
+    """The parts in which two values, perhaps of two models, differ: path, the one value, the other value.
 
-    Each element of a sequence that differs, and the elements that only one of the two has, beside `nothing`.
+    Each element of a sequence that differs, and each element that only one value has, with `nothing` for the other.
     """
     match one, other:
         case (Sequence_() as a, x), (Sequence_() as b, y):

@@ -1,4 +1,4 @@
-"""The memory of a search: what it has, what it may have, and files that stand in for it."""
+"""The memory of a search: how much it uses and may use, and files that stand in for memory."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ HUGE_PAGES: Final = 1 << 22
 """Bytes of a huge page, and from how many on an array has such pages, or if it is as large as some. Where somebody
 reads here and there, the processor finds sooner where that is."""
 OWN_PAGES: Final = 1 << 17
-"""From so many bytes on an array has pages of its own, which go back to the system with it. The C library would keep
-what tables leave behind as they grow: up to 280 MB were missing there, for which `held` did not account."""
+"""Arrays of this many bytes or more have pages of their own, which go back to the system with the array. The C library
+would keep the memory that growing tables leave behind: up to 280 MB were missing that `held` did not count."""
 
 
 def return_free_memory() -> None:
-    """What the C library keeps goes back to the system: a compiler leaves some forty megabytes behind."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc alone has it
+    """Gives free memory of the C library back to the system: a compiler leaves some forty megabytes behind."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # only glibc has it
     if trim is not None:
         trim(0)
 
@@ -33,7 +33,7 @@ class OutOfMemory(Exception):
 
 
 class Account:
-    """`held` and `peak` bytes of memory, of `limit` at most; several threads may ask for some."""
+    """The bytes of memory in use now (`held`) and at most (`peak`), up to `limit`; several threads may ask for some."""
 
     def __init__(self, limit: int | None) -> None:
         self.limit = limit
@@ -41,7 +41,7 @@ class Account:
         self._lock = threading.Lock()
 
     def take(self, size: int) -> None:
-        """So many bytes more; `OutOfMemory` where that would pass the limit."""
+        """Adds this many bytes. Raises `OutOfMemory` if that would pass the limit."""
         with self._lock:
             if self.limit is not None and self.held + size > self.limit:
                 raise OutOfMemory
@@ -49,12 +49,12 @@ class Account:
             self.peak = max(self.peak, self.held)
 
     def give_back(self, size: int) -> None:
-        """So many bytes are free again."""
+        """Takes this many bytes off again."""
         with self._lock:
             self.held -= size
 
     def allocate(self, size: int) -> Words:
-        """So many bytes of zeros or a few more, which begin at a cache line."""
+        """An array of zeros with at least this many bytes, which begins at a cache line."""
         size += -size % LINE
         self.take(size + (LINE if size < OWN_PAGES else 0))
         if size >= OWN_PAGES:
@@ -77,5 +77,5 @@ class Account:
             raise OutOfMemory from error
 
     def free(self, array: Words) -> None:
-        """Memory that was allocated and is not used any more; it goes with the array."""
+        """Gives back memory that was allocated and is no longer used. The array must not be used afterwards."""
         self.give_back(array.nbytes + (LINE if array.nbytes < OWN_PAGES else 0))

@@ -1,10 +1,9 @@
-"""Checkpoints: the whole levels of a search in a folder, from which a search goes on.
+"""Checkpoints: the whole levels of a search in a folder, from which a search continues.
 
-`manifest.json` says what was asked and names pairs of files, one for each time that something was written:
-`N.states` has the states of the levels found since the time before, level by level, each in `row_bytes` bytes (least
-byte of each word first, without those that are always 0); `N.levels.json` says of each of these levels what is known.
-The manifest has the SHA-256 of every file, and its own. Files are never changed; a new manifest takes the place of the
-old one at once, and only then do new files count.
+`manifest.json` names the question and pairs of files, one pair for each write. `N.states` has the states of the levels
+found since the last write, level by level, each in `row_bytes` bytes (least byte of each word first, without bytes that
+are always 0). `N.levels.json` has the data of each of these levels. The manifest has the SHA-256 of every file, and its
+own. Files are never changed. A new manifest replaces the old one at once, and only then do new files count.
 """
 
 from __future__ import annotations
@@ -31,11 +30,11 @@ from isrcheck.checker.symmetry.exchanges import Classes
 from isrcheck.model.language.system import TransitionSystem
 
 FORMAT: Final = 2
-"""Goes up with any change of the files, of the rows, or of what a search does with them."""
+"""Must be raised with any change of the files, of the rows, or of the way a search uses them."""
 MANIFEST: Final = "manifest.json"
 PART: Final = 1 << 20
 Known = dict[str, Any]
-"""What is known of a level, as JSON data; `distinct` is how many states it has."""
+"""The data of a level, as JSON; `distinct` is the number of its states."""
 
 
 def question_of(
@@ -45,7 +44,7 @@ def question_of(
     deadlock: bool,
     classes: Classes = (),
 ) -> dict[str, Any]:
-    """What a checkpoint is bound to, as JSON data; `classes` are the members that are exchanged under symmetry."""
+    """The question that a checkpoint belongs to, as JSON data; `classes` are members that symmetry exchanges."""
     return {
         "model": system.model,
         "settings": dict(system.settings),
@@ -80,7 +79,7 @@ class Checkpoint:
 
     @property
     def size(self) -> int:
-        """Bytes of all rows."""
+        """The bytes of all rows."""
         return sum(part["states"]["bytes"] for part in self._parts)
 
     @property
@@ -97,7 +96,7 @@ class Checkpoint:
             raise CheckpointRefused(f"{self.folder} has other files ({foreign[0]}); name a new folder")
 
     def write(self, levels: NativeLevels, known: list[Known]) -> None:
-        """Keep the levels that were not written before; nothing where there is none."""
+        """Writes the levels that were not written before; nothing if there are none."""
         new = known[self._written :]
         if not new:
             return
@@ -115,7 +114,7 @@ class Checkpoint:
         self._last = time.monotonic()
 
     def _put(self, name: str, content: Iterable[Any]) -> dict[str, Any]:
-        """Puts a whole file in place, at once and for good; its name, size and digest."""
+        """Puts a whole file in place at once. Returns its name, size and digest."""
         digest, size, temporary = hashlib.sha256(), 0, self.folder / f"{name}.tmp"
         with temporary.open("wb") as stream:
             for piece in content:
@@ -138,9 +137,9 @@ class Checkpoint:
     # --- reading ----------------------------------------------------------------------------------------------------
 
     def read(self, words: int) -> Iterator[tuple[Known, Iterator[Words]]]:
-        """The known facts of each level, with its states, some at a time; take them before you ask for the next level.
+        """The data of each level, with its states, some at a time. Take all states before you ask for the next level.
 
-        Nothing of a damaged file is believed, though that may be seen only at its end.
+        A damaged file is refused, though the damage may be noticed only at its end.
         """
         for part in self._parts:
             levels = self._levels(part["levels"])
@@ -153,7 +152,7 @@ class Checkpoint:
             for level, some in zip(levels, cuts, strict=True):
                 yield level, (self._states(next(pieces), words) for _ in some)
                 self._written += 1
-            for _ in pieces:  # the digest is compared behind the last one
+            for _ in pieces:  # the digest is compared after the last piece
                 raise self._damaged(part["states"]["name"])
 
     def _states(self, rows: bytes, words: int) -> Words:
@@ -170,7 +169,7 @@ class Checkpoint:
         return new
 
     def _pieces(self, file: dict[str, Any], sizes: list[int]) -> Iterator[bytes]:
-        """A file in pieces of these sizes; refused in the end where its digest is another."""
+        """A file in pieces of these sizes. It is refused after the last piece if its digest differs."""
         digest = hashlib.sha256()
         try:
             with (self.folder / file["name"]).open("rb") as stream:
@@ -208,7 +207,7 @@ class Checkpoint:
         return parts
 
     def _require_same(self, found: dict[str, Any]) -> None:
-        # As it is read back: lists for tuples.
+        # In the form in which it is read back: lists instead of tuples.
         wanted = json.loads(_json(self._question))
         for key in ("model", "settings", "invariants", "options"):
             if found.get(key) != wanted[key]:
@@ -228,7 +227,7 @@ class Checkpoint:
 
 @contextmanager
 def termination_interrupts(wanted: bool) -> Iterator[None]:
-    """SIGTERM ends a search as Ctrl-C does: what was found is kept. Only the main thread can have it so."""
+    """SIGTERM ends a search as Ctrl-C does: the findings are kept. Only the main thread can handle SIGTERM."""
     if not wanted or threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -248,7 +247,7 @@ def _digest(data: Any) -> str:
 
 
 def _ours(name: str) -> bool:
-    """Whether a file may be what a killed process left that came to no manifest."""
+    """Whether a file may come from a killed process that never wrote its manifest."""
     return name.removesuffix(".tmp").endswith((".states", ".levels.json")) or name == f"{MANIFEST}.tmp"
 
 

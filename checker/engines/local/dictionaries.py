@@ -1,4 +1,4 @@
-"""The parts of states, numbered: the different values of each word, and pairs of numbers up to the name."""
+"""Numbers the parts of states: the distinct values of each word, and then pairs of numbers up to the name."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ LARGEST_PIECE: Final = 1 << 22
 RESERVED: Final = 1 << 25
 """Bytes of addresses for values; memory is there for those that are written."""
 COMPARED: Final = 1 << 13
-"""States of a sample in which pairs are counted."""
+"""The size of a sample of states in which pairs are counted."""
 NEAR: Final = 8
 
 
 def pairs_of(words: int, sample: Words) -> Integers:
-    """Which two dictionaries are paired, the name last: those first that have the fewest pairs in a sample.
+    """Which two dictionaries are paired, the name last: first those with the fewest distinct pairs in a sample.
 
-    Of many words only those that lie near each other are compared: the work grows with the words, not with their cube.
+    Of many words only those near each other are compared: the work then grows with the number of words, not with its
+    cube.
     """
     if words <= 2:
         return np.array([[0, 1]], dtype=np.int64)
@@ -52,7 +53,7 @@ def pairs_of(words: int, sample: Words) -> Integers:
 
 
 class Dictionaries:
-    """`columns` and `pages` are what `loops` needs of them; `workers` may add values at once."""
+    """`columns` and `pages` are the data that `loops` needs of the dictionaries; `workers` may add values at once."""
 
     def __init__(self, count: int, account: Account, workers: int, first_slots: int = FIRST_SLOTS) -> None:
         self._account, self._spare = account, workers
@@ -68,11 +69,11 @@ class Dictionaries:
 
     @property
     def counts(self) -> Integers:
-        """How many values each has."""
+        """The number of values in each dictionary."""
         return self.columns[:, loops.COUNT].astype(np.int64)
 
     def make_room(self) -> None:
-        """Let every dictionary grow that is full, or nearly."""
+        """Lets every dictionary grow that is full or nearly full."""
         for d, count in enumerate(self.counts.tolist()):
             if count + 1 + int(count * AHEAD) > int(self.columns[d, loops.ROOM]):
                 self._grow(d, int(self.columns[d, loops.CAPACITY]))

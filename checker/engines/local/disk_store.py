@@ -1,8 +1,9 @@
-"""A store that may be larger than memory: states of whole levels as sorted names in a file, a run for each level.
+"""A store that may be larger than memory: each whole level is a run, a file of sorted names of its states.
 
-What is found goes to memory, and as a sorted run to a second file whenever there is no more room. When a level has been
-expanded, names that are in no run of a level before are the next one: all runs are read once, a range of names at a
-time (delayed duplicate detection: Stern and Dill 1998, Korf 2004). The dictionaries, which names need, stay in memory.
+New names go to memory, and as a sorted run to a second file whenever memory is full. When a level has been expanded,
+the names that are in no run of an earlier level form the next level. For this all runs are read once, a range of names
+at a time (delayed duplicate detection: Stern and Dill 1998, Korf 2004). The dictionaries, which names need, stay in
+memory.
 """
 
 from __future__ import annotations
@@ -22,31 +23,31 @@ from isrcheck.checker.kernel.layout import Layout, Words
 
 MOST: Final = 1 << 25
 LEAST: Final = 1 << 14
-"""So many names that are found are in memory at a time, of a worker that many; half of these are a batch or more."""
+"""The least number of found names that each worker holds in memory. Half of them are a batch or more."""
 GROWING: Final = 16
-"""Bytes of the memory for one of them: with what is needed to sort them they take half of it."""
+"""Bytes of memory for each of them. With the space for sorting, the names take half of the memory."""
 SETTLING: Final = (2 * LARGEST + 8 * 8) * PIECE
-"""Bytes of a piece of a range of names, and of what is compared with it."""
+"""Bytes for a piece of a range of names, and for the names that are compared with it."""
 LEAST_RANGE: Final = 4
 LARGEST_RANGE: Final = 32
 FOR_RANGES: Final = 16
-"""A range has so many pieces; all workers' ranges have a sixteenth of the memory where that is enough for some."""
+"""A range has this many pieces. The ranges of all workers have a sixteenth of the memory if that is enough for some."""
 
 
 Range = tuple[int, int | None]
 Mapped = Callable[[Callable[[Range], Words], Iterable[Range]], Iterable[Words]]
-"""What a function gives for each of some ranges, in their order."""
+"""The results of a function for some ranges, in the order of the ranges."""
 
 
 def least_memory(workers: int) -> int:
-    """Bytes that it takes besides what names take."""
+    """The bytes that the store needs besides those for names."""
     return (16 * LEAST + SETTLING * LEAST_RANGE) * workers
 
 
 class DiskStore(Stored):
-    """`found` and `filled` are the names that each worker has found, and how many.
+    """The states on disk. `found` and `filled` are the names that each worker has found, and how many there are.
 
-    Names are turned so that the number of which there are fewer comes first: then they lie close together.
+    Names are turned so that the half with fewer numbers comes first: then the names lie close together.
     """
 
     def __init__(
@@ -94,20 +95,20 @@ class DiskStore(Stored):
             self.make_room()
 
     def make_room(self, each: Each = one_by_one) -> None:
-        """Names that are found more than once are so no more; if they are many all the same they go to the disk."""
+        """Removes duplicates among the found names. If many names remain, they go to the disk."""
         self.dictionaries.make_room()
         if any(filled[0] + loops.AT_ONCE > len(found) for filled, found in zip(self.filled, self.found, strict=True)):
-            # Who is nearly full is soon: all wait once.
+            # Workers that are more than half full do it now too, so that all wait only once.
             workers = [w for w, filled in enumerate(self.filled) if 2 * filled[0] > len(self.found[w])]
             each(self._relieve, workers)
 
     def _reduce(self, worker: int) -> None:
-        """What a worker has found, in ascending order, each name once."""
+        """Sorts the names that a worker has found, and removes duplicates."""
         names = self.found[worker][: self.filled[worker][0]]
         self.filled[worker][0] = run_loops.sorted_distinct(names, self._reserved[worker][self._room :])
 
     def _relieve(self, worker: int) -> None:
-        """Makes room where a worker has found much: in memory if it may have more, or by a run on disk."""
+        """Makes room if a worker has found many names: in memory if it may have more, else by a run on disk."""
         self._reduce(worker)
         found, count = self.found[worker], int(self.filled[worker][0])
         if 2 * count <= len(found):
@@ -119,7 +120,7 @@ class DiskStore(Stored):
             self.filled[worker][0] = 0
 
     def _grow(self, worker: int) -> bool:
-        """Twice the room for what a worker finds, and for sorting it; False where there is not so much memory."""
+        """Doubles the room for a worker's names and for sorting them. Returns False if there is not enough memory."""
         found = self.found[worker]
         try:
             self.account(2 * found.nbytes)
@@ -133,7 +134,7 @@ class DiskStore(Stored):
             self.settle(lambda names: None)
         found, run = self.fresh, self._next
         if run is not None and found:
-            # In this order: an interruption may come at any moment, and the depth is that of the sizes.
+            # In this order, because an interruption may come at any moment, and the depth is the number of sizes.
             self._levels.append(run)
             self.sizes.append(found)
         self._forget()
@@ -144,11 +145,11 @@ class DiskStore(Stored):
             yield self.states(run_loops.turned(names, self.turn))
 
     def names(self, level: int, largest: int) -> Iterator[Words]:
-        """The names of the states of a whole level, turned; about so many at a time."""
+        """The turned names of the states of a whole level, about `largest` at a time."""
         yield from self._levels[level - 1].blocks(largest)
 
     def settle(self, look: Callable[[Words], None], each: Each = one_by_one, mapped: Mapped = map) -> None:
-        """What is found and not known is behind the last whole level now; `look` gets its turned names.
+        """Makes the found names that are not known yet the next level; `look` gets them turned, some at a time.
 
         `each` and `mapped` may do several parts at once.
         """
@@ -171,13 +172,13 @@ class DiskStore(Stored):
         self._settled = True
 
     def _ranges(self, sources: list[Words]) -> Iterator[Range]:
-        """Ranges of names that together have all that are found, and each a few pieces of them."""
+        """Ranges that together cover all found names. Each range has a few pieces of them."""
         firsts = np.sort(np.concatenate([*(names[::PIECE] for names in sources), *(r.firsts for r in self._spilled)]))
         bounds = np.unique(firsts[:: self._range]).tolist()
         yield from pairwise([*bounds, None])
 
     def _forget(self) -> None:
-        """What is behind the last whole level."""
+        """Drops everything that is not in a whole level."""
         for run in self._spilled:
             run.forget()
         for filled in self.filled:
@@ -188,7 +189,7 @@ class DiskStore(Stored):
 
 
 def _together(parts: list[Words]) -> Words:
-    """The distinct names of several arrays, each of distinct ones in ascending order; all in ascending order."""
+    """The distinct names of some arrays in ascending order. The names of each array are ascending and distinct."""
     while len(parts) > 1:
         parts = [_merged(*parts[i : i + 2]) for i in range(0, len(parts), 2)]
     return parts[0]
@@ -202,5 +203,5 @@ def _merged(some: Words, *others: Words) -> Words:
 
 
 def _below(names: Words, bound: int | None) -> int:
-    """How many of some ascending names are below a bound."""
+    """How many names of an ascending array are below a bound."""
     return len(names) if bound is None else int(np.searchsorted(names, np.uint64(bound)))

@@ -1,4 +1,4 @@
-"""Where evaluation failed first: the search only counts failures, this finds the one that is reported."""
+"""Finds the first failed evaluation, which is reported. The search itself only counts failures."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def failing_predicate(levels: NativeLevels, level: int) -> tuple[int, ...]:
 
 
 def _failing(levels: NativeLevels, states: Words) -> list[tuple[int, ...]]:
-    """The least of these states in which a predicate fails; none or one."""
+    """The least of these states in which a predicate fails, if there is one."""
     failing = states[levels.kernel.judge(states)[:, 0] >> np.uint64(FAILED) & np.uint64(1) == 1]
     rows = levels.kernel.layout.unpack(levels.members(failing))
     return [_least(rows, np.zeros(len(rows), dtype=np.int64))[0]] if len(rows) else []
 
 
 def _least(rows: Integers, other: Integers) -> Found:
-    """The least row, and the least of the other integers that stand beside it."""
+    """The least row, and the least of the other integers beside it."""
     order = np.lexsort((other, *rows.T[::-1]))
     return tuple(rows[order[0]].tolist()), int(other[order[0]])

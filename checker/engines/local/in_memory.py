@@ -1,4 +1,4 @@
-"""The search whose states are in memory: what is found is inserted at once into a store that workers share."""
+"""The search with states in memory: successors are inserted at once into a store that the workers share."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from isrcheck.checker.kernel.layout import Words
 
 
 class MemorySearch(Search):
-    """Workers insert without locks."""
+    """A search whose workers insert without locks."""
 
     store: Store
 
     def _expand(self, level: int) -> None:
-        """All successors of a level into the store; `Stopped` where a limit is reached."""
+        """Inserts all successors of a level into the store. Raises `Stopped` if a limit is reached."""
         for worker in self._workers:
             worker.begin()
         functions, constrained = self._functions, bool(self.system.constraints)
@@ -36,14 +36,14 @@ class MemorySearch(Search):
         self._together(level, part, work.batches, lambda: store.expanded(work))
 
     def _take(self, states: Words) -> None:
-        """Some states into the store, of which none is there."""
+        """Inserts states into the store that it does not have yet."""
         first = self._workers[0]
         self.store.insert(states)
         first.cursor[loops.NEW] = len(states)
         loops.look_over(self._functions, states, first.cursor, first.totals, first.weight)
 
     def _look_over(self) -> None:
-        """The kernel's verdicts on new states that no worker has looked at yet."""
+        """Gets the kernel's verdicts on new states that no worker has looked at yet."""
         for worker in self._workers:
             loops.look_over(self._functions, worker.buffers[1], worker.cursor, worker.totals, worker.weight)
 

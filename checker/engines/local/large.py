@@ -30,13 +30,13 @@ from isrcheck.checker.symmetry.exchanges import Classes
 from isrcheck.model.language.system import TransitionSystem
 
 FIRST_GROWTH: Final = 1 << 16
-"""Bytes with which a search gets beyond its first states."""
+"""Bytes that a search needs to get beyond its first states."""
 MOST_EACH: Final = 64
-"""Bytes that a state takes at most, but for such as share no word with any other."""
+"""The most bytes that a state takes, unless it shares no word with any other state."""
 
 
 def minimum_memory(system: TransitionSystem, workers: int = 1) -> int:
-    """How many bytes a search needs to begin."""
+    """The bytes that a search needs to begin."""
     layout, transitions = Layout(system.leaves), max(len(system.transitions), 1)
     words = layout.words
     verdict_words = (len(system.invariants) + len(system.goals) + len(system.bounds) + 2 + 63) // 64
@@ -46,7 +46,7 @@ def minimum_memory(system: TransitionSystem, workers: int = 1) -> int:
 
 
 def _affordable(system: TransitionSystem, workers: int, memory: int | None) -> int:
-    """The number of these workers for which half of the memory has room, one at least."""
+    """The number of these workers that half of the memory has room for, but at least one."""
     while memory is not None and workers > 1 and minimum_memory(system, workers) > memory // 2:
         workers -= 1
     return workers
@@ -70,7 +70,7 @@ def search_large(
 ) -> tuple[Exploration, NativeLevels]:
     """The search that uses all workers, a limit of memory, symmetry, checkpoints and disks; see `search`.
 
-    It goes on behind `known`, whole levels with their states that another search has found.
+    It continues after `known`, the whole levels with their states that another search has found.
     """
     workers = _affordable(system, workers, limits.memory)
     minimum = minimum_memory(system, workers) + (0 if storing.kind == "memory" else least_memory(workers))

@@ -1,4 +1,4 @@
-"""The levels of a search, for those who look for traces in them."""
+"""The levels of a search, for the search for traces in them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from isrcheck.checker.engines.local.stored import Stored
 
 BLOCK: Final = 1 << 14
-"""States expanded at once; the arrays of a block are a few megabytes."""
+"""How many states are expanded at once. The arrays of a block are a few megabytes."""
 Wanted = Callable[[Words], npt.NDArray[np.bool_]]
-"""Of each of some states whether it is looked for."""
+"""Which of some states are wanted."""
 
 
 class NativeLevels:
@@ -41,7 +41,7 @@ class NativeLevels:
         return self.store.blocks(level, BLOCK)
 
     def places(self) -> Places | None:
-        """The numbers that the states have in a store in memory; None where not all of them are in one."""
+        """The numbers of the states in a store in memory; None if some states are not in one."""
         from isrcheck.checker.engines.local.places import Places
         from isrcheck.checker.engines.local.store import Store
 
@@ -52,7 +52,7 @@ class NativeLevels:
         return _joined(list(self.blocks(level)), self.kernel.words)
 
     def edges_into_violation(self, level: int, invariant: str) -> Edges:
-        """Every step from a state of `level` to a state where the invariant is false, counted or not."""
+        """Every step from a state of `level` to a state in which the invariant is false, counted or not."""
         bit = self.kernel.verdicts.invariants[invariant]
 
         def violating(successors: Words) -> npt.NDArray[np.bool_]:
@@ -79,11 +79,11 @@ class NativeLevels:
         return _joined(stuck, self.kernel.words)
 
     def members(self, states: Words) -> Words:
-        """All states that those stand for which the search has kept."""
+        """All states of the orbits of which the search has kept these states."""
         return states
 
     def state(self, leaves: tuple[int, ...]) -> Words:
-        """The state with these leaves, counted or not, as targets for `edges_into`."""
+        """The state with these leaves, counted or not, for use as a target of `edges_into`."""
         return self.kernel.layout.pack([leaves])
 
     def leaves(self, states: Words) -> list[tuple[int, ...]]:
@@ -91,15 +91,15 @@ class NativeLevels:
         return [tuple(row) for row in self.kernel.layout.unpack(states).tolist()]
 
     def _leading(self, level: int, wanted: Wanted) -> Iterator[Words]:
-        """The states of a level, some at a time, perhaps without such as have no wanted successor."""
+        """The states of a level, some at a time. States without a wanted successor may be left out."""
         return self.blocks(level)
 
     def _before(self, level: int, targets: Words) -> Iterator[Words]:
-        """The states of a level, some at a time, perhaps without such as have none of the targets as a successor."""
+        """The states of a level, some at a time. States without a successor among the targets may be left out."""
         return self.blocks(level)
 
     def _steps(self, blocks: Iterable[Words], wanted: Wanted) -> tuple[Words, Integers, Words]:
-        """Source, transition and successor of every step from some states whose successor is wanted."""
+        """Source, transition and successor of every step from these states to a wanted successor."""
         sources, transitions, found = [], [], []
         for states in blocks:
             successors, source, transition, _ = self.kernel.expand(states)
@@ -112,7 +112,7 @@ class NativeLevels:
         return _joined(sources, words), which, _joined(found, words)
 
     def finder(self, targets: Words) -> Callable[[Words], Integers]:
-        """A function from states to their positions in `targets`, fewer than 2^31; -1 where they are not there."""
+        """A function from states to their positions in `targets`, which are fewer than 2^31; -1 for other states."""
         from isrcheck.checker.engines.local import loops
 
         index = np.zeros(1 << (2 * len(targets) + 1).bit_length(), dtype=np.int32)

@@ -16,11 +16,11 @@ from isrcheck.checker.kernel.verdicts import FAILED
 from isrcheck.model.language.system import TransitionSystem
 
 Watch = Callable[[NativeLevels, int], Stop | None]
-"""Looks at the steps into each whole level, the initial states being the first; says whether to stop there."""
+"""Looks at the steps into each whole level, first at the initial states. Returns a reason to stop there, or None."""
 
 
 class Stopped(Exception):
-    """The search ends before it is done."""
+    """The search ends before it is finished."""
 
     def __init__(self, reason: Stop) -> None:
         self.reason: Stop = reason
@@ -30,8 +30,8 @@ class Stopped(Exception):
 class Level:
     """A whole level: the new states from the expansion of the level before.
 
-    `seen` are the verdict bits of its states and of the successors outside the constraints. `weight` is how many
-    states its orbits have, which are as many as its states are where no symmetry is used.
+    `seen` are the verdict bits of its states and of the successors outside the constraints. `weight` is the number of
+    states in its orbits; without symmetry this is the number of its states.
     """
 
     distinct: int
@@ -51,7 +51,7 @@ class Level:
 
 
 class Levelwise:
-    """A search whose whole levels are in `history`: an interruption at any moment loses nothing else."""
+    """A search whose whole levels are in `history`: an interruption loses nothing of these."""
 
     watch: Watch | None = None
 
@@ -63,15 +63,15 @@ class Levelwise:
     # --- what a search does in its own way --------------------------------------------------------------------------
 
     def _expand(self, level: int) -> None:
-        """All successors of a level; `Stopped` where a limit is reached."""
+        """Adds all successors of a level. Raises `Stopped` if a limit is reached."""
         raise NotImplementedError
 
     def _finish_level(self) -> None:
-        """The new states become a level."""
+        """Makes the new states a level."""
         raise NotImplementedError
 
     def _look_at_rest(self) -> int:
-        """Judges the new states of a level that will not be whole; how many they are."""
+        """Judges the new states of a level that will not be whole. Returns their number."""
         raise NotImplementedError
 
     @property
@@ -81,7 +81,7 @@ class Levelwise:
 
     @property
     def _totals(self) -> Words:
-        """The verdicts in this level, together."""
+        """The verdict bits that occur in this level."""
         raise NotImplementedError
 
     def _between_levels(self) -> None:
@@ -123,7 +123,7 @@ class Levelwise:
         return sum(1 << bit for bit in self.kernel.verdicts.invariants.values())
 
     def _fold(self, answer: Exploration) -> None:
-        """The totals over the whole levels."""
+        """Adds up the totals of the whole levels."""
         verdicts = self.kernel.verdicts
         for number, level in enumerate(self.history, start=1):
             answer.rejected += level.rejected
@@ -143,7 +143,7 @@ class Levelwise:
                 seen.update({n: number for n, bit in names.items() if level.seen >> bit & 1 and n not in seen})
 
     def _partial(self, answer: Exploration, deadlock: bool) -> None:
-        """The counts of the level that is not whole."""
+        """Adds the counts of the level that is not whole."""
         distinct, level = self._look_at_rest(), len(self.history) + 1
         answer.partial = {
             "level": level,

@@ -1,23 +1,24 @@
 """The search's inner loops, compiled by Numba: independent of any model, and all in this one file.
 
-Numba's cache notices a change in the file of a function, not in functions that it calls in other files. So whatever
-is compiled here calls only what stands here, and the kernel by address.
+Numba's cache notices a change in the file of a function, but not in functions that it calls in other files. So the
+functions here call only each other, and the kernel by its address.
 
-*Dictionaries* number what states are made of. There is one for each word of a packed state (two for the halves of a
-single word), and one for each *pair* of numbers of others, until two numbers are left: those are the state's name. A
-dictionary has its values in the order of their numbers, in blocks, and a table to find them in: an entry has 32 bits,
-four of the hash, then the number plus one; 0 is empty. An entry lies at, or after, its slot.
+*Dictionaries* number the parts of states. There is one for each word of a packed state (two for the halves of a single
+word). There is also one for each *pair* of numbers from other dictionaries, until two numbers are left: these are the
+state's name. A dictionary has its values in the order of their numbers, in blocks, and a table to find them in. An
+entry of this table has 32 bits: four of the hash, then the number plus one; 0 is empty. An entry lies at its slot or
+after it.
 
 The *table* has one entry for each state, in buckets of 64 bytes: 16 entries of 4 bytes, or 8 of 8. The name chooses one
-of `PARTITIONS` partitions; what is left of it is a pair of numbers below two bounds, which `permuted` maps one to one
+of `PARTITIONS` partitions. The rest of the name is a pair of numbers below two bounds, which `permuted` maps one to one
 to a number below their product. The remainder of its division by the number of buckets is the bucket. The entry keeps
-the quotient, the level, and how many buckets behind its own it lies because those were full. So no two states can have
-one entry, and an entry says which state it is of.
+the quotient, the level, and how many full buckets it lies behind its own bucket. So no two states can have the same
+entry, and an entry tells its state.
 
-Several workers insert at once and lock nothing: buckets are filled from their beginning, and who finds an empty entry
-puts a state there with one compare-and-swap; where another was faster, the bucket is looked at again. In dictionaries
-an entry is first taken, then has its number; whoever else comes to a taken entry with the same bits waits for it.
-Nothing is ever moved while workers are at work.
+Several workers insert at once without locks. Buckets are filled from their beginning. A worker that finds an empty
+entry puts a state there with one compare-and-swap. If another worker was faster, it looks at the bucket again. In
+dictionaries a worker first takes an entry and then writes its number; another worker that meets a taken entry with the
+same bits waits for the number. Nothing is ever moved while workers are at work.
 """
 
 # mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,misc,call-arg,var-annotated"
@@ -33,22 +34,22 @@ from numba.extending import intrinsic
 
 TABLE: Final = 0
 CAPACITY: Final = 1
-"""Address, and slots of a dictionary or buckets of a partition."""
+"""The address, and the slots of a dictionary or the buckets of a partition."""
 ROOM: Final = 2
-"""Entries until it must grow."""
+"""How many entries fit until the table must grow."""
 FIRSTS: Final = 3
 SECONDS: Final = 4
-"""The bounds of both numbers of what is left of a name in a partition."""
+"""The bounds of both numbers in the rest of a name in a partition."""
 REST: Final = 5
-"""Bits of what an entry keeps of a name."""
+"""The bits of a name that an entry keeps."""
 SIZE: Final = 6
-"""Bytes of an entry."""
+"""The bytes of an entry."""
 FULL: Final = 7
-"""Whether somebody found no place in a partition."""
+"""Whether a worker found no place in a partition."""
 DEEPEST: Final = 8
-"""The last level that an entry of a partition can say."""
+"""The last level that an entry of a partition can represent."""
 COUNT: Final = 16
-"""Entries in use; apart from the others, in a cache line of its own."""
+"""The number of used entries, in a cache line of its own."""
 COLUMNS: Final = 24
 
 PENDING: Final = 0
@@ -59,29 +60,29 @@ CHUNK: Final = 4
 NEW: Final = 5
 CURSOR: Final = 6
 """Entries of a worker's `cursor`: successors in its batch, how many of them are in the store, successors outside the
-constraints, states expanded, the chunk that it writes the names of new states to or -1, new states in its batch."""
+constraints, states expanded, the chunk for the names of new states or -1, new states in its batch."""
 
 NEXT: Final = 0
 PAUSE: Final = 8
 TAKEN: Final = 16
 SHARED: Final = 24
-"""Entries of what all workers share, each in a cache line of its own: the next batch to expand, whether to pause, how
-many of the free chunks are taken."""
+"""Entries that all workers share, each in a cache line of its own: the next batch to expand, whether to pause, how many
+of the free chunks are taken."""
 
 NUMBER_BITS: Final = 28
 MARKED: Final = (1 << NUMBER_BITS) - 1
-"""The number in an entry of a dictionary whose value is being written; the largest number lies below."""
+"""The number in a dictionary's entry whose value is being written. Every real number is smaller."""
 PAGE_BITS: Final = 10
 """Values of a dictionary lie in blocks of 2**10."""
 PARTITION_BITS: Final = 7
 FARTHEST: Final = 8
-"""A state lies less than so many buckets behind its own."""
+"""A state lies fewer than this many buckets behind its own bucket."""
 AT_ONCE: Final = 256
-"""So many states are named and inserted at once: what they need is fetched ahead."""
+"""How many states are named and inserted at once. The data that they need is fetched ahead."""
 
 FINISHED: Final = 0
 PAUSED: Final = 1
-"""What `advance` returns: nothing of the level is left, or the given work is done, or something must grow."""
+"""Results of `advance`: nothing of the level is left, or the given work is done, or something must grow."""
 
 OUTSIDE_BIT: Final = 2
 """The mask of the verdict bit of states that are not counted."""
@@ -102,7 +103,7 @@ def load(typingctx, address):
 
 @intrinsic
 def store(typingctx, address, value):
-    """Put an unsigned 64-bit integer at an address."""
+    """Puts an unsigned 64-bit integer at an address."""
 
     def generate(context, builder, signature, arguments):
         builder.store(arguments[1], builder.inttoptr(arguments[0], ir.IntType(64).as_pointer()), align=1)
@@ -113,7 +114,7 @@ def store(typingctx, address, value):
 
 @intrinsic
 def load_entry(typingctx, address):
-    """The 32 bits at an address that another thread may be writing, as 64."""
+    """The 32 bits, as 64, at an address that another thread may be writing."""
 
     def generate(context, builder, signature, arguments):
         pointer = builder.inttoptr(arguments[0], ir.IntType(32).as_pointer())
@@ -124,7 +125,7 @@ def load_entry(typingctx, address):
 
 @intrinsic
 def store_entry(typingctx, address, value):
-    """Put 32 bits at an address, after everything that was stored before."""
+    """Puts 32 bits at an address, after everything that was stored before."""
 
     def generate(context, builder, signature, arguments):
         pointer = builder.inttoptr(arguments[0], ir.IntType(32).as_pointer())
@@ -136,7 +137,7 @@ def store_entry(typingctx, address, value):
 
 @intrinsic
 def take_entry(typingctx, address, value):
-    """Put 32 bits at an address if it holds 0; whether it did."""
+    """Puts 32 bits at an address if it holds 0. Returns whether it did."""
 
     def generate(context, builder, signature, arguments):
         i32 = ir.IntType(32)
@@ -150,7 +151,7 @@ def take_entry(typingctx, address, value):
 
 @intrinsic
 def take_wide(typingctx, address, value):
-    """Put 64 bits at an address if it holds 0; whether it did."""
+    """Puts 64 bits at an address if it holds 0. Returns whether it did."""
 
     def generate(context, builder, signature, arguments):
         i64 = ir.IntType(64)
@@ -162,7 +163,7 @@ def take_wide(typingctx, address, value):
 
 
 def _look(bits: int) -> Any:
-    """Code for comparing all entries of so many bits of a bucket at once."""
+    """Code that compares all entries of this many bits in a bucket at once."""
 
     def generate(context, builder, signature, arguments):
         count = 512 // bits
@@ -188,13 +189,13 @@ def _look(bits: int) -> Any:
 
 @intrinsic
 def look(typingctx, address, key, mask):
-    """Which of the 16 entries of a bucket have this key, and from bit 32 on which are empty."""
+    """Which of the 16 entries of a bucket have this key; from bit 32 on, which are empty."""
     return types.uint64(types.uint64, types.uint64, types.uint64), _look(32)
 
 
 @intrinsic
 def look_wide(typingctx, address, key, mask):
-    """Like `look`, on 8 entries of 64 bits."""
+    """Like `look`, for 8 entries of 64 bits."""
     return types.uint64(types.uint64, types.uint64, types.uint64), _look(64)
 
 
@@ -210,7 +211,7 @@ def lowest_bit(typingctx, value):
 
 @intrinsic
 def fetch_and_add(typingctx, address, amount):
-    """Add to the 64-bit integer at an address; what it was before."""
+    """Adds to the 64-bit integer at an address. Returns the former value."""
 
     def generate(context, builder, signature, arguments):
         pointer = builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
@@ -221,7 +222,7 @@ def fetch_and_add(typingctx, address, amount):
 
 @intrinsic
 def prefetch(typingctx, address):
-    """Begin to fetch the cache line at an address that will be read soon."""
+    """Begins to fetch the cache line at an address that will be read soon."""
 
     def generate(context, builder, signature, arguments):
         i32, pointer = ir.IntType(32), ir.IntType(8).as_pointer()
@@ -236,7 +237,7 @@ def prefetch(typingctx, address):
 
 
 def _call(result: Any, count: int) -> Any:
-    """Code for a call of the function whose address is the first argument, with `count` integers."""
+    """Code that calls the function whose address is the first argument, with `count` integers."""
 
     def generate(context, builder, signature, arguments):
         i64 = ir.IntType(64)
@@ -279,21 +280,21 @@ def mixed(x):
 
 @_compiled
 def slot_of(h, capacity):
-    """The first slot in which an entry of a value with this hash may be."""
+    """The first slot in which an entry with this hash may lie."""
     return ((h >> np.uint64(32)) * capacity) >> np.uint64(32)
 
 
 @_compiled
 def value_address(pages, dictionary, number):
-    """Where a value of a dictionary lies."""
+    """The address of a value of a dictionary."""
     return pages[dictionary, number >> np.uint64(PAGE_BITS)] + np.uint64(8) * (number & _PAGE)
 
 
 @_compiled
 def number_of(value, h, slot, dictionaries, pages, dictionary, adding):
-    """The number of a value, which is added where it is new; `NO_ROOM` where the dictionary must grow first.
+    """The number of a value. A new value is added; `NO_ROOM` if the dictionary must grow first.
 
-    Without `adding` it is `NO_ROOM` for a new one.
+    Without `adding` a new value has `NO_ROOM`.
     """
     table, capacity = dictionaries[dictionary, TABLE], dictionaries[dictionary, CAPACITY]
     counter = np.uint64(dictionaries.ctypes.data) + np.uint64(8) * np.uint64(dictionary * COLUMNS + COUNT)
@@ -323,7 +324,7 @@ def number_of(value, h, slot, dictionaries, pages, dictionary, adding):
 
 @_compiled
 def refill(dictionaries, pages, dictionary):
-    """Fill an empty table of a dictionary with its values."""
+    """Fills an empty table of a dictionary with its values."""
     table, capacity = dictionaries[dictionary, TABLE], dictionaries[dictionary, CAPACITY]
     for n in range(dictionaries[dictionary, COUNT]):
         number = np.uint64(n)
@@ -344,13 +345,14 @@ def place_in_memo(value, memo):
 
 @_compiled
 def named(rows, words, count, half, pairs, dictionaries, pages, scratch, memo, adding):
-    """Name some states, `AT_ONCE` at most, into the first row of `scratch`; whether there was room for it.
+    """Writes the names of at most `AT_ONCE` states into the first row of `scratch`. Returns whether there was room.
 
-    Without `adding`, what is in no dictionary has the number `NO_ROOM`, which no pair of numbers and no state has.
+    Without `adding`, a value that is in no dictionary has the number `NO_ROOM`, which no pair of numbers and no state
+    has.
 
-    `pairs` has the two dictionaries of each pair; the last pair is the name itself. `half` are the bits of the first
-    half of a single word. `memo` has a few values of each dictionary and their numbers plus one: most successors share
-    most of their words with states that were just there.
+    `pairs` has the two dictionaries of each pair; the last pair is the name itself. `half` is the number of bits in the
+    first half of a single word. `memo` has a few values of each dictionary and their numbers plus one: most successors
+    share most of their words with the last few states.
     """
     leaves, last = max(words, 2), len(pairs) - 1
     for d in range(leaves + last):
@@ -422,7 +424,7 @@ def numbered(count, d, dictionaries, pages, scratch, memo, adding):
 
 @_compiled
 def unnamed(names, count, words, half, pairs, pages, scratch, out):
-    """The states of some names, `AT_ONCE` at most, at an address, as states of whole words."""
+    """Writes the states of at most `AT_ONCE` names to an address, as states of whole words."""
     leaves = max(words, 2)
     last = len(pairs) - 1
     low = np.uint64(0xFFFFFFFF)
@@ -457,7 +459,7 @@ def share_of(h, bound):
 
 @_compiled
 def permuted(h, first, second, firsts, seconds):
-    """A number below `firsts * seconds` for two below these bounds, one to one: three rounds of a Feistel network.
+    """Maps two numbers below these bounds one to one to a number below `firsts * seconds`: three Feistel rounds.
 
     `h` is `mixed(first)`.
     """
@@ -475,7 +477,7 @@ def permuted(h, first, second, firsts, seconds):
 
 @_compiled
 def recovered(value, partition, firsts, seconds):
-    """The name from which `permuted` made a number in a partition."""
+    """The name that `permuted` mapped to a number in a partition."""
     first, second = value // seconds, value % seconds
     away = share_of(mixed(first ^ np.uint64(0x14057B7EF767814F)), seconds)
     second = second - away if second >= away else second + seconds - away
@@ -489,7 +491,7 @@ def recovered(value, partition, firsts, seconds):
 
 @_compiled
 def placed(bucket, key, partitions, p, level):
-    """Put what is kept of a name into a bucket, or one behind it: 1 if it is new, 0 if known, 2 for no room."""
+    """Puts the kept part of a name into a bucket, or one behind it: 1 if it is new, 0 if known, 2 for no room."""
     buckets, rest = partitions[p, CAPACITY], partitions[p, REST]
     mask = (np.uint64(1) << (rest + np.uint64(3))) - np.uint64(1)
     entry = level << (rest + np.uint64(3))
@@ -517,9 +519,9 @@ def placed(bucket, key, partitions, p, level):
 
 @_compiled
 def prepared(names, count, partitions, scratch):
-    """Partition, bucket and what an entry keeps of each of some names, and their buckets into the cache.
+    """Computes partition, bucket and kept part of some names, and fetches their buckets into the cache.
 
-    A partition that is not for so large numbers has no bucket for them, but `NOWHERE`.
+    If a partition cannot hold numbers this large, the bucket is `NOWHERE`.
     """
     parts, buckets, keys = scratch[1], scratch[2], scratch[3]
     low = np.uint64(0xFFFFFFFF)
@@ -537,9 +539,9 @@ def prepared(names, count, partitions, scratch):
 
 @_compiled
 def enter(count, partitions, level, scratch, rows, kept, first, words, chunk, filled):
-    """Put the names in `scratch`, of states from `first` on, into the table; how far it came.
+    """Enters the names in `scratch`, of states from `first` on, into the table. Returns how far it came.
 
-    The name of a new state goes to a chunk, which has room for it, and its row to the others that are `kept`.
+    The name of a new state is added to a chunk, which has room for it, and its row to the `kept` rows.
     """
     names, parts, buckets, keys = scratch[0], scratch[1], scratch[2], scratch[3]
     prepared(names, count, partitions, scratch)
@@ -572,9 +574,9 @@ def slots(partitions, p):
 
 @_compiled
 def entries_of(partitions, p, at, levels, values, found):
-    """Permuted names and levels of entries of a partition, from the `at`th on until `values` is full; where to go on.
+    """Permuted names and levels of a partition's entries from the `at`th on, until `values` is full; the next entry.
 
-    Only those of levels `levels[0]..levels[1]`.
+    Only entries of levels `levels[0]..levels[1]`.
     """
     buckets, rest = partitions[p, CAPACITY], partitions[p, REST]
     size, table = partitions[p, SIZE], partitions[p, TABLE]
@@ -596,7 +598,7 @@ def entries_of(partitions, p, at, levels, values, found):
 
 @_compiled
 def moved(old, new, number, scratch):
-    """Put the entries of a partition into another table of it; whether all of them found a place there."""
+    """Moves the entries of a partition into a new table. Returns whether all of them found a place there."""
     at, low = 0, np.uint64(0xFFFFFFFF)
     every = (np.uint64(0), ~np.uint64(0))
     values, levels, buckets, keys = scratch[0], scratch[1], scratch[2], scratch[3]
@@ -620,7 +622,7 @@ def moved(old, new, number, scratch):
 
 @_compiled
 def counted(partitions, first, last, levels, scratch, counts):
-    """How many states of some levels there are in some partitions, added to `counts`."""
+    """Adds to `counts` how many states of some levels are in some partitions."""
     for p in range(first, last):
         at, end = 0, slots(partitions, p)
         while at < end:
@@ -631,7 +633,7 @@ def counted(partitions, first, last, levels, scratch, counts):
 
 @_compiled
 def of_levels(partitions, first, last, levels, scratch, starts, out):
-    """The names of the states of some levels in some partitions: those of each level from `starts` on, which move."""
+    """The names of the states of some levels in some partitions. A level's names begin at `starts`, which advances."""
     for p in range(first, last):
         at, end = 0, slots(partitions, p)
         while at < end:
@@ -649,7 +651,7 @@ def of_levels(partitions, first, last, levels, scratch, starts, out):
 
 @_compiled
 def place_in(bucket, key, partitions, p):
-    """Which entry of a partition has what is kept of a name, from a bucket on; -1 where none has."""
+    """The entry of a partition that has the kept part of a name, from a bucket on; -1 if none has."""
     buckets, rest = partitions[p, CAPACITY], partitions[p, REST]
     mask = (np.uint64(1) << (rest + np.uint64(3))) - np.uint64(1)
     wide = partitions[p, SIZE] == np.uint64(8)
@@ -670,8 +672,8 @@ def place_in(bucket, key, partitions, p):
 
 @_compiled
 def places_of(rows, words, half, pairs, dictionaries, pages, partitions, stride, scratch, memo, places, names):
-    """Of each state at an address its place: an entry, counted over all partitions; -1 where it is not in the table.
-    Where it is, its name, too.
+    """The place of each state at an address: its entry, counted over all partitions; -1 if it is not in the table. For
+    a state in the table also its name.
 
     Each partition counts for `stride` entries, and has no more.
     """
@@ -689,12 +691,12 @@ def places_of(rows, words, half, pairs, dictionaries, pages, partitions, stride,
 
 @_compiled
 def names_at(places, partitions, stride, names, levels):
-    """Name and level of the state at each place; the level is 0 where there is none."""
+    """Name and level of the state at each place; the level is 0 if there is no state."""
     for start in range(0, len(places), AT_ONCE):
         end = min(start + AT_ONCE, len(places))
         for k in range(start, end):
             p = places[k] // stride
-            levels[k] = p  # until the next loop
+            levels[k] = p  # kept until the next loop
             prefetch(partitions[p, TABLE] + partitions[p, SIZE] * np.uint64(places[k] - p * stride))
         for k in range(start, end):
             p = levels[k]
@@ -717,9 +719,9 @@ def insert(
     rows, words, half, pairs, dictionaries, pages, partitions, level, count, chunks, filled, shared, cursor, scratch,
     memo,
 ):  # fmt: skip
-    """Insert states that are new, up to the `count`th; whether it came so far before something must grow.
+    """Inserts new states, up to the `count`th. Returns whether it came this far before something had to grow.
 
-    `cursor` says where it goes on, and how many were new: these are the first ones of the rows then.
+    `cursor` says where it continues, and how many states were new. The rows of the new states are then the first ones.
     """
     here = np.uint64(shared.ctypes.data)
     while cursor[INSERTED] < count:
@@ -748,7 +750,7 @@ def insert(
 
 @_compiled
 def keep_counted(rows, words, count, verdicts, verdict_words, totals):
-    """Move the successors inside the constraints to the front; or the verdicts of the others into `totals`."""
+    """Moves the successors inside the constraints to the front, or the verdicts of the others into `totals`."""
     kept = 0
     for i in range(count):
         if verdicts[i, 0] & np.uint64(OUTSIDE_BIT):
@@ -782,9 +784,9 @@ def advance(
 ):  # fmt: skip
     """One worker's part of the expansion of a level, of about `work` states, or until something must grow.
 
-    `frontier` and `counts` have the chunks of the level and their names, `starts` the batches (`batch`); new states are
-    of the level `level`. `functions` are the addresses of `expand`, `judge` and `survey`, then those of
-    `representatives` and `weights` or 0.
+    `frontier` and `counts` have the chunks of the level and their names, `starts` the batches (`batch`). New states
+    belong to the level `level`. `functions` are the addresses of `expand`, `judge` and `survey`, then those of
+    `representatives` and `weights`, or 0.
     """
     states, rows, verdicts = buffers
     until = cursor[EXPANDED] + work
@@ -832,7 +834,7 @@ def look_over(functions, rows, cursor, totals, weight):
 
 @_compiled
 def index_rows(hashes, index):
-    """Fill an empty table, a power of two of slots and larger than the hashes are many, with positions plus one."""
+    """Fills an empty table with positions plus one; its size is a power of two greater than the number of hashes."""
     mask = np.uint64(len(index) - 1)
     for i in range(len(hashes)):
         slot = hashes[i] & mask

@@ -1,4 +1,4 @@
-"""States by two numbers: the parts of a state are numbered (`dictionaries`), and pairs of numbers up to its name."""
+"""Names states by two numbers: the parts of a state are numbered (`dictionaries`), then pairs of numbers."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ STATES_FOR_ONE: Final = 1 << 9
 
 
 class Names:
-    """What a store names its states by; `held` and `peak` are bytes of memory, of `limit` at most.
+    """The dictionaries by which a store names its states; `held` and `peak` are bytes of memory, at most `limit`.
 
-    `workers` says how many may name at once, `sample` are some states from which it is seen what goes well together.
+    `workers` says how many workers may name states at once. `sample` has some states, which show how to pair the parts.
     """
 
     def __init__(self, layout: Layout, limit: int | None, workers: int, sample: Words | None) -> None:
@@ -42,11 +42,11 @@ class Names:
         return self._account.peak
 
     def account(self, size: int) -> None:
-        """Other arrays that belong to the search, in bytes."""
+        """Counts the bytes of other arrays of the search."""
         self._account.take(size)
 
     def arrays(self) -> tuple[Words, Words]:
-        """What a worker needs to name states: room for a few of them, and what it remembers of the dictionaries."""
+        """The arrays that a worker needs to name states: room for a few of them, and its memo of the dictionaries."""
         count = len(self.dictionaries.columns)
         return (
             np.zeros((3 + count, loops.AT_ONCE), dtype=np.uint64),

@@ -1,4 +1,4 @@
-"""The search whose states are on disk: what is found is known to be new only when its level has been expanded."""
+"""The search with states on disk: which successors are new is known only when their level has been expanded."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from isrcheck.checker.engines.local.team import Worker
 from isrcheck.checker.kernel.layout import Words
 
 FRONTIER: Final = 1 << 18
-"""So many states of a level are expanded before the next are read."""
+"""How many states of a level are expanded before the next ones are read."""
 
 
 class DiskSearch(Search):
-    """Workers find names, and the store then tells which of them are new."""
+    """A search whose workers find names. The store then says which of them are new."""
 
     store: DiskStore
 
@@ -57,11 +57,11 @@ class DiskSearch(Search):
         store.settle(look, self._team.each, self._mapped)
 
     def _mapped(self, function: Callable[[Range], Words], ranges: Iterable[Range]) -> Iterator[Words]:
-        """By all workers; `Stopped` where it is too late."""
+        """The results of a function, computed by all workers. Raises `Stopped` when the time is over."""
         for names in self._team.mapped(function, ranges):
             yield names
             self._between(len(self.history), 0.0, 0)
 
     def _look_at_rest(self) -> int:
-        """What the store does not know to be new yet is not looked at: that would take as long as to go on."""
+        """States that may not be new are not looked at: to find the new ones would take as long as to continue."""
         return self.store.fresh

@@ -1,6 +1,6 @@
-"""The states of a store numbered by their places in its table, for who asks about steps between states.
+"""The places of states in a store's table as their numbers, for questions about steps between states.
 
-So a number costs no memory. It is that of its state as long as nothing is inserted.
+So a number costs no memory. A state keeps its number as long as nothing is inserted.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from isrcheck.checker.kernel.layout import Words
 
 
 class Places:
-    """Numbers below `size`; not each is that of a state."""
+    """Numbers below `size`. Some of them belong to no state."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -25,7 +25,7 @@ class Places:
         self._scratch, self._memo = store.arrays()
 
     def find(self, states: Words) -> tuple[Integers, Words]:
-        """The number of each state, -1 where it is not in the store; and its name where it is."""
+        """The number of each state, -1 if it is not in the store, and the name of each state in the store."""
         store, states = self._store, np.ascontiguousarray(states)
         found, names = np.empty(len(states), dtype=np.int64), np.empty(len(states), dtype=np.uint64)
         loops.places_of(
@@ -35,7 +35,7 @@ class Places:
         return found, names
 
     def names(self, numbers: Integers) -> Words:
-        """The names of the states that have these numbers."""
+        """The names of the states with these numbers."""
         return self._named(numbers)[0]
 
     def states(self, names: Words) -> Words:
@@ -43,11 +43,11 @@ class Places:
         return self._store.states(names)
 
     def levels(self, numbers: Integers) -> Integers:
-        """Their levels."""
+        """The levels of the states with these numbers."""
         return self._named(numbers)[1]
 
     def every(self, levels: int, largest: int) -> Iterator[tuple[Integers, Words, Integers]]:
-        """Numbers, states and levels of all states of the first so many levels, at most so many at a time."""
+        """Numbers, states and levels of all states of the first `levels` levels, at most `largest` at a time."""
         for first in range(0, self.size, largest):
             numbers = np.arange(first, min(first + largest, self.size), dtype=np.int64)
             names, of = self._named(numbers)

@@ -1,4 +1,4 @@
-"""The names of the states of the last whole level and of those behind it, in chunks."""
+"""The names of the states of the last whole level and of the states after it, in chunks."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from isrcheck.checker.engines.local.account import Account
 from isrcheck.checker.kernel.layout import Words
 
 CHUNK: Final = 1 << 13
-"""Names of a chunk; of a level each worker has one that is not full."""
+"""The names in a chunk. For each level, each worker has one chunk that is not full."""
 SHARE: Final = 16
-"""A sixteenth of all chunks is added when there are none left."""
+"""If no chunks are left, a sixteenth of their number is added."""
 
 
 class Queue:
-    """Whoever has filled a chunk takes the next of `free`; `filled` has how many names are in each chunk.
+    """A worker that has filled a chunk takes the next of `free`; `filled` has the number of names in each chunk.
 
-    `chunks` and `counts` are the addresses and names of the last whole level's, which is that of number `level`, or
-    0 where some are gone or an interruption came between.
+    `chunks` and `counts` are the addresses and the numbers of names of the chunks of the last whole level. `level` is
+    its number, or 0 if some chunks are gone or an interruption came between.
     """
 
     def __init__(self, account: Account, workers: int, chunk: int = CHUNK) -> None:
@@ -38,17 +38,17 @@ class Queue:
 
     @property
     def fresh(self) -> int:
-        """How many names there are behind the last whole level."""
+        """The number of names after the last whole level."""
         return int(self.filled.sum())
 
     def make_room(self) -> None:
-        """A free chunk for each worker, at least, where all were taken."""
+        """Provides at least one free chunk for each worker if all chunks are taken."""
         if self.shared[loops.TAKEN] >= len(self.free):
             self.shared[loops.TAKEN] = len(self.free)
             self._add(max(self._least, self._all // SHARE))
 
     def turn(self, level: int) -> None:
-        """The states behind the last whole level become this level, and the chunks of the former level are free."""
+        """Makes the states after the last whole level this level. The chunks of the former level become free."""
         self.level = 0
         used = np.flatnonzero(self.filled)
         chunks, counts = self.free[used, 0], self.filled[used].astype(np.int64)
@@ -62,7 +62,7 @@ class Queue:
         self.level = level
 
     def recycle(self, done: int) -> None:
-        """The first so many chunks of the last whole level are free: their states are expanded."""
+        """Frees the first `done` chunks of the last whole level, whose states are expanded."""
         if done:
             self.level = 0
             gone, self.chunks, self.counts = self.chunks[:done], self.chunks[done:], self.counts[done:]

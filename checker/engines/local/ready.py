@@ -1,4 +1,4 @@
-"""Whether the loops of the search for large spaces were compiled on this machine before; if not, that takes seconds."""
+"""Whether the loops of the search for large spaces were compiled on this machine before. Compiling takes seconds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from isrcheck.checker.kernel.objects import objects
 
 
 def were_compiled() -> bool:
-    """Also where nothing can be kept, so that nobody knows."""
+    """Whether they were compiled; True also if nothing can be kept, so that it is not known."""
     folder = objects()
     if folder is None or folder.get(_key()) is not None:
         return True
@@ -22,7 +22,7 @@ def were_compiled() -> bool:
 
 
 def note_compiled() -> None:
-    """For the processes that come after this one."""
+    """Notes for later processes that the loops are compiled."""
     folder = objects()
     if folder is not None and folder.get(_key()) is None:
         folder.put(_key(), b"compiled")
@@ -30,7 +30,7 @@ def note_compiled() -> None:
 
 @cache
 def _key() -> str:
-    """What Numba compiles anew if it changes; Numba itself is not imported for that."""
+    """The versions and files whose change makes Numba compile again. Numba itself is not imported for this."""
     numba = find_spec("numba")
     about = None if numba is None or numba.origin is None else Path(numba.origin).stat()
     loops = hashlib.sha256(Path(__file__).with_name("loops.py").read_bytes()).hexdigest()

@@ -1,4 +1,4 @@
-"""The loops of a search whose known states are sorted names on disk, compiled by Numba; see `disk`."""
+"""The loops, compiled by Numba, of a search whose known states are sorted names on disk; see `disk_store`."""
 
 # mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,misc,call-arg,var-annotated"
 
@@ -32,22 +32,22 @@ from isrcheck.checker.engines.local.loops import (
 )
 
 PIECE: Final = 1 << 12
-"""Names of a run that are written together: what is known of them without reading them is an entry of its index."""
+"""How many names of a run are written together. The index of a run, which is in memory, has one entry for them."""
 TOGETHER: Final = 16
-"""So many pieces are read at once."""
+"""How many pieces are read at once."""
 _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 BUCKET: Final = 14
-"""A bucket of a sort has so many names, as a power of two; it has more where names lie unevenly."""
+"""The names in a bucket of a sort, as a power of two. A bucket has more if names are distributed unevenly."""
 MOST_BUCKETS: Final = 11
 PARTS: Final = 4
-"""Names are put into buckets from so many places in turn. Those of one place often go to one bucket one behind another,
-and each had to wait until the one before is counted."""
+"""Names are put into buckets from several parts of the array in turn. Neighbours often belong to the same bucket, and the
+processor would have to finish counting the first one before it can count the second."""
 FEW: Final = 32
-"""So many are sorted by insertion."""
+"""Up to this many numbers are sorted by insertion."""
 DIGIT: Final = 14
-"""Bits of a digit at most: as many counters stay in a cache of the processor's own."""
+"""The most bits of a digit. The counters of all its values fit into the second-level cache."""
 LARGEST: Final = 6
-"""Numbers of 16 bits that a name in a run takes at most."""
+"""The most 16-bit numbers that a name in a run takes."""
 _MOST, _MOST_OF_TWO = np.uint64(0xFFFF), np.uint64(0xFFFFFFFF)
 _compiled: Any = njit(cache=True, nogil=True, boundscheck=False, error_model="numpy")
 
@@ -63,9 +63,10 @@ def turned(name, turn):
 
 @_compiled
 def collected(rows, words, half, pairs, dictionaries, pages, turn, cursor, scratch, memo, found, filled):
-    """Writes the names of pending states behind the first `filled[0]` of those `found`; whether there was room for all.
+    """Writes the names of pending states behind the first `filled[0]` of those `found`. Returns whether there was room.
 
-    `cursor` says how many are pending, and how many of these are named. A name is turned by `turn` bits, 0 or 32.
+    `cursor` says how many states are pending, and how many of these are named. A name is turned by `turn` bits, 0 or
+    32.
     """
     while cursor[INSERTED] < cursor[PENDING]:
         size = min(cursor[PENDING] - cursor[INSERTED], AT_ONCE)
@@ -86,10 +87,10 @@ def gather(
     functions, words, half, pairs, dictionaries, pages, turn, constrained, frontier, bits, shared, cursor, buffers,
     scratch, memo, found, filled, tally, totals, work,
 ):  # fmt: skip
-    """One worker's part of the expansion of the states with the names of `frontier`, of about `work` of them, or until
-    something must grow: the names of their successors go behind the first `filled[0]` of those `found`.
+    """One worker's part of the expansion of about `work` states with the names in `frontier`, or until something must
+    grow. The names of the successors go behind the first `filled[0]` of those `found`.
 
-    A batch has `1 << bits` states. `functions` are as `loops.advance` has them.
+    A batch has `1 << bits` states. `functions` has the same addresses as in `loops.advance`.
     """
     states, rows, verdicts = buffers
     until, here = cursor[EXPANDED] + work, np.uint64(shared.ctypes.data)
@@ -129,11 +130,11 @@ def gather(
 
 @_compiled
 def sorted_distinct(names, other):
-    """Brings the distinct ones of some names to the front, in ascending order; how many they are.
+    """Brings the distinct names to the front, in ascending order. Returns their number.
 
-    Names are sorted by their first bits into buckets, and each bucket, which fits into a cache, digit by digit, the
-    least first. `other` is as long as `names`. The two halves of a name are numbers of few bits each, and a *key* is
-    these bits alone. Where what is left of a key behind the first bits is short enough, a bucket has half the size.
+    Names are sorted by their first bits into buckets. Each bucket fits into a cache and is sorted digit by digit, the
+    least digit first. `other` is as long as `names`. The two halves of a name are numbers of few bits each, and a *key*
+    consists of these bits only. If the rest of a key after the first bits is short enough, a bucket has half the size.
     """
     if len(names) == 0:
         return 0
@@ -153,16 +154,17 @@ def sorted_distinct(names, other):
 def _bits(number):
     """How many bits a number has."""
     bits = 0
-    while number >> np.uint64(bits // 2) >> np.uint64(bits - bits // 2) != 0:  # no shift by 64
+    while number >> np.uint64(bits // 2) >> np.uint64(bits - bits // 2) != 0:  # avoids a shift by 64
         bits += 1
     return bits
 
 
 @_compiled
 def _bucketed(names, here, there, low, first, rest):
-    """`sorted_distinct` with the buckets in `here` and as much room `there`, which may be `names` itself.
+    """`sorted_distinct` with the buckets in `here` and equal room in `there`, which may be `names` itself.
 
-    A key has `first` bits, which tell the bucket, and `rest` behind them, `low` of both from a name's lower half.
+    A key has `first` bits, which give the bucket, and `rest` bits after them. `low` bits of a key come from a name's
+    lower half.
     """
     each, shift = len(names) // PARTS, np.uint64(rest)
     into = np.zeros((PARTS, 1 << first), dtype=np.int64)
@@ -188,7 +190,7 @@ def _bucketed(names, here, there, low, first, rest):
         ascending = _ascending(here[begin:end], there[begin:end], rest, counts)
         last = np.uint64(0) if begin == end else ~(bits | np.uint64(ascending[0]))
         for i in range(end - begin):
-            key = bits | np.uint64(ascending[i])  # which what is written may be in the place of
+            key = bits | np.uint64(ascending[i])  # read it first, because the write may overwrite it
             names[count] = (key & ~mask) << (_HALF - low) | key & mask
             count += key != last
             last = key
@@ -206,13 +208,13 @@ def _put(key, shift, into, part, here):
 
 @_compiled
 def _key(name, low):
-    """The two halves of a name without the bits between them, of which the lower half has `low`."""
+    """The two halves of a name without the bits between them; the lower half has `low` bits."""
     return name >> _HALF << low | name & _LOW
 
 
 @_compiled
 def _ascending(here, there, bits, counts):
-    """Numbers of so many bits in ascending order, `here` or `there`; both are written."""
+    """Sorts numbers of `bits` bits. The result is in `here` or `there`; both are overwritten."""
     if len(here) <= FEW:
         for i in range(1, len(here)):
             number, at = here[i], i
@@ -261,10 +263,10 @@ def merged(some, others, out):
 
 @_compiled
 def encoded(names, firsts, sizes, units, out):
-    """Ascending names as numbers of 16 bits: of each piece the first one is in `firsts`, of the others the differences.
+    """Encodes ascending names in 16-bit numbers: the first name of each piece in `firsts`, then the differences.
 
-    A difference takes `units[p]` numbers, 1 or 2, the low one first, or if it is too large these are all ones and 4
-    follow. `sizes` are how many the pieces take; their sum is returned.
+    A difference takes `units[p]` numbers, 1 or 2, the low one first. If it is too large, these are all ones and 4
+    numbers follow. `sizes` are the numbers that the pieces take. Returns their sum.
     """
     at = 0
     for p in range(len(firsts)):
@@ -328,10 +330,10 @@ def decoded(data, firsts, units, counts, out):
 
 @_compiled
 def struck(file, ends, firsts, places, sizes, counts, units, names, kept, buffer):
-    """Takes from the sorted `names` those in some runs of a file: `kept` is 0 for them then.
+    """Sets `kept` to 0 for each of the sorted `names` that occurs in some runs of a file.
 
-    The pieces of a run end where those of the next one begin, at one of `ends`. What the pieces take is read into
-    `buffer`, which has room for `TOGETHER`; False if that cannot be read.
+    The columns have the pieces of one run behind those of another; `ends` says where each run ends. Up to `TOGETHER`
+    pieces at a time are read into `buffer`. Returns False if they cannot be read.
     """
     begin = 0
     for end in ends:
@@ -354,7 +356,7 @@ def struck(file, ends, firsts, places, sizes, counts, units, names, kept, buffer
 
 @_compiled
 def _read(file, place, data):
-    """Whether all numbers from a place on could be read."""
+    """Reads numbers from a place of a file on; whether all of them could be read."""
     address, left = np.uint64(data.ctypes.data), 2 * len(data)
     while left > 0:
         count = pread(file, address, left, place)
@@ -366,7 +368,7 @@ def _read(file, place, data):
 
 @intrinsic
 def pread(typingctx, file, address, size, place):
-    """The call of the operating system: bytes of a file from a place on to an address; how many they were."""
+    """Calls the operating system: reads bytes of a file from a place on to an address, and returns how many."""
 
     def generate(context, builder, signature, arguments):
         number, address, size, place = arguments
@@ -380,7 +382,7 @@ def pread(typingctx, file, address, size, place):
 
 @_compiled
 def _struck(data, firsts, sizes, counts, units, names, kept):
-    """Takes from the sorted `names` those in some pieces of a run, that lie one behind another."""
+    """Sets `kept` to 0 for each of the sorted `names` that occurs in some pieces of a run, neighbours in the file."""
     begin = i = 0
     for p in range(len(firsts)):
         name, at, unit = firsts[p], begin, np.int64(units[p])
@@ -416,7 +418,7 @@ def _struck(data, firsts, sizes, counts, units, names, kept):
 
 @_compiled
 def brought(names, kept):
-    """Brings the names that are kept to the front; how many they are."""
+    """Moves the kept names to the front of `names`, and returns how many they are."""
     count = 0
     for i in range(len(names)):
         names[count] = names[i]
@@ -426,7 +428,7 @@ def brought(names, kept):
 
 @_compiled
 def looked(functions, words, half, pairs, pages, turn, names, scratch, rows, totals, weight):
-    """Adds the verdicts of `survey` and `weights` on the states with some names to `totals` and `weight`."""
+    """Adds the verdicts of `survey` and `weights` on the states with these names to `totals` and `weight`."""
     for first in range(0, len(names), AT_ONCE):
         count = min(len(names) - first, AT_ONCE)
         for k in range(count):

@@ -1,4 +1,4 @@
-"""Runs: distinct names in ascending order in a file, as differences that take two bytes each or a few more."""
+"""Runs: distinct names in ascending order in a file, stored as differences of two bytes each or a few more."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from isrcheck.checker.kernel.compile import Integers
 from isrcheck.checker.kernel.layout import Words
 
 Short = npt.NDArray[np.uint16]
-"""What a file has."""
+"""The numbers in a file."""
 Flags = npt.NDArray[np.uint8]
 TOGETHER: Final = loops.TOGETHER * PIECE
-"""So many names are read or written at once."""
+"""How many names are read or written at once."""
 
 
 class Pieces(NamedTuple):
-    """What is in memory of some pieces of a run, as columns.
+    """The data of some pieces in memory, as columns.
 
-    That is the first name of each, where it begins in the file, how many numbers it has there and how many names, and
+    Of each piece they have its first name, its place in the file, how many numbers it has there, how many names, and
     how many numbers a difference takes (`run_loops`).
     """
 
@@ -58,7 +58,7 @@ def joined(parts: Sequence[Pieces]) -> Pieces:
 
 
 class File:
-    """A file in a folder, and the folder's entry gone: whatever happens, nothing stays behind."""
+    """A file without an entry in its folder: whatever happens, nothing is left behind."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
@@ -68,7 +68,7 @@ class File:
         self.size = 0
 
     def write(self, data: Short) -> int:
-        """Where they are now; OSError where the disk is full."""
+        """Writes numbers. Returns their position in the file. Raises OSError if the disk is full."""
         view, first = data.data.cast("B"), self.size
         try:
             while view:
@@ -80,7 +80,7 @@ class File:
         return first
 
     def read(self, first: int, size: int) -> Short:
-        """So many numbers."""
+        """Reads this many numbers."""
         data = np.empty(size, dtype=np.uint16)
         if os.preadv(self.number, [data.data.cast("B")], first) != data.nbytes:
             raise self.unreadable()
@@ -90,13 +90,13 @@ class File:
         return OSError(None, "states that were kept here cannot be read", self.folder)
 
     def clear(self) -> None:
-        """Nothing is in it any more."""
+        """Empties the file."""
         self.size = 0
         os.ftruncate(self.number, 0)
 
 
 class Run:
-    """Distinct names in ascending order, in pieces that lie one behind another in a file."""
+    """Distinct names in ascending order, in successive pieces of a file."""
 
     def __init__(self, file: File, account: Account) -> None:
         self.file, self._account = file, account
@@ -109,7 +109,7 @@ class Run:
         return self.pieces.first
 
     def add(self, names: Words) -> None:
-        """Names greater than all that are there, ascending and distinct; nobody else writes to the file meanwhile."""
+        """Adds distinct ascending names, greater than all names in the run. Nothing else may write to the file."""
         for first in range(0, len(names), TOGETHER):
             some = names[first : first + TOGETHER]
             pieces = -(-len(some) // PIECE)
@@ -124,24 +124,24 @@ class Run:
             self.count += len(some)
 
     def blocks(self, largest: int) -> Iterator[Words]:
-        """All names in their order, at most so many or a piece's at a time."""
+        """All names in order, at most `largest` or one piece at a time."""
         some = max(largest // PIECE, 1)
         for first in range(0, len(self.firsts), some):
             yield self._names(self.pieces.between(first, first + some))
 
     def between(self, low: int, high: int | None) -> Words:
-        """The names from one on and below another."""
+        """The names from `low` on and below `high`."""
         names = self._names(self._around(low, high))
         end = len(names) if high is None else np.searchsorted(names, np.uint64(high))
         return names[np.searchsorted(names, np.uint64(low)) : end]
 
     def forget(self) -> None:
-        """Its pieces are not in memory any more."""
+        """Removes its pieces from memory."""
         self._account.give_back(self.pieces.nbytes)
         self.pieces, self.count = Pieces(), 0
 
     def _around(self, low: int, high: int | None) -> Pieces:
-        """The pieces that may have names from one on and below another."""
+        """The pieces that may have names from `low` on and below `high`."""
         firsts = self.firsts
         begin = max(int(np.searchsorted(firsts, np.uint64(low), side="right")) - 1, 0)
         end = len(firsts) if high is None else int(np.searchsorted(firsts, np.uint64(high)))
@@ -154,7 +154,7 @@ class Run:
         return names
 
     def _read(self, pieces: Pieces) -> Short:
-        """What some pieces have in the file."""
+        """The numbers of some pieces in the file."""
         return self.file.read(int(pieces.place[0]), int(pieces.size.sum()))
 
 
@@ -167,7 +167,7 @@ class Known:
         self._ends = np.cumsum([len(run.pieces.first) for run in runs], dtype=np.int64)
 
     def strike(self, names: Words, kept: Flags) -> None:
-        """Sets `kept` to 0 for each of some ascending names that is among them."""
+        """Sets `kept` to 0 for each of some ascending names that is in one of the runs."""
         buffer = np.empty(LARGEST * TOGETHER, dtype=np.uint16)
         if len(names) and not loops.struck(self._file.number, self._ends, *self._pieces, names, kept, buffer):
             raise self._file.unreadable()

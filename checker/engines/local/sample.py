@@ -1,4 +1,4 @@
-"""Some states that a search will meet, from which its store sees what goes well together."""
+"""Some states that a search will meet. They show its store how to pair the parts of states."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from isrcheck.model.language.system import TransitionSystem
 ENOUGH: Final = 1 << 14
 AT_ONCE: Final = 1 << 9
 PASSES: Final = 1 << 7
-"""Levels that are looked at: of a space that is narrow and deep the beginning does."""
+"""How many levels are looked at. In a narrow and deep space the first levels are enough."""
 
 
 def sample(system: TransitionSystem, kernel: Kernel) -> Words:
-    """About `ENOUGH` of the first states, counted or not; fewer where there are no more, all alike in every run."""
+    """About `ENOUGH` of the first states, counted or not, or fewer if there are no more; the same in every run."""
     if kernel.words <= 2:
         return kernel.layout.pack(system.initial)
     known = last = np.unique(kernel.layout.pack(system.initial), axis=0)

@@ -1,7 +1,7 @@
 """The local engine: exact breadth-first search over packed states, level by level.
 
-A small space, and the first levels of a large one, are explored with arrays alone; what is more, or has anything
-particular, by workers over a store, in compiled code. The results are the same.
+A small space, and the first levels of a large one, are explored with arrays only. Larger spaces, and searches with
+special options, are explored by workers over a store, in compiled code. The results are the same.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from isrcheck.checker.symmetry.exchanges import Classes
 from isrcheck.model.language.system import TransitionSystem
 
 PLENTY: Final = 1 << 30
-"""With so many bytes a small search need not look at the limit of memory."""
+"""With this many bytes a small search need not check the limit of memory."""
 
 
 def search(
@@ -38,14 +38,14 @@ def search(
     watch: Watch | None = None,
     small: int | None = None,
 ) -> tuple[Exploration, NativeLevels]:
-    """Explore all reachable states, or as many as the limits allow; `LimitTooSmall` where it cannot begin.
+    """Explores all reachable states, or as many as the limits allow. Raises `LimitTooSmall` if it cannot begin.
 
-    None for workers is one on each processor, and fewer where the memory is too small for so many. `classes` of
-    brokers are known to be interchangeable: of states that differ by exchanging them one is kept. With `keeping` the
-    levels are kept in a folder; `CheckpointRefused` where the search cannot go on with what is there. `storing` says
-    where the states are. `watch` looks at each whole level, and may
-    end the search there. A space of up to `small` states may be explored without all this, and of a larger one the
-    first levels; with 0 none is. None for `small` is as many as take no longer so than it takes to compile.
+    `workers` None means one worker on each processor, or fewer if the memory is too small. `classes` of brokers are
+    known to be interchangeable: of the states that differ only by exchanging them, one is kept. `keeping` keeps the
+    levels in a folder; `CheckpointRefused` is raised if the search cannot continue from that folder. `storing` says
+    where the states are kept. `watch` looks at each whole level, and may end the search there. A space of up to `small`
+    states, or the first levels of a larger one, may be explored with arrays only; with 0 nothing is. `small` None means
+    as many states as arrays explore in the time that compiling takes.
     """
     workers, began = workers or processors(), time.perf_counter()
     kernel = Kernel(system)
@@ -54,13 +54,13 @@ def search(
     little = limits.memory is not None and limits.memory < PLENTY
     first, found = None, None
     if small and not (little or classes or keeping is not None or storing != Storing()):
-        # Whose limit is well below what arrays explore has no need of compiled code.
+        # If the limit is well below what arrays explore, compiled code is not needed.
         ahead = workers > 1 and (limits.states is None or limits.states > small // 2)
         first = SmallSearch(system, kernel, limits, report, began, small, ahead)
         first.watch = watch
         with suppress(TooLarge):
             found = first.explore(keep_going, deadlock), first.levels
-            found[0].workers = workers  # who have nothing to do
+            found[0].workers = workers  # the number in the report, though they have nothing to do
     if found is None:
         try:
             from isrcheck.checker.engines.local.large import search_large
@@ -74,14 +74,14 @@ def search(
         except KeyboardInterrupt:
             if first is None:
                 raise
-            # The other search had not begun: it waits for a compiler, and for Numba.
+            # The other search had not begun: it waits for the compiler and for Numba.
             found = first.interrupted(deadlock), first.levels
     found[0].seconds = {"compile": compiled - began, "search": time.perf_counter() - compiled}
     return found
 
 
 def _small(words: int) -> int:
-    """How many states of so many words arrays explore."""
+    """How many states of this many words arrays explore."""
     return LARGEST if ready.were_compiled() else max(LARGEST, min(LARGEST_AT_FIRST, WORDS_AT_FIRST // words))
 
 

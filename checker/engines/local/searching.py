@@ -1,7 +1,7 @@
-"""Breadth-first search, level by level, of a store: expand, name, keep what is new, then look at the new states.
+"""Breadth-first search over a store, level by level: expand, name, keep the new states, then look at them.
 
-Workers are threads; they take batches of the level from a common counter. The result of a search depends neither on
-their number nor on their order: levels are sets, and all else is sums, least and greatest values.
+Workers are threads. They take batches of the level from a common counter. The result of a search depends neither on
+their number nor on their order: levels are sets, and all other results are sums, least and greatest values.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from isrcheck.checker.kernel.tally import ACTIONS, GREATEST, LEAST
 from isrcheck.model.language.system import TransitionSystem
 
 BATCHES_EACH: Final = 16
-"""A worker more has to have so many batches to do in a level."""
+"""A further worker is used only if it has this many batches to do in a level."""
 SLICE: Final = 0.05
-"""Seconds of work between two looks at the clock, at the limits and at signals."""
+"""Seconds of work between two checks of the clock, the limits and signals."""
 
 
 class Search(Levelwise):
-    """A search over a store. Only whole levels are in `history`: an interruption at any moment loses nothing else."""
+    """A search over a store. Only whole levels are in `history`: an interruption at any moment loses none of them."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Search(Levelwise):
         self.checkpoint: Checkpoint | None = None
 
     def explore(self, keep_going: bool, deadlock: bool, known: Sequence[tuple[Level, Words]] = ()) -> Exploration:
-        """`OutOfMemory` where there is no room for the states of a checkpoint."""
+        """Explores level by level. Raises `OutOfMemory` if there is no room for the states of a checkpoint."""
         first = self._first()
         answer = Exploration(initial=len(first))
         if self.orbits is not None:
@@ -82,7 +82,7 @@ class Search(Levelwise):
         except KeyboardInterrupt:
             answer.stopped = "interrupt"
         except OSError:
-            # The disk of the states may be full, and that of the checkpoint not.
+            # The disk of the states may be full while that of the checkpoint is not.
             self._keep()
             raise
         self._fold(answer)
@@ -96,23 +96,23 @@ class Search(Levelwise):
     # --- what a search does in its own way --------------------------------------------------------------------------
 
     def _take(self, states: Words) -> None:
-        """Some states into the store, of which none is there; looks at them, or will when the level is whole."""
+        """Puts states into the store that it does not have, and looks at them now or when the level is whole."""
         raise NotImplementedError
 
     def _look_over(self) -> None:
-        """The kernel's verdicts on new states that nobody has looked at yet, when all of a level are found."""
+        """Gets the kernel's verdicts on new states that nobody has looked at yet, when all of a level are found."""
         raise NotImplementedError
 
     # --- levels -----------------------------------------------------------------------------------------------------
 
     def _keep(self) -> None:
-        """All whole levels into the checkpoint, where there is one."""
+        """Writes all whole levels into the checkpoint, if there is one."""
         if self.checkpoint is not None:
             self.checkpoint.write(self.levels, [level.to_json() for level in self.history])
 
     @property
     def _tally(self) -> Integers:
-        """The counts of all workers in this level, added up."""
+        """The sum of all workers' counts in this level."""
         tallies = np.stack([w.tally for w in self._workers])
         total: Integers = tallies.sum(axis=0)
         total[LEAST], total[GREATEST] = tallies[:, LEAST].min(), tallies[:, GREATEST].max()
@@ -124,11 +124,11 @@ class Search(Levelwise):
         return total
 
     def _sum(self, entry: int) -> int:
-        """An entry of all cursors together."""
+        """The sum of one entry over all cursors."""
         return sum(int(w.cursor[entry]) for w in self._workers)
 
     def _first(self) -> Words:
-        """The initial states, one of each orbit."""
+        """The initial states; under symmetry one of each orbit."""
         rows = self.kernel.layout.pack(self.system.initial)
         return rows if self.orbits is None else distinct(self.orbits.representatives(rows))
 
@@ -154,7 +154,7 @@ class Search(Levelwise):
             yield level
 
     def _go_on(self, levels: Iterable[Level], answer: Exploration, deadlock: bool) -> None:
-        """Whole levels whose states are in the store by now become those of this search."""
+        """Adds whole levels whose states are in the store by now."""
         for number, level in enumerate(levels):
             found = self.store.close()
             assert found == level.distinct
@@ -163,7 +163,7 @@ class Search(Levelwise):
             self._add(level)
 
     def _together(self, level: int, part: Callable[[Worker], int], batches: int, paused: Callable[[], None]) -> None:
-        """Workers do their parts of so many batches; `paused` is called whenever they have stopped before the end."""
+        """Workers do their parts of `batches`; `paused` is called whenever they have stopped before the end."""
         shared = self.store.shared
         shared[loops.NEXT] = 0
         hands = self._workers[: max(1, batches // BATCHES_EACH)]
@@ -182,7 +182,7 @@ class Search(Levelwise):
         self.store.shared[loops.PAUSE] = 1
 
     def _between(self, level: int, seconds: float, expanded: int) -> None:
-        """Time, report, and how much to do until the next look."""
+        """Checks the time, reports progress, and decides how much to do until the next check."""
         if expanded >= self._work:
             self._work = max(1 << BATCH_BITS, int(self._work * min(2.0, SLICE / max(seconds, 1e-6))))
         elapsed = time.perf_counter() - self._began
@@ -204,7 +204,7 @@ class Search(Levelwise):
         )
 
     def _finish_level(self) -> None:
-        """The new states become a level."""
+        """Makes the new states a level."""
         self._look_over()
         tally, found = self._tally, self.store.fresh
         finished = Level(
@@ -220,7 +220,7 @@ class Search(Levelwise):
 
     @cached_property
     def _functions(self) -> Integers:
-        """The addresses of what `loops` calls."""
+        """The addresses of the functions that `loops` calls."""
         addresses = [self.kernel.code.addresses[name] for name in ("expand", "judge", "survey")]
         of_orbits = ("representatives", "weights")
         addresses += [0 if self.orbits is None else self.orbits.addresses[name] for name in of_orbits]

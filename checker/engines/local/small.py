@@ -1,6 +1,6 @@
-"""The search for small spaces: arrays and nothing else, so that an answer does not wait for what large ones need.
+"""The search for small spaces: it uses only arrays, so that an answer need not wait for what large spaces need.
 
-The other search goes on with the whole levels of a space that turns out larger, with code that is compiled meanwhile.
+If the space turns out larger, the other search continues after its whole levels, with code that is compiled meanwhile.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from isrcheck.checker.kernel.verdicts import OUTSIDE
 from isrcheck.model.language.system import TransitionSystem
 
 LARGEST: Final = 1 << 18
-"""States that are still few: their search takes about as long as the other one takes to compile or to load."""
+"""How many states are still few: their search takes about as long as the other one takes to compile or to load."""
 LARGEST_AT_FIRST: Final = 1 << 20
-"""The same where the loops of the other search were never compiled, which takes eight seconds."""
+"""The same if the loops of the other search were never compiled, which takes eight seconds."""
 WORDS_AT_FIRST: Final = 1 << 23
-"""And that many words of states, so that wide states take neither longer than that nor a gigabyte."""
+"""The limit on words of states, so that wide states take neither longer than that nor a gigabyte."""
 ROOM: Final = 1 << 19
-"""Successors of the states that are expanded at once, at most."""
+"""The most successors of states that are expanded at once."""
 
 
 class TooLarge(Exception):
@@ -36,7 +36,7 @@ class TooLarge(Exception):
 
 
 class SmallLevels(NativeLevels):
-    """The levels of a small search: each an array."""
+    """The levels of a small search: each level is an array."""
 
     def __init__(self, system: TransitionSystem, kernel: Kernel) -> None:
         self.system, self.kernel = system, kernel
@@ -62,7 +62,7 @@ class SmallLevels(NativeLevels):
 
 @dataclass(frozen=True)
 class Known:
-    """Different states in the order of their hashes, each with a number."""
+    """Distinct states in the order of their hashes, each with a number."""
 
     kernel: Kernel
     rows: Words
@@ -71,7 +71,7 @@ class Known:
 
     @classmethod
     def of(cls, kernel: Kernel, rows: Words) -> Known:
-        """Some different states with their positions; `TooLarge` where hashes do not tell them apart."""
+        """Distinct states with their positions. Raises `TooLarge` if two of them have the same hash."""
         hashes = kernel.hashes(rows)
         order = np.argsort(hashes, kind="stable")
         rows, hashes = rows[order], hashes[order]
@@ -80,7 +80,7 @@ class Known:
         return cls(kernel, rows, hashes, order)
 
     def positions(self, states: Words) -> Integers:
-        """The number of each of some states, -1 where it is not known."""
+        """The number of each state, -1 for an unknown state."""
         hashes = self.kernel.hashes(states)
         place = np.searchsorted(self.hashes, hashes)
         found = np.full(len(states), -1, dtype=np.int64)
@@ -91,9 +91,9 @@ class Known:
         return found
 
     def with_new(self, rows: Words) -> tuple[Known, Words]:
-        """These states and some more, and which of those are new; `TooLarge` where hashes do not tell them apart.
+        """These states and some more, and which of those are new. Raises `TooLarge` if two have the same hash.
 
-        The numbers of all of them are 0 then.
+        All of them then have number 0.
         """
         hashes = self.kernel.hashes(rows)
         order = np.argsort(hashes, kind="stable")
@@ -115,9 +115,9 @@ class Known:
 
 
 class SmallSearch(Levelwise):
-    """A search over arrays; `TooLarge` where there are more than `largest` states.
+    """A search over arrays. Raises `TooLarge` if there are more than `largest` states.
 
-    `ahead` says that there is a processor which may compile for the other search meanwhile.
+    `ahead` says that a processor is free to compile for the other search meanwhile.
     """
 
     def __init__(
@@ -153,7 +153,7 @@ class SmallSearch(Levelwise):
         return self._told(answer, deadlock)
 
     def interrupted(self, deadlock: bool) -> Exploration:
-        """The findings so far, where nobody went on with the search."""
+        """The findings so far, if no other search continues."""
         return self._told(Exploration(initial=len(self.system.initial), stopped="interrupt"), deadlock)
 
     def _told(self, answer: Exploration, deadlock: bool) -> Exploration:
@@ -180,7 +180,7 @@ class SmallSearch(Levelwise):
         return self._seen
 
     def _begin(self) -> None:
-        """At the beginning of a level nothing is counted."""
+        """Sets the counts to zero at the beginning of a level."""
         self._counted, self._rejected = self.kernel.tally(), 0
         self._seen = np.zeros(self.kernel.verdicts.words, dtype=np.uint64)
 
@@ -206,7 +206,7 @@ class SmallSearch(Levelwise):
         self._counted[LEAST], self._counted[GREATEST] = least, greatest
 
     def _take(self, rows: Words) -> None:
-        """The new ones of some states, of those that the constraints let count."""
+        """Takes the new ones among these states, if the constraints allow them."""
         if self.system.constraints:
             verdicts = self.kernel.judge(rows)
             outside = verdicts[:, 0] >> np.uint64(OUTSIDE) & np.uint64(1) == 1

@@ -1,8 +1,8 @@
-"""Where the states found are kept: exactly, in four or eight bytes each and a fraction, and without a row for any.
+"""Keeps the states that were found, exactly, in little more than four or eight bytes each, without a row for any.
 
 Two numbers are the name of a state (`names`). An entry of a hash table keeps the part of the name that its place does
-not tell (`loops`). The table is in partitions that grow one at a time, so that memory grows smoothly. An entry knows
-its level, so the states of any level are found again; the names of the last level are in a queue as well.
+not give (`loops`). The table consists of partitions that grow one at a time, so that memory grows smoothly. An entry
+knows its level, so the states of any level can be found again. The names of the last level are in a queue as well.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from isrcheck.checker.kernel.layout import Layout, Words
 
 PARTITIONS: Final = 1 << loops.PARTITION_BITS
 LOAD: Final = 0.84
-"""How full a table may be."""
+"""How full a table may become."""
 GROWTH: Final = 1.4
 SMALL_GROWTH: Final = GROWTH**3
 SMALL: Final = 1 << 12
 """Below this many entries a table grows faster: filling it again costs less than the call."""
 LARGEST_GROWTH: Final = 3.0
-"""How much a table grows at once where many more states are expected."""
+"""The largest growth of a table at once, if many more states are expected."""
 FIRST_ENTRIES: Final = 1 << 7
 AHEAD: Final = 1 / 16
-"""How near to its end a partition grows: who grows together makes the others wait once."""
+"""The share of free entries at which a partition grows with others, so that the workers wait only once."""
 LEAST_BOUND: Final = 1.3
 LARGEST_BOUND: Final = 16.0
-"""By which factor the numbers of what states are made of may rise before a partition must be filled anew."""
+"""The factor by which the bounds of the numbers in names may rise before a partition must be filled anew."""
 BEHIND_BITS: Final = (loops.FARTHEST - 1).bit_length()
 NARROW: Final = 4
 WIDE: Final = 8
 REMEMBERED: Final = 1 << 18
-"""Levels of so many states together are looked for in the table at once."""
+"""Levels with up to this many states together are looked up in the table at once."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Work:
 
 
 class Store(Stored):
-    """The states of whole levels and of the one being found, in memory."""
+    """The states of whole levels and of the level that is being found, in memory."""
 
     def __init__(
         self,
@@ -91,19 +91,19 @@ class Store(Stored):
 
     @property
     def total(self) -> int:
-        """How many states there are."""
+        """The number of states."""
         return int(self.partitions[:, loops.COUNT].sum())
 
     @property
     def fresh(self) -> int:
-        """How many states there are behind the last whole level."""
+        """The number of states after the last whole level."""
         return self.queue.fresh
 
     # --- levels -----------------------------------------------------------------------------------------------------
 
     def insert(self, rows: Words) -> None:
-        """States of the next level, as many as are new."""
-        rows = np.array(rows, dtype=np.uint64, order="C")  # a copy: the new ones are brought to the front
+        """Inserts states of the next level, unless they are known."""
+        rows = np.array(rows, dtype=np.uint64, order="C")  # a copy, because the new ones are brought to the front
         self._cursor[loops.INSERTED] = self._cursor[loops.NEW] = 0
         while not loops.insert(
             np.uint64(rows.ctypes.data), self.words, self.half, self.pairs, self.dictionaries.columns,
@@ -113,7 +113,7 @@ class Store(Stored):
             self.make_room()
 
     def close(self) -> int:
-        """The states behind the last whole level become one; where there are none, nothing does. How many there are."""
+        """Makes the states after the last whole level a level, if there are any. Returns their number."""
         found = self.fresh
         if found:
             self.sizes.append(found)
@@ -133,7 +133,7 @@ class Store(Stored):
         self.queue.recycle(taken - (len(work.chunks) - len(self.queue.chunks)))
 
     def blocks(self, level: int, largest: int) -> Iterator[Words]:
-        """Copies of the states of a whole level, at most so many at a time."""
+        """Copies of the states of a whole level, at most `largest` at a time."""
         for names in self._names(level):
             for first in range(0, len(names), largest):
                 yield self.states(names[first : first + largest])
@@ -172,7 +172,7 @@ class Store(Stored):
     # --- growing ----------------------------------------------------------------------------------------------------
 
     def make_room(self, each: Each = one_by_one) -> None:
-        """Let everything grow that is full, or nearly."""
+        """Lets everything grow that is full or nearly full."""
         self.queue.make_room()
         self.dictionaries.make_room()
         rows = self.partitions
@@ -181,7 +181,7 @@ class Store(Stored):
         each(self._grow, wanted)
 
     def _grow(self, p: int) -> None:
-        """A partition with more room, or with the same but for larger numbers or deeper levels."""
+        """Gives a partition more room, or the same room for larger numbers or deeper levels."""
         row = self.partitions[p]
         entries = int(row[loops.CAPACITY]) * LINE // int(row[loops.SIZE])
         if self._fits(row) or int(row[loops.COUNT]) * (1 + AHEAD) + 1 > int(row[loops.ROOM]):
@@ -192,18 +192,18 @@ class Store(Stored):
             entries = int(entries * GROWTH)
 
     def _numbers(self) -> tuple[int, int]:
-        """How many first numbers there are in names, and how many second ones for a partition."""
+        """How many first numbers names have, and how many second numbers a partition has."""
         first, second = (int(self.dictionaries.columns[d, loops.COUNT]) for d in self.pairs[-1])
         return first, -(-second >> loops.PARTITION_BITS)
 
     def _fits(self, rows: Words) -> Any:
-        """Whether names and levels, and what is a little larger, can be said in some partitions."""
+        """Whether some partitions can hold these names and levels, and slightly larger ones."""
         first, second = (number * (1 + AHEAD) + 1 for number in self._numbers())
         deep = rows[..., loops.DEEPEST] > self.depth
         return (rows[..., loops.FIRSTS] >= first) & (rows[..., loops.SECONDS] >= second) & deep
 
     def _shape(self, p: int, entries: int) -> Words:
-        """What `loops` needs of a partition of so many entries, without its address."""
+        """The data that `loops` needs of a partition with this many entries, without its address."""
         deep = (2 * self.depth + 16).bit_length()
         for size in (NARROW, WIDE):
             buckets = max(-(-entries * size // LINE), loops.FARTHEST)
@@ -219,11 +219,11 @@ class Store(Stored):
         raise OutOfMemory
 
     def _bounds(self, p: int, most: int) -> tuple[int, int]:
-        """Below what the numbers of a name must be for it to be in a partition, where entries can tell so many apart.
+        """The bounds of a name's numbers in a partition whose entries can tell `most` numbers apart.
 
-        The bounds as they are, if they are large enough: the bits kept of a name then stay the same. Or else as large
-        as they can be: the partition must be filled anew when names become larger. Zeros where they cannot be large
-        enough.
+        If the present bounds are large enough, they are returned, so that the kept bits of a name stay the same.
+        Otherwise the bounds are as large as possible, so that larger names need no new filling for a long time. If they
+        cannot be large enough, the bounds are zeros.
         """
         row, numbers = self.partitions[p], self._numbers()
         firsts, seconds = int(row[loops.FIRSTS]), int(row[loops.SECONDS])
@@ -234,7 +234,7 @@ class Store(Stored):
         return (int(first * larger), int(second * larger)) if larger >= LEAST_BOUND else (0, 0)
 
     def _replace(self, p: int, entries: int) -> bool:
-        """A table of so many entries with the same states; whether these have found their places there."""
+        """Makes a table of this many entries with the same states. Returns whether all states fit in."""
         row = self._shape(p, entries)
         table, tables = self._account.allocate(LINE * int(row[loops.CAPACITY])), self._tables[p]
         row[loops.TABLE], row[loops.COUNT] = table.ctypes.data, self.partitions[p, loops.COUNT]
@@ -243,7 +243,7 @@ class Store(Stored):
             if not loops.moved(self.partitions[p : p + 1], row.reshape(1, -1), np.uint64(p), scratch):
                 self._account.free(table)
                 return False
-        # Both are there while one takes the other's place: an interruption may come at any moment.
+        # Both tables exist during the replacement, because an interruption may come at any moment.
         tables.append(table)
         self.partitions[p] = row
         for old in tables[:-1]:
@@ -258,5 +258,5 @@ def _copied(address: int, count: int) -> Words:
 
 
 def smallest(layout: Layout, workers: int = 1) -> int:
-    """How many bytes a store of no states takes."""
+    """The bytes of a store without states."""
     return Store(layout, workers=workers).peak

@@ -1,4 +1,4 @@
-"""What a search wants of a store: states, level by level, under names."""
+"""What a search requires of a store: states by name, level by level."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def one_by_one(function: Callable[[int], None], numbers: Iterable[int]) -> None:
 
 
 class Stored(Names):
-    """The states of whole levels, and what is behind them.
+    """The states of whole levels, and the states after them.
 
-    `sizes` has the states of each whole level, `shared` what workers have in common (`loops`).
+    `sizes` has the number of states of each whole level, `shared` the data that workers share (`loops`).
     """
 
     sizes: list[int]
@@ -28,34 +28,34 @@ class Stored(Names):
 
     @property
     def fresh(self) -> int:
-        """How many states there are behind the last whole level, as far as that is known."""
+        """The number of states after the last whole level, as far as it is known."""
         raise NotImplementedError
 
     @property
     def total(self) -> int:
-        """How many states there are."""
+        """The number of states."""
         return sum(self.sizes) + self.fresh
 
     @property
     def depth(self) -> int:
-        """How many whole levels there are."""
+        """The number of whole levels."""
         return len(self.sizes)
 
     def insert(self, rows: Words) -> None:
-        """States of the next level, as many as are new."""
+        """Inserts states of the next level, unless they are known."""
         raise NotImplementedError
 
     def close(self) -> int:
-        """The states behind the last whole level become one; where there are none, nothing does. How many there are."""
+        """Makes the states after the last whole level a level, if there are any. Returns their number."""
         raise NotImplementedError
 
     def blocks(self, level: int, largest: int) -> Iterator[Words]:
-        """Copies of the states of a whole level, about so many at a time."""
+        """Copies of the states of a whole level, about `largest` at a time."""
         raise NotImplementedError
 
     def make_room(self, each: Each = one_by_one) -> None:
-        """Let everything grow that is full, or nearly."""
+        """Lets everything grow that is full or nearly full."""
         raise NotImplementedError
 
     def expect(self, states: int) -> None:
-        """So many states are expected at the end; 0 where nothing is."""
+        """Notes how many states are expected at the end; 0 if nothing is known."""

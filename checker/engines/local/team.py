@@ -1,4 +1,4 @@
-"""The workers of a level: threads, each with arrays of its own for a batch."""
+"""The workers of a level: threads, each with its own arrays for a batch."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LARGEST_BATCH_ROWS: Final = 1 << 19
 
 
 def batch_bits(transitions: int) -> int:
-    """The power of two of a batch's size: fewer states where each may have very many successors."""
+    """The power of two of a batch's size: fewer states if each may have very many successors."""
     return min(BATCH_BITS, max(3, (LARGEST_BATCH_ROWS // max(transitions, 1)).bit_length() - 1))
 
 
@@ -35,7 +35,7 @@ def room(transitions: int) -> int:
 class Worker:
     """The state of one thread: arrays for a batch of successors, and its counts in a level.
 
-    `own` has the arrays that a store wants each worker to have.
+    `own` has the arrays that the store needs for each worker.
     """
 
     def __init__(self, kernel: Kernel, own: tuple[Words, Words]) -> None:
@@ -50,7 +50,7 @@ class Worker:
         self.begin()
 
     def begin(self) -> None:
-        """At the beginning of a level nothing is counted."""
+        """Sets the counts to zero at the beginning of a level."""
         self.tally = self._kernel.tally()
         self.totals = np.zeros((1, self._kernel.verdicts.words), dtype=np.uint64)
         self.weight = np.zeros((1, 1), dtype=np.uint64)
@@ -63,14 +63,14 @@ class Worker:
 
 
 class Team:
-    """Threads that work beside the main one."""
+    """Threads that work beside the main thread."""
 
     def __init__(self, size: int) -> None:
         self._size = size
         self._pool = ThreadPoolExecutor(size + 1) if size > 0 else None
 
     def together(self, part: Callable[[Worker], Any], hands: Sequence[Worker], stop: Callable[[], None]) -> list[Any]:
-        """Each worker's part, at once, the first one's here; what each returned. Nobody works on after an exception."""
+        """Each worker's part, all at once, the first one in this thread. After an exception no worker continues."""
         first, *others = hands
         if self._pool is None or not others:
             return [part(first)]
@@ -91,7 +91,7 @@ class Team:
             pass
 
     def mapped(self, function: Callable[[A], B], items: Iterable[A]) -> Iterator[B]:
-        """What a function gives for each item, in their order; not many are done before they are taken."""
+        """The results of a function for the items, in order; only a few are computed before they are taken."""
         if self._pool is None:
             yield from map(function, items)
             return

@@ -1,7 +1,8 @@
 """The inner loops of random walks, compiled by Numba: independent of any model, and all in this one file.
 
-Walks go in *lanes*, one step at a time, all lanes together. A walk depends on the seed and on its number alone: every
-choice is drawn from a hash of seed, number and position. So lanes, chunks and threads change nothing.
+Walks run in *lanes*, one step at a time, all lanes together. A walk depends only on the seed and on its number: every
+choice is drawn from a hash of seed, number and position. So the numbers of lanes, chunks and threads do not change the
+walks.
 """
 
 # mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,misc,call-arg,var-annotated"
@@ -23,14 +24,14 @@ FINGERPRINT_BITS: Final = 16
 
 WALK_BITS: Final = 40
 NEVER: Final = (1 << 62) - 1
-"""What was seen first is kept as position << WALK_BITS | walk: the fewest states win, then the least walk."""
+"""The first observation is kept as position << WALK_BITS | walk: the fewest states win, then the least walk."""
 
 AT_DEPTH: Final = 0
 STUCK: Final = 1
 FENCED: Final = 2
 WRONG: Final = 3
-"""Why a walk ended: it was as long as it may be; nothing was enabled; every successor was outside the constraints;
-it came to a violation or to a state without meaning."""
+"""Why a walk ended: it reached its greatest length; nothing was enabled; every successor was outside the constraints;
+it came to a violation or to a state in which evaluation fails."""
 
 LANES: Final = 0
 NEXT: Final = 1
@@ -45,7 +46,7 @@ FAILURES: Final = 2
 
 
 def _call(count: int) -> Any:
-    """Code for a call of the function whose address is the first argument, with `count` integers."""
+    """Code that calls the function whose address is the first argument, with `count` integers."""
 
     def generate(context, builder, signature, arguments):
         i64 = ir.IntType(64)
@@ -86,20 +87,20 @@ def mixed(x):
 
 @_compiled
 def key_of(seed, walk):
-    """The key from which all draws of a walk come."""
+    """The key of a walk, from which all its draws are made."""
     return mixed(mixed(np.uint64(seed)) + np.uint64(GOLDEN) * np.uint64(walk + 1))
 
 
 @_compiled
 def draw(key, position, bound):
-    """A number from 0 to `bound - 1`, each as likely as another (to one part in 2**32)."""
+    """A random number from 0 to `bound - 1`. All numbers are equally likely (to one part in 2**32)."""
     bits = mixed(key + np.uint64(GOLDEN) * np.uint64(position + 1)) >> np.uint64(32)
     return np.int64((bits * np.uint64(bound)) >> np.uint64(32))
 
 
 @_compiled
 def fingerprint(registers, h):
-    """Note a hash for the estimate of how many different ones there are."""
+    """Adds a hash to the estimate of how many distinct hashes there are."""
     h = mixed(h)
     rest = (h << np.uint64(FINGERPRINT_BITS)) | (np.uint64(1) << np.uint64(FINGERPRINT_BITS - 1))
     rank = 1
@@ -113,7 +114,7 @@ def fingerprint(registers, h):
 
 @_compiled
 def saw(first, verdicts, wanted, position, walk):
-    """Note the wanted bits of a verdict in `first`; whether there are any."""
+    """Notes the wanted bits of a verdict in `first`. Returns whether there are any."""
     code = (position << WALK_BITS) | walk
     any_seen = False
     for j in range(len(wanted)):
@@ -128,7 +129,7 @@ def saw(first, verdicts, wanted, position, walk):
 
 @_compiled
 def begin(cursor, seed, initial, initial_bits, initial_hashes, states, walks, positions, keys, seen, registers, lane):
-    """Give a lane the next walk of the chunk; whether there was one."""
+    """Gives a lane the next walk of the chunk. Returns whether there was one."""
     if cursor[NEXT] >= cursor[END]:
         return False
     walk = cursor[NEXT]
@@ -146,7 +147,7 @@ def begin(cursor, seed, initial, initial_bits, initial_hashes, states, walks, po
 
 @_compiled
 def fill(cursor, seed, initial, initial_bits, initial_hashes, states, walks, positions, keys, seen, registers):
-    """The first walks of a chunk."""
+    """Starts the first walks of a chunk."""
     lane = 0
     while lane < len(walks) and begin(
         cursor, seed, initial, initial_bits, initial_hashes, states, walks, positions, keys, seen, registers, lane
@@ -177,7 +178,7 @@ def choose(found, sources, verdicts, constrained, lanes, keys, positions, degree
 
 @_compiled
 def look_outside(found, sources, verdicts, wanted, walks, positions, first, cursor):
-    """Note what is wrong with successors outside the constraints: nobody walks there."""
+    """Notes what is wrong with successors outside the constraints, from which no walk continues."""
     for k in range(found):
         if verdicts[k, 0] & np.uint64(OUTSIDE_BIT):
             lane = sources[k]
@@ -187,7 +188,7 @@ def look_outside(found, sources, verdicts, wanted, walks, positions, first, curs
 
 @_compiled
 def note_failing(function, states, lanes, sources, transitions, walks, positions, first, place):
-    """Note the states in which an instance is undefined."""
+    """Notes the states in which an instance is undefined."""
     found = call_failures(function, states.ctypes.data, lanes, sources.ctypes.data, transitions.ctypes.data)
     for k in range(found):
         code = (positions[sources[k]] << WALK_BITS) | walks[sources[k]]
@@ -197,7 +198,7 @@ def note_failing(function, states, lanes, sources, transitions, walks, positions
 
 @_compiled
 def note_stuck(lanes, degrees, walks, positions, first, place):
-    """Note the states in which nothing is enabled."""
+    """Notes the states in which nothing is enabled."""
     for i in range(lanes):
         code = (positions[i] << WALK_BITS) | walks[i]
         if degrees[i] == 0 and code < first[place]:
@@ -206,7 +207,7 @@ def note_stuck(lanes, degrees, walks, positions, first, place):
 
 @_compiled
 def move(lanes, chosen, successors, transitions, states, positions, taken):
-    """Every lane goes to the successor that was chosen for it."""
+    """Moves every lane to its chosen successor."""
     for i in range(lanes):
         k = chosen[i]
         if k >= 0:
@@ -218,7 +219,7 @@ def move(lanes, chosen, successors, transitions, states, positions, taken):
 
 @_compiled
 def note(cursor, chosen, degrees, hashes, verdicts, wanted, depth, walks, positions, seen, registers, first, ending):
-    """Look at the states that the lanes have come to: `ending` says why a walk ends there, -1 where it goes on."""
+    """Looks at the states that the lanes have come to: `ending` says why a walk ends there, -1 if it goes on."""
     for i in range(cursor[LANES]):
         ending[i] = -1
         if chosen[i] < 0:
@@ -239,7 +240,7 @@ def settle(
     cursor, seed, initial, initial_bits, initial_hashes, states, walks, positions, keys, seen, registers,
     ending, lengths, ends, reached,
 ):  # fmt: skip
-    """Count the walks that ended; their lanes get the next walks, or are closed."""
+    """Counts the walks that ended. Their lanes get the next walks, or are closed."""
     for i in range(cursor[LANES] - 1, -1, -1):
         if ending[i] < 0:
             continue
@@ -260,7 +261,7 @@ def settle(
 
 @_compiled
 def advance(functions, constrained, wanted, depth, seed, initial, lanes, buffers, seen, steps):
-    """Up to so many steps of all lanes. `functions` are the addresses of `expand`, `failures`, `judge` and `hashes`."""
+    """Takes up to `steps` steps in all lanes; `functions`: addresses of `expand`, `failures`, `judge`, `hashes`."""
     rows, bits, row_hashes = initial
     states, verdicts, met, hashes, keys, walks, positions, degrees, left, chosen, ending = lanes
     successors, sources, transitions, beside, failing, failing_transitions = buffers

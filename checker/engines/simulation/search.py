@@ -1,7 +1,8 @@
-"""Random walks from initial states: every step is an instance drawn from all that are enabled, each as likely.
+"""Random walks from initial states: each step is drawn from all enabled instances, all equally likely.
 
-Walks are done in rounds, which end at the same walk whatever the number of threads: so with the same seed the same is
-found, unless time or an interruption ends a round early. After a round in which something is wrong there is no other.
+Walks are done in rounds, which end at the same walk whatever the number of threads. So the same seed gives the same
+findings, unless the limit of time or an interruption ends a round early. After a round with a finding that ends the
+walks there is no further round.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from isrcheck.model.language.system import TransitionSystem
 
 ROUND: Final = 32 * CHUNK
 Wrong = Callable[[Words], Flags]
-"""Of some states those in which something is wrong."""
+"""Marks the wrong states among some states."""
 MEANINGLESS: Final = "a predicate without meaning"
 FAILING: Final = "an instance without meaning"
 STUCK: Final = "a state without an enabled instance"
@@ -33,10 +34,10 @@ STUCK: Final = "a state without an enabled instance"
 
 @dataclass
 class Sampled:
-    """What walks have found.
+    """The findings of walks.
 
-    `paths` leads to each violated invariant by its name, and to STUCK, MEANINGLESS and FAILING; `wrong` says of states
-    whether they are such; those of STUCK and FAILING must be counted, violating ones need not.
+    `paths` leads to each violated invariant by its name, and to STUCK, MEANINGLESS and FAILING. `wrong` marks such
+    states. The states of STUCK and FAILING must be counted; violating states need not be.
     """
 
     start: Start
@@ -63,10 +64,10 @@ def search(
     workers: int,
     report: Report | None,
 ) -> Sampled:
-    """Does so many walks of so many states, or as many as there is time for once all is compiled."""
+    """Takes this many walks of this many states, or as many as the limit of time allows once everything is compiled."""
     began = time.perf_counter()
     start = Start(system, Kernel(system), depth, seed)
-    compiled = time.perf_counter()  # what the walks need is: time runs for them alone
+    compiled = time.perf_counter()  # the limit of time is for the walks only
     sampled = Sampled(start, Seen.nothing(start), workers=workers)
     sampled.wrong = _questions(start, deadlock)
     until = None if seconds is None else compiled + seconds
@@ -100,7 +101,7 @@ def _questions(start: Start, deadlock: bool) -> dict[str, Wrong]:
 
 
 def _wrong_at_first(sampled: Sampled) -> bool:
-    """Whether an initial state, counted or not, is wrong already: then nobody needs to walk."""
+    """Whether an initial state, counted or not, is already wrong: then no walk is needed."""
     start = sampled.start
     for name in (*start.kernel.verdicts.invariants, MEANINGLESS):
         rows = [row for row in start.system.initial if sampled.wrong[name](start.kernel.layout.pack([row]))[0]]
@@ -110,7 +111,7 @@ def _wrong_at_first(sampled: Sampled) -> bool:
 
 
 def _find(sampled: Sampled) -> None:
-    """The paths to what was found first of each kind."""
+    """Adds the paths to the first finding of each kind."""
     start, first = sampled.start, sampled.seen.first
     places = {**start.kernel.verdicts.invariants, MEANINGLESS: FAILED, STUCK: start.stuck, FAILING: start.failing}
     for name, place in places.items():
@@ -120,7 +121,7 @@ def _find(sampled: Sampled) -> None:
 
 
 class _Rounds:
-    """Threads that take chunks of walks; the main one is among them, and looks at the clock in between."""
+    """Threads that take chunks of walks. The main thread also walks, and checks the clock in between."""
 
     def __init__(self, sampled: Sampled, until: float | None, report: Report | None, began: float) -> None:
         self.sampled, self.until, self.report, self.began = sampled, until, report, began
@@ -151,7 +152,7 @@ class _Rounds:
                     return
                 walker.chunk(begin, min(begin + CHUNK, last), look)
 
-        if self._look():  # before the others begin: none may walk when the time is over
+        if self._look():  # checked first, because no thread may walk when the time is over
             return
         main, *others = self.walkers
         tasks = [pool.submit(work, walker, lambda: self.stopping) for walker in others]
@@ -177,7 +178,7 @@ class _Rounds:
         return sum(w.nbytes for w in self.walkers)
 
     def _anything_wrong(self) -> bool:
-        """Whether a round has met what ends the walks; a state where nothing is enabled does only if it is asked."""
+        """Whether a round has a finding that ends the walks. A deadlock ends them only if it was asked for."""
         start = self.sampled.start
         first = np.min([w.seen.first for w in self.walkers], axis=0)
         wanted = [FAILED, *start.kernel.verdicts.invariants.values(), start.failing]

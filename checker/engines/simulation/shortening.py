@@ -1,8 +1,8 @@
-"""Shorter paths to the same kind of end: steps of a random walk that do not lead there are left out.
+"""Makes paths of random walks shorter: steps that are not needed for the same kind of end are left out.
 
-Three things are tried until none helps: to leave out steps and skip those that are then impossible, to leave out what
-goes in a circle, and to take a way round that a small search finds between two states of the path, or to another end.
-None of this proves that there is no shorter path.
+Three things are tried until none helps: leave out steps, and skip those that then become impossible; leave out circles;
+take a way round that a small search finds from a state of the path to a later one or to another end. This does not
+prove that there is no shorter path.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from isrcheck.checker.kernel.layout import Words
 from isrcheck.checker.kernel.verdicts import OUTSIDE
 
 TOGETHER: Final = 256
-"""Shorter paths that are tried at once."""
+"""How many shorter paths are tried at once."""
 NEIGHBOURS: Final = 3_000
-"""States of a search for a way round."""
+"""The number of states in a search for a way round."""
 EFFORT: Final = 20_000_000
-"""States that may be expanded for one path; then it stays as long as it is."""
+"""The most states that may be expanded for one path. Then the path keeps its length."""
 
 
 def shortened(sampled: Sampled, name: str) -> Path:
-    """A path to the same kind of end as `sampled.paths[name]`, at most as long."""
+    """A path to the same kind of end as `sampled.paths[name]`, not longer than it."""
     path = sampled.paths[name]
     if not path.instances:
         return path
@@ -68,7 +68,7 @@ class _Shortening:
                 size //= 2
 
     def _shorter_without(self, size: int) -> bool:
-        """Leaves out some `size` steps that stand together, if one can."""
+        """Leaves out `size` successive steps, if possible. Returns whether it did."""
         starts = range(0, len(self.steps), max(1, size // 2))
         plans = [self.steps[:i] + self.steps[i + size :] for i in starts]
         for first in range(0, len(plans), TOGETHER):
@@ -80,7 +80,7 @@ class _Shortening:
         return False
 
     def _follow(self, plans: Sequence[list[int]]) -> list[list[int] | None]:
-        """The possible steps of each plan, one after the other, up to the violation; None if there is none."""
+        """The possible steps of each plan, in order, up to the violation; None if the plan reaches none."""
         width = max(map(len, plans))
         table = np.full((len(plans), width), -1, dtype=np.int64)
         for i, plan in enumerate(plans):
@@ -104,7 +104,7 @@ class _Shortening:
         return [steps if end else None for steps, end in zip(taken, done, strict=True)]
 
     def _step(self, states: Words, wanted: np.typing.NDArray[np.int64]) -> tuple[np.typing.NDArray[np.int64], Words]:
-        """The states in which the wanted transition is enabled, and where it leads from each."""
+        """The states in which the wanted transition is enabled, and its successor from each."""
         self.effort -= len(states)
         successors, source, transition, _ = self.kernel.expand(states)
         chosen = transition == wanted[source]
@@ -117,7 +117,7 @@ class _Shortening:
     # --- ways round -------------------------------------------------------------------------------------------------
 
     def _go_round(self) -> None:
-        """From each state of the path a small search for a later one, or for another end, that is nearer."""
+        """From each state of the path, searches for a nearer way to a later state or to another end."""
         self._cut_circles()
         position = 0
         while position < len(self.steps) and self.effort > 0:
@@ -129,7 +129,7 @@ class _Shortening:
                 self.steps = self.steps[:position] + way + self.steps[after:]
 
     def _cut_circles(self) -> None:
-        """Goes on from each state as the path does when it is there for the last time."""
+        """From each state, continues as the path does after it visits that state for the last time."""
         path = [row.tobytes() for row in self._states()]
         last = {state: i for i, state in enumerate(path)}
         kept, at = [], last[path[0]]
@@ -146,7 +146,7 @@ class _Shortening:
         return np.concatenate(rows)
 
     def _way_round(self, position: int) -> tuple[int, list[int]] | None:
-        """Fewer steps from a state of the path to a later one, given by its position, and those; the greatest gain."""
+        """A shorter way from a state of the path to a later one (its position and steps), the one that saves most."""
         path = [row.tobytes() for row in self._states()]
         goals = {state: i for i, state in enumerate(path) if i > position}
         came: dict[bytes, tuple[bytes, int] | None] = {path[position]: None}
@@ -175,7 +175,7 @@ class _Shortening:
     def _neighbours(
         self, frontier: list[bytes], came: dict[bytes, tuple[bytes, int] | None]
     ) -> tuple[list[bytes], list[bytes]]:
-        """The new states one step on, and those of them that are wrong."""
+        """The new states after one step, and those of them that are wrong."""
         states = np.frombuffer(b"".join(frontier), dtype=np.uint64).reshape(len(frontier), -1)
         self.effort -= len(states)
         successors, source, transition, _ = self.kernel.expand(states)

@@ -1,4 +1,4 @@
-"""What random walks have met, as data: counts of walks and of steps, none of them a count of states."""
+"""The observations of random walks as data: they count walks and steps, not states."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ENDS: Final = {
 
 
 def summary(sampled: Sampled, walks: int | None, off: Collection[str] = ()) -> dict[str, Any]:
-    """The field `sampling` of the JSON; `walks` is how many were asked for, `off` are goals that are none."""
+    """The field `sampling` of the JSON; `walks` is how many were asked for, `off` has predicates that are not goals."""
     seen, system, verdicts = sampled.seen, sampled.start.system, sampled.kernel.verdicts
     taken = dict.fromkeys(system.actions, 0)
     for transition, number in zip(system.transitions, seen.taken.tolist(), strict=False):

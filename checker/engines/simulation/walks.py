@@ -1,4 +1,4 @@
-"""Walks in lanes: what one thread does, what it has seen, and a single walk again with all its steps."""
+"""Walks in lanes: the walks of one thread, their observations, and the replay of a single walk with all its steps."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ STEPS: Final = 32
 """Steps of all lanes between two looks at the clock: some milliseconds."""
 Flags = np.typing.NDArray[np.bool_]
 LARGEST_ROOM: Final = 1 << 19
-"""Successors that a thread has room for."""
+"""The most successors that a thread has room for."""
 
 
 class Start:
-    """What walks are about: a system, the counted ones of its initial states, how far, and the seed.
+    """The start of walks: a system, its counted initial states, the greatest length, and the seed.
 
     `wanted` are the verdict bits that end a walk. In `first`, places below `stuck` belong to these bits.
     """
@@ -48,12 +48,12 @@ class Start:
 
     @property
     def lanes(self) -> int:
-        """How many walks go together: fewer where each state may have very many successors."""
+        """How many walks run together: fewer if each state may have very many successors."""
         return max(8, min(CHUNK, LARGEST_ROOM // max(self.kernel.transitions, 1)))
 
 
 def mask(words: int, bits: Iterable[int]) -> Words:
-    """Some bits of a verdict as words."""
+    """Bits of a verdict as words."""
     found = np.zeros(words, dtype=np.uint64)
     for bit in bits:
         found[bit // 64] |= np.uint64(1 << bit % 64)
@@ -62,11 +62,11 @@ def mask(words: int, bits: Iterable[int]) -> Words:
 
 @dataclass
 class Seen:
-    """What walks have seen: sums, least and greatest values, so that parts can be put together in any order.
+    """The observations of walks: sums, least and greatest values, so that parts can be added in any order.
 
-    `taken` counts the steps by transition, `tally` is that of the kernel's `expand`, `lengths` counts the walks that
-    ended by their states, `ends` by why they did, `reached` for each verdict bit those that met it. `first` has for
-    each verdict bit, for a state where nothing is enabled and for a failing instance where it was met first.
+    `taken` counts the steps by transition. `tally` is that of the kernel's `expand`. `lengths` counts the ended walks
+    by their number of states, and `ends` by the reason. `reached` counts for each verdict bit the walks that met it.
+    `first` says where each verdict bit, a state without an enabled instance and a failing instance were first met.
     """
 
     taken: Integers
@@ -101,12 +101,12 @@ class Seen:
 
     @property
     def walks(self) -> int:
-        """Walks that came to their end."""
+        """The number of ended walks."""
         return int(self.ends.sum())
 
     @property
     def states(self) -> int:
-        """States walked through, each as often as it was met."""
+        """The number of states on the walks, counted each time a state was met."""
         return int(self.cursor[loops.STATES])
 
     @property
@@ -117,7 +117,7 @@ class Seen:
 
 
 class Walker:
-    """One thread's lanes, and what it has seen."""
+    """One thread's lanes, and its observations."""
 
     def __init__(self, start: Start, lanes: int | None = None) -> None:
         self.start, kernel, size = start, start.kernel, start.lanes if lanes is None else lanes
@@ -145,7 +145,7 @@ class Walker:
         return sum(array.nbytes for array in (*self._buffers, *self._lanes))
 
     def chunk(self, first: int, last: int, stop: Callable[[], bool]) -> None:
-        """Walks `first` to `last - 1`, to their ends unless it is time to stop."""
+        """Walks `first` to `last - 1`, to their ends unless `stop` says that it is time to stop."""
         cursor = self.seen.cursor
         self._begin(first, last)
         while cursor[loops.LANES] and not stop():
@@ -170,9 +170,10 @@ class Walker:
         )  # fmt: skip
 
     def again(self, code: int, wrong: Callable[[Words], Flags] | None) -> Path:
-        """The path to what was met at a place of `first`.
+        """The path to the observation at a place of `first`.
 
-        `wrong` says which states, counted or not, are what was met; without it, it is the state at that position.
+        `wrong` marks the states, counted or not, that are this observation. Without `wrong` it is the state at that
+        position.
         """
         walk, length = code & (1 << loops.WALK_BITS) - 1, code >> loops.WALK_BITS
         self._begin(walk, walk + 1)

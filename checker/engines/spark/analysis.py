@@ -18,16 +18,16 @@ from isrcheck.model.language.system import TransitionSystem
 
 Query = dict[str, Any]
 MOST_KEYS: Final = 1_000_000
-"""How many projected states of the level where two datasets part are looked at for the least one."""
+"""The most projected states that are searched for the least one, in the level in which two datasets first differ."""
 
 
 def label(dataset: Dataset, what: str) -> str:
-    """What a job is called in Spark's UI."""
+    """The name of a job in Spark's UI."""
     return f"{dataset.header['model']}: {what}"
 
 
 def query_of(dataset: Dataset, level: int | None = None) -> Query:
-    """The files of a dataset, or of one level, and where its leaves lie."""
+    """The files of a dataset or of one level, and the places of its leaves."""
     files = [[x.number, e["path"], e["sha256"]] for x in dataset.levels if level in (None, x.number) for e in x.files]
     leaves = dataset.header["leaves"]
     return {
@@ -39,7 +39,7 @@ def query_of(dataset: Dataset, level: int | None = None) -> Query:
 
 
 def distributions(spark: Spark, dataset: Dataset, leaves: list[int]) -> list[tuple[int, int, int, int]]:
-    """(level, leaf, value, states), in order."""
+    """(level, leaf, value, states), sorted."""
     query = {**query_of(dataset), "leaves": leaves}
     table = spark.over(
         len(query["files"]), queries.distributions(query), "level int, leaf int, value bigint, states bigint"
@@ -52,7 +52,7 @@ def distributions(spark: Spark, dataset: Dataset, leaves: list[int]) -> list[tup
 
 
 def degrees(spark: Spark, dataset: Dataset, kernel: Kernel, constrained: bool) -> list[tuple[int, int, int]]:
-    """(level, degree, states), in order: out-degrees of all states that were found, expanded or not."""
+    """(level, degree, states), sorted: out-degrees of all states that were found, expanded or not."""
     query = {**query_of(dataset), "kernel": sizes(kernel, constrained)}
     spark.send(query, kernel.text)
     table = spark.over(len(query["files"]), queries.degrees(query), "level int, degree int, states bigint")
@@ -67,7 +67,7 @@ def degrees(spark: Spark, dataset: Dataset, kernel: Kernel, constrained: bool) -
 
 @dataclass(frozen=True)
 class Difference:
-    """Projected states of one dataset that another lacks: how many, by the level where each is first seen.
+    """Projected states of one dataset that another lacks: their number, by the level in which each is first seen.
 
     `least` has the leaves of the least state with such a projection in the first of these levels.
     """
@@ -81,7 +81,7 @@ class Difference:
 
 
 def difference(spark: Spark, one: Dataset, other: Dataset, common: Common) -> Difference:
-    """The states that are reachable in one dataset and not in the other, by their common variables."""
+    """The states reachable in one dataset and not in the other, compared by their common variables."""
     mine, theirs = ({**query_of(d), **common.query(i)} for i, d in enumerate((one, other)))
     schema = "key binary, level int"
     left = spark.over(len(mine["files"]), queries.projections(mine), schema).groupBy("key").min("level")
@@ -104,10 +104,9 @@ def difference(spark: Spark, one: Dataset, other: Dataset, common: Common) -> Di
 
 @dataclass(frozen=True)
 class Beyond:
-    """The states that only one of two datasets has, by their common variables: projected states by level, and by
-    action.
+    """The states that only one of two datasets has, by their common variables: projected states by level and by action.
 
-    `actions` counts, for each action, the projected states to which a step of it leads from one that both have.
+    `actions` counts, for each action, the projected states that its steps reach from a state of both datasets.
     """
 
     levels: dict[int, int]
@@ -115,7 +114,7 @@ class Beyond:
 
 
 def beyond(spark: Spark, one: Dataset, other: Dataset, common: Common, side: int, kernel: Kernel) -> Beyond:
-    """The states that only `one` has, which is side 0 or 1 of the common variables."""
+    """The states that only `one` has; `one` is side `side` (0 or 1) of the common variables."""
     mine, theirs = ({**query_of(d), **common.query(i)} for d, i in ((one, side), (other, 1 - side)))
     system = kernel.system
     mine |= {
@@ -142,7 +141,7 @@ def beyond(spark: Spark, one: Dataset, other: Dataset, common: Common, side: int
 
 
 def stored_levels(spark: Spark, dataset: Dataset, system: TransitionSystem, kernel: Kernel) -> StoredLevels:
-    """The levels of a dataset, for traces."""
+    """The levels of a dataset, for the search for traces."""
     if not dataset.levels:
         raise DatasetRefused(f"{dataset.root} has no whole level yet; go on with --resume")
     work: kernels.Work = {

@@ -1,13 +1,15 @@
-"""What executors do where a trace is looked for: the states of a level from which it goes on, and the least failure.
+"""The executors' part in the search for a trace: the states of a level from which it continues, and the least failure.
 
-A *cone* of a level are its states from which a trace goes on, with, for each actor, the fewest changes of actor that
-follow where that actor has just acted. It lies in files like those of states, each row longer by the numbers, so that
-nobody needs to hold it; what is small comes back with the report, and the driver makes one file of it.
+The *cone* of a level has the states from which a trace continues. For each state and each actor it has the fewest
+changes of actor that follow if that actor has just acted. A cone lies in files like those of states, with these numbers
+added to each row, so that no process needs to hold it. A small cone comes back with the report, and the driver makes
+one file of it.
 
-A *question* is JSON. For a cone it has `actors`, those of the transitions, `root` and `cones`, the folder of its files
-in the dataset or elsewhere, and `bit` (steps to states with this verdict bit), `into` (steps to states of a cone, by
-its files) or `stuck` (states without a step). For the least failure it has `places`, those of the leaves, and perhaps
-`failed` (steps to states with this verdict bit, in place of instances that cannot be evaluated).
+A *question* is JSON. For a cone it has `actors`, the actors of the transitions, and `root` and `cones`, the folder of
+the cone's files in the dataset or elsewhere. It also has one of three entries: `bit` (steps to states with this verdict
+bit), `into` (steps to states of a cone, by its files) or `stuck` (states without a step). For the least failure it has
+`places`, the places of the leaves, and optionally `failed` (steps to states with this verdict bit, instead of instances
+that cannot be evaluated).
 """
 
 from __future__ import annotations
@@ -26,11 +28,11 @@ from isrcheck.checker.engines.spark.steps import blocks
 
 Array = Any
 INLINE = 1 << 14
-"""Bytes of a cone that a task gives to the driver: 4,000 tasks give it 64 MB at most."""
+"""The largest part of a cone, in bytes, that a task sends to the driver: 4,000 tasks send it 64 MB at most."""
 HELD = 1 << 20
-"""States of a cone that a task holds; of a larger one it reads what it needs, slab by slab."""
+"""The most states of a cone that a task holds. Of a larger cone it reads what it needs, slab by slab."""
 CHUNK_BYTES = 1 << 25
-"""Successors that are looked for in a cone at once."""
+"""Bytes of successors that are looked up in a cone at once."""
 UNREACHED = 2**31 - 1
 
 
@@ -38,19 +40,19 @@ UNREACHED = 2**31 - 1
 
 
 def with_costs(states: Array, after: Array) -> Array:
-    """Rows of a cone: states, then two of their numbers in a word."""
+    """Rows of a cone: states, then numbers, two in a word."""
     numbers = np.zeros((len(after), -(-after.shape[1] // 2) * 2), dtype=np.uint32)
     numbers[:, : after.shape[1]] = after
     return np.concatenate([states, numbers.view(np.uint64)], axis=1)
 
 
 def costs(found: Array, words: int) -> Array:
-    """The numbers of rows of a cone, which has states of so many words."""
+    """The numbers in the rows of a cone whose states have this many words."""
     return np.ascontiguousarray(found[:, words:]).view(np.uint32)
 
 
 class Cone:
-    """The files of a cone, for those who look states up in it."""
+    """The files of a cone, for looking up states."""
 
     def __init__(self, root: str, entries: list[dict[str, Any]], kernel: Kernel) -> None:
         self._root, self._kernel = root, kernel
@@ -69,7 +71,7 @@ class Cone:
         return files.Reader(self._root, path, self._hashes)
 
     def after(self, states: Array, acting: Array) -> Array:
-        """For steps by actors to states: the fewest changes of actor that follow; UNREACHED outside the cone."""
+        """For steps by these actors to these states, the fewest later changes of actor; UNREACHED outside the cone."""
         found, words = np.full(len(states), UNREACHED, dtype=np.int64), self._kernel.words
         hashes = self._kernel.hashes(states)
         order = rows.order_of(hashes)
@@ -108,12 +110,12 @@ class Goal:
         self._bit, self._kernel = bit, kernel
 
     def after(self, states: Array, acting: Array) -> Array:
-        """As of a cone: nothing follows."""
+        """The same for the end of a trace: no change follows."""
         return np.where(has_bit(self._kernel, states, self._bit), 0, UNREACHED)
 
 
 def aim_of(question: dict[str, Any], root: str, kernel: Kernel) -> Cone | Goal:
-    """What the steps that a question asks for lead into."""
+    """The cone or the end that the steps of a question lead into."""
     return Cone(root, question["into"], kernel) if "into" in question else Goal(question["bit"], kernel)
 
 
@@ -122,7 +124,7 @@ def has_bit(kernel: Kernel, states: Array, bit: int) -> Array:
 
 
 def coned(work: Work, owner: int) -> tuple[bytes, dict[str, Any]]:
-    """An owner's part of a cone: its rows where they are few, else their file in the report."""
+    """An owner's part of a cone: its rows if they are few, else their file in the report."""
     kernel, question = kernel_of(work), json.loads(files.shared(work["question"]))
     actors = np.array(question["actors"], dtype=np.int64)
     number = int(actors.max(initial=0)) + 1
@@ -138,12 +140,12 @@ def coned(work: Work, owner: int) -> tuple[bytes, dict[str, Any]]:
 
 
 def reached(states: Array, source: Array, acting: Array, weight: Array, actors: int) -> Array:
-    """The rows of a cone, of the states that have a step into the next one."""
+    """The rows of a cone for the states that have a step into the next cone."""
     by_actor = np.full((len(states), actors), UNREACHED, dtype=np.int64)
     np.minimum.at(by_actor, (source, acting), weight)
     least = by_actor.min(axis=1, keepdims=True)
     there = np.flatnonzero(least[:, 0] < UNREACHED)
-    # Another actor than the last one is a change.
+    # A step by another actor than the last one is a change.
     return with_costs(states[there], np.minimum(by_actor, least + 1)[there])
 
 
@@ -155,7 +157,7 @@ def given_back(root: str, folder: str, kernel: Kernel, owner: int, found: Array)
 
 
 def written(root: str, folder: str, found: Array, kernel: Kernel) -> dict[str, Any]:
-    """Writes rows of a cone, in any order, into a file of its own; what is to be known of it."""
+    """Writes rows of a cone, in any order, into a file of its own. Returns the manifest's entries about it."""
     path = f"{folder}/{uuid.uuid4().hex}.parquet"
     hashes = kernel.hashes(found[:, : kernel.words])
     order = rows.order_of(hashes)
@@ -190,7 +192,7 @@ def without_steps(work: Work, kernel: Kernel, owner: int) -> Iterator[Array]:
 def failing(work: Work, owner: int) -> tuple[bytes, dict[str, Any]]:
     """The least failure among an owner's states: the leaves of the state, and the transition that fails there.
 
-    With `failed` it is the least successor with that verdict bit, and no transition.
+    With `failed` it is the least successor with that verdict bit, without a transition.
     """
     kernel, question = kernel_of(work), json.loads(files.shared(work["question"]))
     least: tuple[list[int], int] | None = None
@@ -229,6 +231,6 @@ def looking(work: Work) -> Callable[[Iterable[Any]], Iterator[Any]]:
 
 
 def looked(work: Work, owner: int) -> tuple[bytes, dict[str, Any]]:
-    """What an owner answers to the question of a work."""
+    """An owner's answer to the question of a work."""
     question = json.loads(files.shared(work["question"]))
     return failing(work, owner) if "places" in question else coned(work, owner)

@@ -1,4 +1,4 @@
-"""How the user wants Spark to explore; no part of Spark is needed to say so."""
+"""The user's choices for exploring with Spark. No part of Spark is needed to state them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 THRESHOLD: Final = 300_000
-"""Levels with at most so many states are expanded by the driver.
+"""The driver expands levels with at most this many states.
 
-It does so many in the quarter of a second that a job takes before any state (`spark_engine.py threshold`).
+The driver expands this many in the quarter of a second that a job takes even without states
+(`spark_engine.py threshold`).
 """
 
 
@@ -17,10 +18,10 @@ It does so many in the quarter of a second that a job takes before any state (`s
 class Cluster:
     """Where Spark runs and what it keeps.
 
-    If `master` is None, Spark runs where the platform says (spark-submit, spark-defaults, a session that runs), else on
+    If `master` is None, Spark runs where the platform says (spark-submit, spark-defaults, a running session), else on
     this machine. `partitions` is the number of owners of states (None: one for each core). `checkpoint` is the folder
-    of a new dataset, `resume` that of one to go on with; without either the states lie in a temporary folder. `conf`
-    are settings of Spark, `transitions` keeps the steps too. `session` is a Spark session that exists already.
+    of a new dataset, `resume` the folder of one to continue. Without either, the states lie in a temporary folder.
+    `conf` are settings of Spark. `transitions` keeps the steps too. `session` is an existing Spark session.
     """
 
     master: str | None = None
@@ -34,5 +35,5 @@ class Cluster:
 
     @property
     def on_this_machine(self) -> bool:
-        """The Spark of this machine, unless the platform says otherwise."""
+        """Spark on this machine, unless the platform names another."""
         return self.master is None or self.master.startswith("local")

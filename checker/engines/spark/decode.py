@@ -1,4 +1,4 @@
-"""A dataset as tables that people query: `states`, `transitions` and `traces`, Parquet, by level."""
+"""A dataset as tables for queries: `states`, `transitions` and `traces`, Parquet, by level."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STEPS: Final = "level int, source binary, target binary, action string, actor st
 
 
 def decode(spark: Spark, dataset: Dataset, kernel: Kernel, traces: Mapping[str, Trace], to: str) -> None:
-    """Writes the tables into a new folder, a path as Spark knows it; transitions where the dataset keeps them."""
+    """Writes the tables into a new folder, a path as Spark knows it; transitions only if the dataset keeps them."""
     header, system = dataset.header, kernel.system
     columns = columns_of(system, kernel.layout)
     query = query_of(dataset) | {
@@ -50,7 +50,7 @@ def _written(spark: Spark, table: Any, to: str, what: str, by_level: bool = Fals
 
 
 def _told(kernel: Kernel) -> list[dict[str, str]]:
-    """What each transition is called."""
+    """The names of each transition."""
     return [{"action": t.label.action, "actor": t.actor, "step": str(t.label)} for t in kernel.system.transitions]
 
 

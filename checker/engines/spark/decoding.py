@@ -1,4 +1,4 @@
-"""States and steps as tables with names and types, made of packed words; sent by value, as `tasks.py`.
+"""States and steps as tables with names and types, made from packed words; sent by value, like `tasks.py`.
 
 A *shape* (`isrcheck.checker.datasets.columns`) is one of
 
@@ -23,7 +23,7 @@ from isrcheck.checker.engines.spark.queries import Query, each_file, leaf
 
 Array = Any
 ROWS = 1 << 14
-"""Rows in a batch: a decoded state may be a hundred times as large as a packed one."""
+"""Rows in a batch. A decoded state may be a hundred times as large as a packed one."""
 
 
 def built(shape: list[Any], states: Array) -> Any:
@@ -51,30 +51,30 @@ def built(shape: list[Any], states: Array) -> Any:
 
 
 def _listed(there: Array, slots: list[Any]) -> Any:
-    """For each row the list of its values in the slots that are there; `there` is of shape (rows, slots)."""
+    """For each row the list of its values in the slots that exist; `there` is of shape (rows, slots)."""
     row, slot = np.nonzero(there)
     return _lists(there, pa.concat_arrays(slots).take(pa.array(slot * len(there) + row)))
 
 
 def _chosen(there: Array, elements: Any) -> Any:
-    """For each row the list of those elements that are there."""
+    """For each row the list of the elements that it has."""
     return _lists(there, elements.take(pa.array(np.nonzero(there)[1])))
 
 
 def _counted(times: Array, elements: Any) -> Any:
-    """For each row the list of elements, each so often; `times` is of shape (rows, elements)."""
+    """For each row the list of elements, each as often as it occurs; `times` is of shape (rows, elements)."""
     which = np.tile(np.arange(times.shape[1]), len(times))
     return _lists(times, elements.take(pa.array(np.repeat(which, times.ravel()))))
 
 
 def _lists(there: Array, values: Any) -> Any:
-    """Lists of values, as many for each row as its numbers say together."""
+    """Lists of values. The numbers of each row give the length of its list."""
     offsets = np.concatenate(([0], np.cumsum(there.sum(axis=1)))).astype(np.int32)
     return pa.ListArray.from_arrays(pa.array(offsets), values)
 
 
 def _arrow(kind: Any) -> Any:
-    """An Arrow type: of a name of SQL, of `[type]`, which is a list, or of names with types, which are a record."""
+    """An Arrow type from the name of an SQL type, from `[type]` for a list, or from names with types for a record."""
     if isinstance(kind, list):
         return pa.list_(_arrow(kind[0]))
     if isinstance(kind, dict):
@@ -83,7 +83,7 @@ def _arrow(kind: Any) -> Any:
 
 
 def table_of(query: Query, states: Array, kernel: kernels.Kernel) -> Any:
-    """States as a batch: their packed words, a column for each part, and whether each invariant is violated there."""
+    """States as a batch: their packed words, a column for each part, and whether each invariant is violated."""
     names, arrays = ["state"], [packed(states)]
     for name, _, shape in query["columns"]:
         names.append(name)
@@ -103,7 +103,7 @@ def packed(states: Array) -> Any:
 
 
 def decoded(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A function for `mapInArrow`: numbers of files in; level and columns of each state out."""
+    """A function for `mapInArrow`: it takes numbers of files, and gives level and columns of each state."""
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         kernel = kernels.kernel_of(query)
@@ -116,7 +116,7 @@ def decoded(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
 
 
 def steps(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A function for `mapInArrow`: numbers of files of transitions in; each step with its action and actor out."""
+    """A function for `mapInArrow`: it takes numbers of files, and gives each step with action and actor."""
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         told = {name: pa.array([row[name] for row in query["steps"]]) for name in ("action", "actor", "step")}

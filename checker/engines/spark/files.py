@@ -1,7 +1,7 @@
 """Files of packed states: Parquet with one column of fixed-size bytes, in the order of the owner hash.
 
-The first hash of every row group stands in the file's metadata, so that looking some states up reads only the row
-groups in which they can be. A file is named by the root of its dataset and its path in it.
+The file's metadata has the first hash of every row group, so that a look-up of states reads only the row groups that
+may have them. A file is named by the root of its dataset and its path in the dataset.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from isrcheck.checker.datasets.places import located
 Array = Any
 Hash = Callable[[Array], Array]
 GROUP = 1 << 14
-"""States in a row group: what is read at least."""
+"""States in a row group, which is the smallest unit that is read."""
 SLAB = 64
-"""Row groups read at once."""
+"""How many row groups are read at once."""
 FIRSTS = b"isrcheck.first-hashes"
 CHANGED = "is not what its manifest says"
 OPTIONS = {"use_dictionary": False, "write_statistics": False, "compression": "lz4", "write_page_checksum": True}
-"""LZ4 takes a sixth more room than Zstandard and is read twice as fast; a page that has changed is never taken."""
+"""LZ4 takes a sixth more room than Zstandard and is read twice as fast. A changed page is detected."""
 
 
 class Written(io.RawIOBase):
-    """A new file that knows the size and the SHA-256 of what was written to it."""
+    """A new file that knows the size and the SHA-256 of its content."""
 
     def __init__(self, root: str, path: str) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class Written(io.RawIOBase):
 
 
 def is_whole(root: str, path: str, sha256: str) -> bool:
-    """Whether a file is what its manifest says."""
+    """Whether a file has the content that its manifest says."""
     filesystem, place = located(root, path)
     digest = hashlib.sha256()
     with filesystem.open_input_stream(place) as stream:
@@ -69,13 +69,13 @@ def is_whole(root: str, path: str, sha256: str) -> bool:
 
 
 def require_whole(root: str, path: str, sha256: str) -> None:
-    """`ValueError` where a file is not what its manifest says."""
+    """Raises `ValueError` if a file does not have the content that its manifest says."""
     if not is_whole(root, path, sha256):
         raise ValueError(f"{path} {CHANGED}")
 
 
 def write(root: str, path: str, slabs: Iterable[tuple[Array, Array]], words: int, group: int = 0) -> dict[str, Any]:
-    """Writes slabs of rows and hashes, in order; what a manifest says of the file. Nothing is written for no rows."""
+    """Writes slabs of rows and hashes, in order. Returns the manifest's entry. Without rows nothing is written."""
     kind, group, count, firsts, last = pa.binary(8 * words), group or GROUP, 0, [], None
     writer, stream = None, None
     for rows, hashes in slabs:
@@ -99,9 +99,9 @@ def write(root: str, path: str, slabs: Iterable[tuple[Array, Array]], words: int
 
 
 def plan(frontier: Iterable[dict[str, Any]], known: Iterable[dict[str, Any]], bounds: list[int]) -> list[bytes]:
-    """For each owner the files that may have its states, of the level to expand and of all known ones, as JSON.
+    """For each owner, as JSON, the files that may have its states: of the level to expand, and of all known states.
 
-    A task gets the whole list and reads its own part: with many owners each has files of its own.
+    A task gets the whole list and reads its own part: with many owners each owner has files of its own.
     """
     found: list[dict[str, list[dict[str, Any]]]] = [{"frontier": [], "known": []} for _ in bounds[1:]]
     for name, entries in (("frontier", frontier), ("known", known)):
@@ -113,13 +113,13 @@ def plan(frontier: Iterable[dict[str, Any]], known: Iterable[dict[str, Any]], bo
 
 
 def mine(work: dict[str, Any], owner: int) -> dict[str, list[dict[str, Any]]]:
-    """The files that the plan of a work gives to an owner, by `frontier` and `known`."""
+    """The files that the plan of a work gives to an owner, under `frontier` and `known`."""
     lists: dict[str, list[dict[str, Any]]] = json.loads(shared(work["plan"])[owner])
     return lists
 
 
 def shared(value: Any) -> Any:
-    """Data that is large and the same for all tasks of a job: as it is, or broadcast by Spark."""
+    """Large data that is the same for all tasks of a job: either the data itself, or what Spark has broadcast."""
     return value.value if hasattr(value, "value") else value
 
 
@@ -150,7 +150,7 @@ class Reader:
                 yield rows[a:b], hashes[a:b]
 
     def around(self, wanted: Array) -> Iterator[tuple[Array, Array, int, int]]:
-        """Rows and hashes of the row groups that may hold sorted wanted hashes, and which of these: from, to."""
+        """For sorted wanted hashes, rows and hashes of row groups that may have them, and which ones: from, to."""
         if not len(wanted):
             return
         marks = np.zeros(len(self.firsts) + 1, dtype=np.int64)
@@ -178,7 +178,7 @@ class Reader:
 
 
 def _words(chunk: Any) -> Array:
-    """The rows of an Arrow array of fixed-size bytes; not copied."""
+    """The rows of an Arrow array of fixed-size bytes, without a copy."""
     width = chunk.type.byte_width // 8
     data = np.frombuffer(chunk.buffers()[1], dtype=np.uint64)
     return data[chunk.offset * width : (chunk.offset + len(chunk)) * width].reshape(-1, width)

@@ -1,4 +1,4 @@
-"""What the owners report of a level, taken together: counts, seconds, bytes."""
+"""The combined reports of the owners of a level: counts, seconds, bytes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def found_by(reports: list[dict[str, Any]], seconds: float) -> Found:
 
 
 def require_each_owner(reports: list[dict[str, Any]], owners: int) -> None:
-    """`ClusterFailed` where Spark has parted the candidates of an owner, or lost some: neither is believed."""
+    """Raises `ClusterFailed` if Spark has split or lost the candidates of an owner: then the reports are wrong."""
     if sorted(report["merge"]["owner"] for report in reports) != list(range(owners)):
         raise ClusterFailed(
             "Spark has not given each owner all of its candidates in one task; --conf spark.sql.adaptive.enabled=false"
@@ -64,7 +64,7 @@ def cost_of(found: Found) -> dict[str, Any]:
 
 
 def words_of(level: Level) -> str:
-    """Where and how fast the last level was built."""
+    """Where the last level was built, and how fast."""
     if not level.cost:
         return ""
     megabytes = {name: level.cost[f"bytes_{name}"] / 1e6 for name in ("read", "exchanged", "written")}

@@ -1,7 +1,7 @@
-"""Ctrl-C while Java works for this process: noted at once, raised where nothing is cut in two.
+"""Handles Ctrl-C while Java works for this process: notes it at once, and raises it where nothing is cut in two.
 
-An interruption that strikes inside a call of Java loses the answer, and inside a finalizer of one of its objects it is
-printed with a traceback and forgotten.
+An interruption inside a call of Java loses the answer. Inside a finalizer of a Java object it is printed with a
+traceback and then forgotten.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _asked: Final = threading.Event()
 
 
 def raise_if_asked() -> None:
-    """`KeyboardInterrupt` where one was asked for and not raised yet."""
+    """Raises `KeyboardInterrupt` if an interruption was noted and not raised yet."""
     if _asked.is_set():
         _asked.clear()
         raise KeyboardInterrupt
@@ -25,11 +25,11 @@ def raise_if_asked() -> None:
 
 @contextmanager
 def deferred() -> Iterator[None]:
-    """Within it a first interruption waits for `raise_if_asked`, or for its end; a second one is raised at once."""
+    """Within it, a first interruption waits for `raise_if_asked` or for the end; a second one is raised at once."""
     previous = signal.getsignal(signal.SIGINT)
     mine = threading.current_thread() is threading.main_thread() and previous is signal.default_int_handler
     if not mine:
-        # Who has a handler of their own is told of interruptions by it; other threads are told of none.
+        # A handler of the caller's own gets interruptions as before; other threads never get any.
         yield
         return
     signal.signal(signal.SIGINT, _note)

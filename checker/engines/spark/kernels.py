@@ -1,4 +1,4 @@
-"""The compiled kernel in a Python process of an executor, or of the driver: compiled once, kept between tasks."""
+"""The compiled kernel in a Python process of an executor or of the driver: compiled once, kept between tasks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from isrcheck.checker.kernel import native
 Array = Any
 Work = dict[str, Any]
 BLOCK_ROWS = 1 << 19
-"""Room for the successors of one call of the kernel."""
+"""Room for the successors of one call of the kernel, in rows."""
 MOST_KERNELS = 4
 LARGEST = np.iinfo(np.int64).max
 LEAST, GREATEST, FAILURES, ACTIONS = 0, 1, 2, 3
@@ -22,7 +22,7 @@ LEAST, GREATEST, FAILURES, ACTIONS = 0, 1, 2, 3
 
 
 def kept() -> dict[str, Any]:
-    """The values that a Python process keeps between tasks: functions that are sent by value have no module of their
+    """The values that a Python process keeps between tasks. Functions that are sent by value have no module of their
     own.
     """
     module = sys.modules.setdefault("isrcheck_kept", types.ModuleType("isrcheck_kept"))
@@ -31,7 +31,7 @@ def kept() -> dict[str, Any]:
 
 
 class Kernel:
-    """The compiled functions for arrays, with the sizes that a work gives."""
+    """The compiled functions for arrays, with the sizes that a work has."""
 
     def __init__(self, work: Work, code: Any) -> None:
         self.code, self.sizes = code, dict(work["kernel"])
@@ -65,14 +65,14 @@ class Kernel:
         return out
 
     def judge(self, states: Array) -> Array:
-        """The verdict bits of each state: shape (states, words of a verdict)."""
+        """The verdict bits of each state, of shape (states, words of a verdict)."""
         states, out = np.ascontiguousarray(states), np.empty((len(states), self.sizes["verdict_words"]), np.uint64)
         self.code.calls["judge"](states.ctypes.data, len(states), out.ctypes.data)
         return out
 
 
 def keep(work: Work, code: Any) -> None:
-    """Makes compiled code the kernel of a work; of others only the last few stay."""
+    """Makes compiled code the kernel of a work. Only the last few kernels are kept."""
     kernels = kept()
     while len(kernels) >= MOST_KERNELS:
         del kernels[next(iter(kernels))]
@@ -80,7 +80,7 @@ def keep(work: Work, code: Any) -> None:
 
 
 def at_hand(work: Work, code: Any) -> Work:
-    """The work, to be done by this process, which has the compiled code already."""
+    """The work, for this process, which already has the compiled code."""
     if work["kernel"]["digest"] not in kept():
         keep(work, code)
     return work
@@ -94,7 +94,7 @@ def kernel_of(work: Work) -> Kernel:
 
         with open(SparkFiles.get(work["kernel"]["file"]), encoding="utf-8") as text:
             keep(work, native.Code(text.read()))
-        # PySpark collects garbage after every task: 50 ms through what was loaded once and stays.
+        # PySpark collects garbage after every task. Without this it would spend 50 ms on objects that stay loaded.
         gc.freeze()
     kernel: Kernel = kept()[digest]
     return kernel

@@ -1,4 +1,4 @@
-"""The levels of a dataset, for those who look for traces and for errors in them."""
+"""The levels of a dataset, for the search for traces and errors in them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from isrcheck.checker.kernel.verdicts import FAILED
 from isrcheck.model.language.system import TransitionSystem
 
 SMALL = 20_000
-"""Levels with at most so many states are always looked through in this process: a job takes longer."""
+"""Levels with at most this many states are always searched in this process, because a job would take longer."""
 
 
 class StoredLevels:
-    """Packed states of committed levels; a large level is looked through by Spark, a small one here."""
+    """Packed states of committed levels. Spark searches a large level, this process a small one."""
 
     def __init__(
         self, system: TransitionSystem, kernel: Kernel, history: list[Level], spark: Spark | None, work: kernels.Work,
@@ -33,7 +33,7 @@ class StoredLevels:
 
     @property
     def on_this_machine(self) -> bool:
-        """Whether all who look through levels have the folders of this process."""
+        """Whether all processes that search levels have access to this process's folders."""
         return self.spark is None or str(self.spark.context.master).startswith("local")
 
     def leaves(self, states: Words) -> list[tuple[int, ...]]:
@@ -74,7 +74,7 @@ class StoredLevels:
     # --- looking through a level ------------------------------------------------------------------------------------
 
     def asked(self, level: int, question: dict[str, Any]) -> list[tuple[bytes, dict[str, Any]]]:
-        """What the owners answer to a question about the states of a level, in their order: rows and a report."""
+        """The owners' answers to a question about the states of a level, in the owners' order: rows and a report."""
         work = {**self.work, "question": json.dumps(question).encode(), "level": level}
         if self.spark is None or self.history[level - 1].distinct <= max(self._threshold, SMALL):
             work |= self.planned(level, rows.bounds(1))

@@ -1,7 +1,7 @@
-"""The canonical paths in a dataset, found backwards in files that executors write, then forwards a state at a time.
+"""The canonical paths in a dataset, found backwards in files that executors write, then forwards state by state.
 
-It is the path of `isrcheck.checker.traces.canonical`, which has the states from which a trace goes on, and the steps
-between them, in memory; here they are the *cones* of the levels, which nobody holds.
+The path is that of `isrcheck.checker.traces.canonical`. That module has the states from which a trace continues, and
+the steps between them, in memory. Here these states are the *cones* of the levels, which no process holds.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ WRITES: Final = "{}; a trace is looked for through files in the dataset's folder
 
 
 class StoredPaths:
-    """Paths in the levels of a dataset; `actors` says who acts in each instance of the system."""
+    """Paths in the levels of a dataset; `actors` names the actor of each instance of the system."""
 
     def __init__(self, levels: StoredLevels, actors: Sequence[str]) -> None:
         self._levels, self._kernel = levels, levels.kernel
@@ -37,7 +37,7 @@ class StoredPaths:
 
     @property
     def _expanding(self) -> kernels.Kernel:
-        """The kernel as tasks have it, in this process."""
+        """The kernel as in tasks, but in this process."""
         return kernels.kernel_of(kernels.at_hand(self._levels.work, self._kernel.code))
 
     def to_violation(self, invariant: str, length: int) -> Path:
@@ -58,7 +58,7 @@ class StoredPaths:
 
     @contextmanager
     def _cones(self) -> Iterator[None]:
-        """A folder for the cones of a path: in the dataset, or, where that may only be read, on this machine."""
+        """A folder for the cones of a path: in the dataset or, if the dataset is read-only, on this machine."""
         with ExitStack() as leaving:
             self._root, self._folder = self._levels.work["root"], f"{CONES}-{uuid.uuid4().hex}"
             try:
@@ -74,7 +74,7 @@ class StoredPaths:
     # --- backwards --------------------------------------------------------------------------------------------------
 
     def _path(self, length: int, known: list[Entries], last: Question) -> Path:
-        """The path of `length` states whose last step is one of a question; `known` has the cone of its last state."""
+        """The path of `length` states whose last step is one of `last`; `known` has the cone of its last state."""
         cones, question = list(known), last
         for level in range(length - 1, 0, -1):
             cones.append(self._cone(level, question))
@@ -82,7 +82,7 @@ class StoredPaths:
         return self._walked(cones[::-1], length, last)
 
     def _cone(self, level: int, question: Question) -> Entries:
-        """The files of a cone; what is small is put together here."""
+        """The files of a cone. Its small parts are put together here."""
         where = {"root": self._root, "cones": self._folder}
         found = self._levels.asked(level, {**question, "actors": self._actors, **where})
         small, large = b"".join(data for data, _ in found), [r["entry"] for _, r in found if r["entry"] is not None]

@@ -1,7 +1,8 @@
-"""What executors do to answer questions about a dataset: they read its files, a kernel only where it is asked for.
+"""The executors' part in answering questions about a dataset. They read its files, and use a kernel only if it is
+needed.
 
-Sent by value, as `tasks.py`. A *query* is a dictionary with the root, the files with their levels, the number of words
-of a state and, for each leaf, `[word, shift, width, low]`.
+Sent by value, like `tasks.py`. A *query* is a dictionary with the root, the files with their levels, the number of
+words of a state and, for each leaf, `[word, shift, width, low]`.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def each_file(query: Query, batches: Iterable[Any]) -> Iterator[tuple[int, Array
 
 
 def damaged(root: str, listed: list[tuple[str, str]]) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """(path) of files, given as paths with SHA-256 by number, that are not there or not what they were."""
+    """(path) of missing or changed files, among files that are given by number as paths with SHA-256."""
 
     def whole(path: str, sha256: str) -> bool:
         try:
@@ -73,7 +74,7 @@ def distributions(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
 
 
 def degrees(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """(level, degree, states): how many states have so many enabled instances."""
+    """(level, degree, states): how many states have this number of enabled instances."""
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         kernel = kernels.kernel_of(query)
@@ -90,7 +91,7 @@ def degrees(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
 
 
 def projected(query: Query, states: Array) -> Array:
-    """The bytes of the common variables: `from` has for each common leaf its number here, or the value it has."""
+    """The bytes of the common variables; `from` has for each common leaf its number here, or its constant value."""
     packed = np.zeros((len(states), query["key_words"]), dtype=np.uint64)
     for source, value, (word, shift, _, low) in zip(query["from"], query["fill"], query["to"], strict=True):
         column = leaf(states, query["places"][source]) if source >= 0 else np.int64(value)

@@ -1,7 +1,7 @@
-"""Packed states in the order of their hash: what makes duplicates neighbours, and looking up a walk.
+"""Packed states sorted by their hash: duplicates become neighbours, and a look-up becomes a merge.
 
-Rows are arrays of shape (states, words), unsigned 64-bit. *In order* means by hash, and by their words where two
-states share a hash. Nothing here trusts a hash: states are compared word by word.
+Rows are arrays of shape (states, words), unsigned 64-bit. *In order* means by hash, and by their words if two states
+have the same hash. Nothing here trusts a hash: states are compared word by word.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import numpy as np
 
 Array = Any
 SLICE: Final = 1 << 17
-"""Rows that are sorted at once where many are put together."""
+"""How many rows are sorted at once when many are merged."""
 LOOKED_THROUGH: Final = 1 << 16
-"""Known rows that others are looked up in at once."""
+"""How many known rows are searched at once."""
 
 
 def distinct(rows: Array, hashes: Array) -> tuple[Array, Array]:
@@ -24,38 +24,38 @@ def distinct(rows: Array, hashes: Array) -> tuple[Array, Array]:
     same_hash = in_order[1:] == in_order[:-1]
     same_row = same_hash & same_as_before(ordered)
     if (same_hash & ~same_row).any():
-        # Two states share a hash: equal rows need not be neighbours until their words decide.
+        # Two states have the same hash: equal rows need not be neighbours until they are sorted by their words.
         order = np.lexsort((*rows.T[::-1], hashes))
         ordered, in_order = rows.take(order, axis=0), hashes.take(order)
         same_row = same_as_before(ordered)
-    # Taking rows at positions is several times faster than by a mask.
+    # Selecting rows by positions is several times faster than by a mask.
     first = np.flatnonzero(np.concatenate((np.ones(min(1, len(rows)), dtype=np.bool_), ~same_row)))
     return ordered.take(first, axis=0), in_order.take(first)
 
 
 def order_of(hashes: Array) -> Array:
-    """Positions that put hashes in order.
+    """Positions that sort the hashes.
 
-    Sorting numbers is faster than sorting positions: the first bits of a hash and a position together are a number.
+    Sorting numbers is faster than sorting positions: each number has the first bits of a hash and a position.
     """
     mask = np.uint64((1 << len(hashes).bit_length()) - 1)
     keys = (hashes & ~mask) | np.arange(len(hashes), dtype=np.uint64)
     keys.sort()
     order: Array = (keys & mask).astype(np.int64)
     in_order = hashes.take(order)
-    # Hashes that differ only in their last bits may stand the wrong way round.
+    # Hashes that differ only in their last bits may be in the wrong order.
     return order if (in_order[:-1] <= in_order[1:]).all() else np.argsort(hashes)
 
 
 def same_as_before(rows: Array) -> Array:
-    """For each row but the first whether all its words are those of the row before."""
+    """For each row but the first, whether all its words equal those of the row before."""
     return _equal(rows[1:], rows[:-1])
 
 
 def together(parts: list[tuple[Array, Array]], words: int, low: int, high: int) -> tuple[Array, Array]:
-    """The distinct rows of parts that are in order, each with its hashes, from `low` to before `high`; in order.
+    """The distinct rows of sorted parts, each with its hashes, from `low` to before `high`; in order.
 
-    Slice by slice of the hashes, so that what is sorted at once stays in a processor's caches.
+    It works slice by slice of the hashes, so that the data sorted at once stays in a processor's caches.
     """
     slices = max(sum(len(part) for part, _ in parts) // SLICE, 1)
     limits = np.array([low + (high - low) * i // slices for i in range(1, slices)], dtype=np.uint64)
@@ -78,7 +78,7 @@ def positions(rows: Array, hashes: Array, among: Array, among_hashes: Array) -> 
         left = left[among_hashes.take(at.take(left)) == hashes.take(left)]
         equal = _equal(among.take(at.take(left), axis=0), rows.take(left, axis=0))
         found[left[equal]] = at[left[equal]]
-        # Another state with the same hash: the one looked for may come after it.
+        # Another state has the same hash: the wanted one may come after it.
         left = left[~equal]
         at[left] += 1
         left = left[at[left] < len(among)]
@@ -86,7 +86,7 @@ def positions(rows: Array, hashes: Array, among: Array, among_hashes: Array) -> 
 
 
 def _equal(rows: Array, others: Array) -> Array:
-    """Which rows are the same in both."""
+    """Which rows are equal in both arrays."""
     same = rows[:, 0] == others[:, 0]
     for word in range(1, rows.shape[1]):
         same &= rows[:, word] == others[:, word]
@@ -96,11 +96,11 @@ def _equal(rows: Array, others: Array) -> Array:
 def mark_known(new: Array, rows: Array, hashes: Array, known: Array, known_hashes: Array) -> None:
     """Clears `new` for the rows that are among the known ones; both are in order and distinct.
 
-    Some known rows at a time, so that what is looked through stays in a processor's caches.
+    It takes some known rows at a time, so that the searched data stays in a processor's caches.
     """
     for start in range(0, len(known), LOOKED_THROUGH):
         some, some_hashes = known[start : start + LOOKED_THROUGH], known_hashes[start : start + LOOKED_THROUGH]
-        # Rows that share a hash may stand on both sides of where the known ones are parted.
+        # Rows with the same hash may lie on both sides of the boundary between two parts of the known rows.
         low = int(np.searchsorted(hashes, some_hashes[0], side="left"))
         high = int(np.searchsorted(hashes, some_hashes[-1], side="right"))
         _mark(new[low:high], rows[low:high], hashes[low:high], some, some_hashes)
@@ -108,7 +108,7 @@ def mark_known(new: Array, rows: Array, hashes: Array, known: Array, known_hashe
 
 def _mark(new: Array, rows: Array, hashes: Array, known: Array, known_hashes: Array) -> None:
     if len(known) < len(rows):
-        # The fewer are looked up in the more.
+        # The shorter array is looked up in the longer one.
         at = positions(known, known_hashes, rows, hashes)
         new[at[at >= 0]] = False
     else:
@@ -118,12 +118,12 @@ def _mark(new: Array, rows: Array, hashes: Array, known: Array, known_hashes: Ar
 def bounds(parts: int) -> list[int]:
     """Where the hashes of each owner begin, and 2**64 at the end.
 
-    The owner of a state is `(hash >> 32) * parts >> 32`: the first bits of its hash where `parts` is a power of two.
+    The owner of a state is `(hash >> 32) * parts >> 32`: the first bits of its hash if `parts` is a power of two.
     """
     return [-(-(owner << 32) // parts) << 32 for owner in range(parts + 1)]
 
 
 def cuts(hashes: Array, limits: list[int]) -> list[int]:
-    """Where sorted hashes pass from one owner to the next: positions from 0 to their number."""
+    """Where sorted hashes pass from one owner to the next, as positions from 0 to their number."""
     inner = np.searchsorted(hashes, np.array(limits[1:-1], dtype=np.uint64)).tolist()
     return [0, *inner, len(hashes)]

@@ -1,7 +1,8 @@
-"""Breadth-first search, level by level, over a dataset: the driver decides and counts, the work is done by tasks.
+"""Breadth-first search over a dataset, level by level: the driver decides and counts, tasks do the work.
 
-A level is expanded by Spark, or by this process where it is small; both run the same functions. New states go into a
-level that is committed whole. Going on with a dataset walks through its levels as if they had just been found.
+Spark expands a level, or this process does if the level is small; both run the same functions. New states go into a
+level that is committed whole. A search that continues a dataset first walks through its levels as if they had just been
+found.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from isrcheck.checker.kernel.verdicts import FAILED, OUTSIDE
 from isrcheck.model.language.system import TransitionSystem
 
 MOST_RUNS: Final = 8
-"""Files with known states that an owner may have before the smaller half of them is merged."""
+"""How many files with known states an owner may have before the smaller half of them is merged."""
 EVERYTHING: Final = rows.bounds(1)
 NOT_SHARED: Final = "with {} the states need a folder that driver and executors share; name it with --checkpoint"
 
@@ -40,7 +41,7 @@ def search(
     system: TransitionSystem, *, model: str, cluster: Cluster, keep_going: bool, deadlock: bool, limits: Limits,
     report: Report | None, leaving: ExitStack,
 ) -> tuple[Exploration, StoredPaths]:  # fmt: skip
-    """Explores all reachable states, or as many as the limits allow. A temporary dataset ends with `leaving`."""
+    """Explores all reachable states, or as many as the limits allow. A temporary dataset is removed with `leaving`."""
     began = time.perf_counter()
     leaving.enter_context(deferred())
     spark = Spark(cluster)
@@ -74,7 +75,7 @@ class _Stopped(Exception):
 
 
 class Search:
-    """A search that fills, or goes through, a dataset."""
+    """A search that fills a dataset, or walks through one."""
 
     def __init__(
         self, system: TransitionSystem, kernel: Kernel, dataset: Dataset, spark: Spark, cluster: Cluster,
@@ -95,7 +96,7 @@ class Search:
         self.levels = StoredLevels(system, kernel, self.history, spark, self.work, self.owners, cluster.threshold)
 
     def owners(self) -> list[int]:
-        """Where the hashes of each owner begin; how many there are may depend on the session."""
+        """Where the hashes of each owner begin. The number of owners may depend on the session."""
         if self._owners is None:
             self._owners = rows.bounds(self.cluster.partitions or self.spark.cores)
         return self._owners
@@ -140,7 +141,7 @@ class Search:
                     raise _Stopped("violation")
 
     def _next(self, answer: Exploration, number: int, keep_going: bool, deadlock: bool) -> Level:
-        """Expands the last level; the next one, committed."""
+        """Expands the last level. Returns the next one, committed."""
         found, by = self._expanded(self._work(number))
         if found.tally[kernels.FAILURES]:
             answer.error = number, *self.levels.failing_instance(number)
@@ -153,13 +154,13 @@ class Search:
         return {**self.work, "states": states, "steps": steps, "level": number, "states_of_level": distinct}
 
     def _planned(self, bounds: list[int]) -> kernels.Work:
-        """Where each owner's hashes begin, and which files it reads."""
+        """Where each owner's hashes begin, and which files the owner reads."""
         frontier, known = (self.history[-1].files, self.history[-1].runs) if self.history else ([], [])
         return {"bounds": bounds, "plan": files.plan(frontier, known, bounds)}
 
     def _expanded(self, work: kernels.Work) -> tuple[Found, str]:
         large = self.history[-1].distinct > self.cluster.threshold
-        # The session begins here where it has not begun yet: that is no part of a level.
+        # Begins the session here if it has not begun yet, so that its time does not count for a level.
         if large:
             self._require_shared()
         begin = time.perf_counter()
@@ -180,7 +181,7 @@ class Search:
         return found_by(reports, time.perf_counter() - begin), by
 
     def _require_shared(self) -> None:
-        """OSError where a temporary folder of this machine is not what executors see."""
+        """Raises OSError if executors do not see a temporary folder of this machine."""
         master, cluster = str(self.spark.context.master), self.cluster
         if cluster.checkpoint is None and cluster.resume is None and not master.startswith("local"):
             raise FileNotFoundError(NOT_SHARED.format(master))
@@ -234,7 +235,7 @@ class Search:
     # --- limits and progress ----------------------------------------------------------------------------------------
 
     def _wait(self) -> None:
-        """Called now and then while Spark, or this process, works."""
+        """Called from time to time while Spark or this process works."""
         raise_if_asked()
         if self.limits.seconds is not None and time.perf_counter() - self._began > self.limits.seconds:
             raise _Stopped("time")
@@ -255,7 +256,7 @@ class Search:
     # --- the answer -------------------------------------------------------------------------------------------------
 
     def _fold(self, answer: Exploration) -> None:
-        """The totals over the whole levels."""
+        """Adds up the totals of the whole levels."""
         verdicts = self.kernel.verdicts
         for level in self.history:
             answer.rejected += level.rejected
@@ -286,7 +287,7 @@ class Search:
 
 
 def sizes(kernel: Kernel, constrained: bool) -> dict[str, Any]:
-    """What tasks need to know of a kernel."""
+    """The data about a kernel that tasks need."""
     return {
         "digest": kernel.digest,
         "file": f"isrcheck-{kernel.digest[:32]}.ll",

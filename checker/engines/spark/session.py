@@ -33,7 +33,7 @@ from isrcheck.checker.engines.spark.starting import session_of
 from isrcheck.checker.kernel import native
 
 SHIPPED: Final = (places, native, rows, files, kernels, steps, tasks, queries, backwards, decoding)
-"""The modules that executors get by value: they need llvmlite, numpy and pyarrow, and nothing of this project."""
+"""The modules that executors get by value: they need llvmlite, numpy and pyarrow, and no other part of this project."""
 EXPANDED: Final = "owner int, rows binary, report string"
 DAMAGED: Final = (
     files.CHANGED,
@@ -42,29 +42,29 @@ DAMAGED: Final = (
     "Corrupt",
     "ArrowInvalid",
 )
-"""What Arrow says of a file of states that is not what was written."""
+"""Messages of Arrow about a damaged file of states."""
 HINTS: Final[Mapping[str, str]] = {
     "FileNotFoundError": "the folder of the dataset must be whole, and the same one for the driver and all executors",
     "ModuleNotFoundError": "executors need llvmlite, numpy and pyarrow, and isrcheck for a sweep (docs/spark.md)",
     "PYTHON_VERSION_MISMATCH": "executors need the Python version of the driver; name it with PYSPARK_PYTHON",
 }
-"""What to do about what Spark says."""
+"""Remedies for messages of Spark."""
 LOST: Final = ("ExecutorLostFailure", "indeterminate output", "FetchFailed", "Failed to fetch", "executor lost")
-"""What Spark says where machines went, not where the work went wrong."""
+"""Messages of Spark when machines were lost, not when the work itself failed."""
 ATTEMPTS: Final = 5
-"""How often a level is built where each time executors are lost; each attempt survives some of that by itself."""
+"""How often a level is tried if executors are lost each time. Each try survives some losses by itself."""
 LOOK: Final = 0.1
-"""Seconds between two looks at the clock while Spark works."""
+"""Seconds between two checks of the clock while Spark works."""
 
 
 class ExecutorsLost(ClusterFailed):
-    """A job that ended because executors did."""
+    """A job that failed because executors were lost."""
 
 
 class Spark:
-    """A session, begun when it is first needed, and what this project does with it; `versions` is what it runs on.
+    """A session, begun when it is first needed, and the jobs of this project; `versions` are those that it runs on.
 
-    `seconds` is how long the session took to begin.
+    `seconds` is the time that the session took to begin.
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -94,7 +94,7 @@ class Spark:
         return "session" in self.__dict__
 
     def level(self, work: kernels.Work, text: str, wait: Callable[[], None]) -> list[str]:
-        """Expands a level and keeps what is new: the reports of the owners. One exchange of candidates."""
+        """Expands a level and keeps the new states; candidates are exchanged once. Returns the owners' reports."""
 
         what = f"{work['model']}, level {work['level']} ({work['states_of_level']:,} states): expand, then merge"
 
@@ -111,12 +111,12 @@ class Spark:
             try:
                 return [row[0] for row in self.run(job, wait, what)]
             except ExecutorsLost:
-                # Nothing of the level counts yet: it is built anew, as after the end of a driver.
+                # Nothing of the level counts yet, so it is built again, as after the end of a driver.
                 wait()
         return [row[0] for row in self.run(job, wait, what)]
 
     def look(self, work: kernels.Work, text: str) -> list[tuple[int, bytes, str]]:
-        """What the owners answer to the question of a work: owner, rows and report."""
+        """The owners' answers to the question of a work: owner, rows and report."""
 
         def job() -> Any:
             self.send(work, text)
@@ -130,7 +130,7 @@ class Spark:
 
     @contextmanager
     def _shared(self, value: Any) -> Iterator[Any]:
-        """Data that each executor gets once: with the task it would be sent as often as there are tasks."""
+        """Data that each executor gets once. As part of a task it would be sent as often as there are tasks."""
         sent = self.context.broadcast(value)
         try:
             yield sent
@@ -138,12 +138,12 @@ class Spark:
             sent.unpersist()
 
     def over(self, count: int, function: Any, schema: str) -> Any:
-        """A table of what a function for `mapInArrow` gives for the numbers up to `count`."""
+        """The results of a function for `mapInArrow`, as a table, for the numbers below `count`."""
         parts = max(1, min(count, 4 * self.cores))
         return self.session.range(0, count, 1, parts).mapInArrow(function, schema)
 
     def damaged(self, root: str, listed: list[tuple[str, str]]) -> list[str]:
-        """The paths of files that are missing or changed, among files below a root, given as paths with SHA-256."""
+        """The paths of missing or changed files below a root. Files are given as paths with SHA-256."""
         table = self.over(len(listed), queries.damaged(root, listed), "path string")
         return [path for (path,) in self.rows(table, f"{root}: whether {len(listed)} files are whole")]
 
@@ -161,15 +161,16 @@ class Spark:
             self._files.add(name)
 
     def run(self, job: Callable[[], Any], wait: Callable[[], None], what: str) -> Any:
-        """The answer of a job, which is `what` in Spark's UI; `wait` is called now and then and may end it by raising.
+        """The answer of a job, named `what` in Spark's UI; `wait` is called now and then and may end it by raising.
 
-        All of the job is done in another thread: Java's end of a call that an interruption cuts in two is lost.
+        The whole job runs in another thread: if an interruption cuts a call of Java in two, Java's part of it is lost.
         """
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
         from pyspark.util import inheritable_thread_target
 
-        # The session begins here, and takes seconds: an interruption meanwhile is heeded before there is a job.
+        # The session begins here, which takes seconds: an interruption during that time is raised before there is a
+        # job.
         begun = self.session
         raise_if_asked()
         group = uuid.uuid4().hex
@@ -185,7 +186,8 @@ class Spark:
             except (PySparkException, Py4JError) as error:
                 raise _failure(error) from error
             except BaseException:
-                # What is cancelled before Spark has planned it is not heard of: again, until it has ended.
+                # Spark ignores a cancellation that comes before it has planned the job, so cancel again until the job
+                # has ended.
                 while not future.done():
                     with suppress(Exception):
                         self.context.cancelJobGroup(group)
@@ -196,7 +198,7 @@ class Spark:
 
 @cache
 def _folder(application: str) -> str:
-    """A folder for what is sent to executors, as long as this process lives: some of them may ask late."""
+    """A folder, kept while this process lives, for what is sent to executors: some of them may ask late."""
     folder = tempfile.TemporaryDirectory(prefix="isrcheck-")
     atexit.register(folder.cleanup)
     return folder.name
@@ -214,7 +216,7 @@ def _answer(future: Future[Any], wait: Callable[[], None]) -> Any:
 
 
 def _failure(error: Exception) -> Exception:
-    """What became of a job, in one line."""
+    """The error of a job, in one line."""
     text = str(error)
     if "MemoryError" in text or "OutOfMemoryError" in text:
         return MemoryError()
@@ -231,7 +233,7 @@ def _failure(error: Exception) -> Exception:
 
 
 def ship(*modules: ModuleType) -> None:
-    """Functions of these modules are sent as they are, not by the name of a module that executors do not have."""
+    """Sends functions of these modules by value, because executors do not have the modules."""
     from pyspark import cloudpickle
 
     for module in modules:

@@ -1,7 +1,8 @@
-"""How a Spark session begins. The settings of the user and of the platform count; those here are defaults.
+"""How a Spark session begins. Settings of the user and of the platform win; the settings here are defaults.
 
-The user speaks by `--master` and `--conf`, or by a session that is there already; the platform by `spark-submit`,
-`spark-defaults.conf`, PYSPARK_SUBMIT_ARGS or the environment. Only Java knows all of that, once it runs.
+The user gives settings by `--master` and `--conf`, or by an existing session. The platform gives them by
+`spark-submit`, `spark-defaults.conf`, PYSPARK_SUBMIT_ARGS or the environment. Only Java knows all of these, once it
+runs.
 """
 
 from __future__ import annotations
@@ -26,21 +27,21 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "spark.locality.wait": "0s",
 }
 LOCAL_DEFAULTS: Final[Mapping[str, str]] = {"spark.ui.enabled": "false"}
-"""Of a session in this process: nobody is to see a port opened by a check."""
+"""For a session in this process: a check must not open a port."""
 LOCAL_JAVA: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Java only moves bytes here: optimising its code takes longer than it saves, and processors from the work."""
+"""Java only moves bytes here. Optimising its code takes longer than it saves, and takes processors from the work."""
 SQL_DEFAULTS: Final[Mapping[str, str]] = {"spark.sql.adaptive.enabled": "false"}
 """The plan of a level is known before it runs."""
 SQL_NEEDED: Final[Mapping[str, str]] = {
-    # A row is megabytes of packed states, so few are put together: a platform's number is for rows that are small.
+    # A row is megabytes of packed states, so few rows are put together. A platform's number is meant for small rows.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "8",
-    # Reports have seconds and names of files in them, so a task that runs again writes other bytes, though the same
-    # candidates. Spark would take that for another answer, and end the job where it cannot begin it anew.
+    # Reports have seconds and names of files in them, so a task that runs again writes other bytes for the same
+    # candidates. Spark would take that for another answer, and end the job if it cannot restart it.
     "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",
     "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "false",
     "spark.sql.shuffle.orderIndependentChecksum.enableQueryLevelRollbackOnMismatch": "false",
 }
-"""Settings of the session that is used, which is a new one, whatever the platform says; the user's --conf wins."""
+"""Settings of the session that is used. It is a new session, and only the user's --conf overrides them."""
 CONNECT: Final = (
     "Spark Connect (sc://) runs no Python of the driver's and has no context; name a master (spark://..., yarn, "
     "k8s://...), or run the program on the cluster with spark-submit"
@@ -48,7 +49,7 @@ CONNECT: Final = (
 
 
 def session_of(cluster: Cluster) -> Any:
-    """A new session with its own SQL settings, in the present context or in one that begins here."""
+    """A new session with its own SQL settings, in the present context or in a new one."""
     _require_no_connect(cluster)
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
@@ -78,7 +79,7 @@ def _require_no_connect(cluster: Cluster) -> None:
 
 
 def _begun(cluster: Cluster) -> Any:
-    """A session of a new context."""
+    """A session in a new context."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -86,7 +87,7 @@ def _begun(cluster: Cluster) -> Any:
     if "spark.master" not in said and not platform_says("spark.master", "--master", "MASTER="):
         said["spark.master"] = "local[*]"
     if said.get("spark.master", "").startswith("local"):
-        # The driver's name need not resolve where nothing outside this machine takes part.
+        # The driver's name need not resolve if no other machine takes part.
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         if not any("JavaOptions" in name for name in said) and not platform_says("JavaOptions", "java-options"):
@@ -100,7 +101,7 @@ def _begun(cluster: Cluster) -> Any:
 
 
 def platform_says(*words: str) -> bool:
-    """Whether one of these words may be among what a platform has said before Java runs."""
+    """Whether one of these words may be among the platform's settings, as far as they are known before Java runs."""
     if "PYSPARK_GATEWAY_PORT" in os.environ:
         return True
     import pyspark
@@ -120,7 +121,7 @@ def _session(said: Mapping[str, str]) -> Any:
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
-    # Java first, with what is said here: a SparkConf that is made afterwards has what the platform says as well.
+    # Java first, with the settings given here: a SparkConf that is made afterwards has the platform's settings as well.
     SparkContext._ensure_initialized(conf=SparkConf(loadDefaults=False).setAll(list(said.items())))
     conf = SparkConf().setAll(list(said.items()))
     if conf.get("spark.app.name", "pyspark-shell") == "pyspark-shell":
@@ -143,19 +144,19 @@ def _session(said: Mapping[str, str]) -> Any:
 
 @contextmanager
 def _own_interruptions() -> Iterator[None]:
-    """PySpark's own handler of interruptions talks to Java in the middle of whatever is going on; not here."""
+    """Replaces PySpark's own handler of interruptions, which calls Java in the middle of other work."""
     mine, handler = threading.current_thread() is threading.main_thread(), signal.getsignal(signal.SIGINT)
     yield
     if mine and handler is not None:
         signal.signal(signal.SIGINT, handler)
     if mine:
-        # At its end the process has only to stop Java: an interruption would do no more than print where it was.
+        # At its end the process only has to stop Java: an interruption would only print a traceback.
         atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
 
 
 @contextmanager
 def _hearing(heard: list[str]) -> Iterator[None]:
-    """Keeps what Java says from standard error; afterwards its lines are in `heard`."""
+    """Keeps Java's messages off standard error; afterwards its lines are in `heard`."""
     if os.environ.get("ISRCHECK_DEBUG") == "1":
         yield
         return
@@ -179,7 +180,7 @@ def _cause(said: str, heard: list[str]) -> str:
         marks = "Exception in thread", "Error:", "Exception:", "must be set"
         causes = [line for line in heard if any(mark in line for mark in marks)] or heard[-1:]
         said = causes[0].rpartition("Exception: ")[2] if causes else "Java has ended at once"
-    # Of a master that cannot be reached Java says in the end that the context is stopped.
+    # If a master cannot be reached, Java's last message is that the context is stopped.
     said = " ".join(said.partition("This stopped SparkContext")[0].split())
     if "stopped SparkContext" in said:
         said = "the master cannot be reached, or does not take the application"

@@ -1,4 +1,4 @@
-"""The states of a level that an owner has, and the steps from them where these are kept."""
+"""The states of a level that belong to an owner, and the steps from them if steps are kept."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = Any
 
 
 def blocks(work: Work, kernel: Kernel, owner: int) -> Iterator[tuple[Array, int]]:
-    """The states of the level that an owner has, as many as the kernel takes at once, and the bytes read for them."""
+    """An owner's states of the level, as many as the kernel takes at once, and the bytes read for them."""
     low, high = work["bounds"][owner : owner + 2]
     for entry in files.mine(work, owner)["frontier"]:
         reader = files.Reader(work["root"], entry["path"], kernel.hashes)

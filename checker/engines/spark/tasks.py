@@ -1,8 +1,9 @@
-"""What executors do for one level: expand an owner's states, then keep what is new of an owner's candidates.
+"""The executors' part in a level: expand an owner's states, then keep the new ones of an owner's candidates.
 
-A *work* is a dictionary that says everything: where the dataset lies, the kernel, where each owner's hashes begin, and
-a plan: the files of the level to expand and of the states known so far, by owner. Nothing is written under a name that
-another attempt of the same task could use, and nothing counts before the driver commits the level.
+A *work* is a dictionary with everything that a task needs: where the dataset lies, the kernel, where each owner's
+hashes begin, and a plan. The plan has, by owner, the files of the level to expand and of the states known so far.
+Nothing is written under a name that another attempt of the same task could use, and nothing counts before the driver
+commits the level.
 """
 
 from __future__ import annotations
@@ -23,18 +24,18 @@ from isrcheck.checker.engines.spark.steps import Edges, blocks
 
 Array = Any
 Message = tuple[int, bytes, str]
-"""The owner it goes to, packed states, and a report (empty where there is none)."""
+"""The owner that gets it, packed states, and a report (empty if there is none)."""
 CHUNK_BYTES = 1 << 25
-"""Successors gathered before duplicates are removed and the rest is sent: the longer, the fewer are sent."""
+"""Bytes of successors that are gathered before duplicates are removed. More bytes mean less to send."""
 PIECE_BYTES = 1 << 22
-"""What one row of an exchange holds at most."""
+"""The largest content of one row of an exchange, in bytes."""
 
 
 # --- expanding ------------------------------------------------------------------------------------------------------
 
 
 def expand(work: Work, owner: int) -> Iterator[Message]:
-    """Every owner's share of the successors, duplicates removed as far as they are seen; a report at the end."""
+    """Every owner's share of the successors, without the duplicates that are seen here; a report at the end."""
     begin, kernel = time.perf_counter(), kernel_of(work)
     compiled, tally, read, sent, rejected, expanded = time.perf_counter(), kernel.tally(), 0, 0, 0, 0
     outside = np.zeros(kernel.sizes["verdict_words"], dtype=np.uint64)
@@ -69,7 +70,7 @@ def expand(work: Work, owner: int) -> Iterator[Message]:
 
 
 def shares(work: Work, kernel: Kernel, pending: list[Array]) -> Iterator[Message]:
-    """What each owner gets of some successors."""
+    """The share of each owner in some successors."""
     if not pending:
         return
     found = np.concatenate(pending)
@@ -90,9 +91,9 @@ def bits(words: Array) -> int:
 
 
 def merge(work: Work, owner: int, payloads: list[bytes]) -> dict[str, Any]:
-    """Writes what is new of an owner's candidates, which come in parts that are in order.
+    """Writes the new ones of an owner's candidates, which come in sorted parts.
 
-    The answer is a report of counts, verdicts and files.
+    Returns a report of counts, verdicts and files.
     """
     begin, kernel = time.perf_counter(), kernel_of(work)
     low, high = work["bounds"][owner : owner + 2]
@@ -102,7 +103,7 @@ def merge(work: Work, owner: int, payloads: list[bytes]) -> dict[str, Any]:
     del given, payloads[:]
     mine, read = files.mine(work, owner)["known"], 0
     new = np.ones(len(found), dtype=np.bool_)
-    # The newest first: most candidates that are known were found lately, and those need not be looked for any more.
+    # The newest files first: most known candidates were found lately, and those need not be looked up any more.
     for entry in reversed(mine):
         read += forget_known(work["root"], entry["path"], kernel, new, found, hashes)
         if 2 * np.count_nonzero(new) < len(new):
@@ -120,13 +121,13 @@ def merge(work: Work, owner: int, payloads: list[bytes]) -> dict[str, Any]:
 
 
 def only(new: Array, found: Array, hashes: Array) -> tuple[Array, Array, Array]:
-    """The states that are new as far as is known."""
+    """The states that are new as far as it is known."""
     kept = np.flatnonzero(new)
     return found.take(kept, axis=0), hashes.take(kept), np.ones(len(kept), dtype=np.bool_)
 
 
 def forget_known(root: str, path: str, kernel: Kernel, new: Array, found: Array, hashes: Array) -> int:
-    """Clears `new` for the states that a file has; the bytes read."""
+    """Clears `new` for the states that a file has. Returns the bytes read."""
     reader = files.Reader(root, path, kernel.hashes)
     for known, known_hashes, a, b in reader.around(hashes):
         rows.mark_known(new[a:b], found[a:b], hashes[a:b], known, known_hashes)
@@ -135,7 +136,7 @@ def forget_known(root: str, path: str, kernel: Kernel, new: Array, found: Array,
 
 
 def counts(kernel: Kernel, states: Array) -> list[int]:
-    """In how many states each verdict bit is set."""
+    """The number of states in which each verdict bit is set."""
     total = [0] * int(kernel.sizes["verdict_bits"])
     for start in range(0, len(states), BLOCK_ROWS):
         verdicts = kernel.judge(states[start : start + BLOCK_ROWS])
@@ -148,12 +149,12 @@ def counts(kernel: Kernel, states: Array) -> list[int]:
 
 
 def owned(low: int, high: int) -> str:
-    """The owner who wrote a file: only the same owner merges it with others."""
+    """The owner that wrote a file. Only the same owner merges the file with others."""
     return f"{low:x}-{high:x}"
 
 
 def compact(work: Work, kernel: Kernel, runs: list[dict[str, Any]], low: int, high: int) -> list[dict[str, Any]]:
-    """Where an owner has many files of known states, the smaller ones become one: none is rewritten often."""
+    """If an owner has many files of known states, merges the smaller ones. So no state is rewritten often."""
     if len(runs) <= work["most_runs"]:
         return []
     chosen = sorted(runs, key=lambda e: (e["rows"], e["path"]))[: len(runs) // 2 + 1]
@@ -181,7 +182,7 @@ def together(readers: list[files.Reader], words: int, low: int, high: int) -> tu
 
 
 def expanding(work: Work) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A function for `mapInArrow`: owners in; owner, rows and report out."""
+    """A function for `mapInArrow`: it takes owners, and gives owner, rows and report."""
 
     def expand_owners(batches: Iterable[Any]) -> Iterator[Any]:
         for batch in batches:
@@ -194,7 +195,7 @@ def expanding(work: Work) -> Callable[[Iterable[Any]], Iterator[Any]]:
 
 
 def merging(work: Work) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A function for `mapInArrow`: what `expanding` gives in; one report for each owner out."""
+    """A function for `mapInArrow`: it takes the output of `expanding`, and gives one report for each owner."""
 
     def merge_owners(batches: Iterable[Any]) -> Iterator[Any]:
         payloads: dict[int, list[bytes]] = {}

@@ -1,1 +1,1 @@
-"""The symbolic engine: z3 answers questions about a transition system, whose states are terms and not enumerated."""
+"""The symbolic engine: z3 answers questions about a transition system. States are terms and are not enumerated."""

@@ -1,8 +1,8 @@
-"""The canonical path of a given length, asked of z3: a first path is improved until no better one exists.
+"""The canonical path of a given length, from z3: a first path is improved until there is no better one.
 
-The contract of `checker/traces/canonical.py` in other words: of the paths from the least initial state, those with the
-fewest changes of actor, and of these the one whose labels come first. Changes are counted in
-unary; labels are fixed from the front, each by asking for a lesser one until there is none.
+This restates `checker/traces/canonical.py`: of the paths from the least initial state, those with the fewest changes of
+actor, and of these the one with the least labels. Changes are counted in unary. Labels are fixed from the front, each
+by asking for a lesser one until there is none.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from isrcheck.checker.exploration import Limits, Path
 from isrcheck.checker.symmetry.exchanges import Classes, keeps
 
 PATIENCE: Final = 300.0
-"""Seconds for one canonical path; then the best one so far is shown, and not called canonical."""
+"""Seconds for one canonical path. Then the best path so far is shown, and it is not called canonical."""
 
 
 @dataclass
 class SymbolicPaths:
-    """What a search has found: a path for each question and level, and what is refuted at each level.
+    """The results of a search: a path for each question and level, and what is refuted at each level.
 
-    `left` gives the seconds left to the whole run, None without a limit. `any` are states with an error that need not
+    `left` gives the seconds left for the whole run, None without a limit. `any` are states with an error that need not
     be the least.
     """
 
@@ -49,7 +49,7 @@ class SymbolicPaths:
     def to_state(self, leaves: tuple[int, ...], length: int) -> Path:
         if leaves in self.any:
             return self.witnesses[leaves, length]
-        # One state is not alike to others: all paths to it are needed.
+        # A particular state may not be replaced by an alike one, so all paths to it are needed.
         return self._canonical(leaves, length, [])
 
     def of_length(self, length: int, watch: Watch) -> tuple[Unrolling, Solver]:
@@ -85,7 +85,7 @@ class SymbolicPaths:
 
 
 class LeastPath:
-    """Makes a path lesser and lesser, on an unrolling whose solver says where it must lead."""
+    """Improves a path step by step, on an unrolling whose solver says where it must lead."""
 
     def __init__(self, unrolling: Unrolling, solver: Solver, first: Path, classes: Classes) -> None:
         self.unrolling, self.solver, self.best, self.classes = unrolling, solver, first, classes
@@ -93,7 +93,7 @@ class LeastPath:
         self.actors = [t.actor for t in self.system.transitions]
 
     def improve(self) -> None:
-        """Until `best` is canonical."""
+        """Improves the path until `best` is canonical."""
         self._least_start()
         if len(self.unrolling.links) == 0:
             return
@@ -105,7 +105,7 @@ class LeastPath:
             self.solver.add([link.taken[self.best.instances[step]]])
 
     def _better(self, *wanted: Term) -> bool:
-        """Whether there is a path with what is wanted; then it is the best."""
+        """Whether there is a path that also satisfies `wanted`. If so, it becomes the best."""
         if any(z3.is_false(term) for term in wanted) or not self.solver.satisfiable(*wanted):
             return False
         model, length = self.solver.model(), len(self.unrolling.states)
@@ -150,7 +150,7 @@ class LeastPath:
         return before
 
     def _acting(self, link: Link) -> list[Term]:
-        """For each actor whether it acts in a step."""
+        """For each actor, whether it acts in a step."""
         return [link.any(i for i, actor in enumerate(self.actors) if actor == acting) for acting in self.system.actors]
 
 

@@ -1,15 +1,15 @@
-"""Fewer paths to look at: those that are least among paths which are alike.
+"""Fewer paths to look at: only the least of the paths that are alike.
 
-Paths are *alike* if exchanging interchangeable brokers, or changing the order of neighbouring independent instances,
-makes one of the other; both keep the length, and what holds at the end. Of all paths that are alike the one whose
-instances come first, compared one after the other in the order of labels, has two properties, and only paths that have
-them are kept:
+Paths are *alike* if one becomes the other by exchanging interchangeable brokers, or by changing the order of
+neighbouring independent instances. Both changes keep the length and what holds at the end. Instances are compared one
+after the other, in the order of labels. The least of all alike paths has two properties, and only paths with both are
+kept:
 
-* A broker is mentioned only after the lesser ones of its class. (Else exchange it with such a one that is not mentioned
-  so far: nothing changes before the label, and the label becomes lesser.)
-* The lesser one of two neighbouring independent instances comes first. (Else change their order.)
+* A broker is mentioned only after the lesser brokers of its class. (Otherwise exchange it with a lesser one that is not
+  mentioned so far: nothing changes before the label, and the label becomes lesser.)
+* The lesser of two neighbouring independent instances comes first. (Otherwise change their order.)
 
-Since the least path has both, they may be asked for together.
+Since the least path has both properties, both may be required together.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from isrcheck.model.language.expressions import Expression, Leaf, topological
 from isrcheck.model.language.system import Transition, TransitionSystem
 
 MOST_INSTANCES: Final = 400
-"""Pairs of independent instances are many: a system with more instances goes without their order."""
+"""There are many pairs of independent instances. With more instances than this, their order is not used."""
 
 
 class MentionOrder:
-    """A broker is mentioned only after the lesser ones of its class."""
+    """A broker is mentioned only after the lesser brokers of its class."""
 
     def __init__(self, system: TransitionSystem, classes: Classes) -> None:
         self._mentions = [_flat(mentions(t.label) or []) for t in system.transitions]
@@ -39,12 +39,12 @@ class MentionOrder:
         self._before = [list(self._lesser(brokers)) for brokers in self._mentions]
 
     def _lesser(self, brokers: list[Member]) -> Iterator[Member]:
-        """The brokers that must have been mentioned before a label with these, in this order."""
+        """The brokers that must have been mentioned before a label that mentions these, in this order."""
         for i, broker in enumerate(brokers):
             yield from (x for x in self._class.get(broker, ()) if x < broker and x not in brokers[:i])
 
     def constraints(self, unrolling: Unrolling, number: int) -> list[Term]:
-        """Of a step of an unrolling, the first one being 1; to be asked for one after the other."""
+        """The conditions on a step of an unrolling, counted from 1. Ask for each step in turn."""
         link = unrolling.links[number - 1]
         clauses = []
         for instance, needed in enumerate(self._before):
@@ -63,15 +63,15 @@ class MentionOrder:
 
 
 def _flat(groups: list[list[Member]]) -> list[Member]:
-    """Brokers in the order in which they are mentioned first; those of a set from the least one on."""
+    """Brokers in the order in which they are first mentioned; the members of a set from the least on."""
     return list(dict.fromkeys(broker for group in groups for broker in group))
 
 
 class IndependenceOrder:
-    """The lesser one of two neighbouring independent instances comes first.
+    """The lesser of two neighbouring independent instances comes first.
 
-    Instances are independent if neither writes what the other reads or writes. Where states are constrained, the state
-    between the two steps may be outside in one order and inside in the other: then no such order exists.
+    Instances are independent if neither writes what the other reads or writes. If states are constrained, the state
+    between the two steps may be outside in one order and inside in the other. Then this order is not used.
     """
 
     def __init__(self, system: TransitionSystem) -> None:
@@ -83,7 +83,7 @@ class IndependenceOrder:
         ]
 
     def constraints(self, unrolling: Unrolling, number: int) -> list[Term]:
-        """Conditions on a step of an unrolling and the one before."""
+        """Conditions on a step of an unrolling and the step before it."""
         if number < 2:
             return []
         before, after = unrolling.links[number - 2 : number]

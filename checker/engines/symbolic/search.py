@@ -1,7 +1,8 @@
 """Bounded model checking: is there a path of one state, of two, of three, ... at whose end something is wrong?
 
-Levels are those of a breadth-first search: what is refuted for every shorter path is first met at this level. So the
-first violation has the same length; but no state is counted, and nothing is known beyond the last level.
+The levels are those of a breadth-first search: an error that is refuted for every shorter path is first met at this
+level. So the first violation has the same length as in a breadth-first search. But no state is counted, and nothing is
+known beyond the last level.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class _Stopped(Exception):
 def search(
     system: TransitionSystem, *, keep_going: bool, deadlock: bool, limits: Limits, report: Report | None
 ) -> tuple[Exploration, SymbolicPaths]:
-    """Looks for violations, deadlocks and errors at ever deeper levels, until a limit is reached."""
+    """Searches ever deeper levels for violations, deadlocks and errors, until a limit is reached."""
     with Watch(limits) as watch:
         run = Search(system, watch, report, keep_going, deadlock)
         found = run.explore()
@@ -48,7 +49,7 @@ class Search:
         self.found = Exploration(initial=len(system.initial), unrolled=(0, 0))
         self.template = Template(system)
         self.paths = SymbolicPaths(self.template, [], lambda: watch.left)
-        # The last state of a path at whose end something is wrong, and its level.
+        # The last state of a path to an error, and its level.
         self._ends: dict[str, tuple[int, tuple[int, ...]]] = {}
 
     def explore(self) -> Exploration:
@@ -94,7 +95,7 @@ class Search:
     # --- one level --------------------------------------------------------------------------------------------------
 
     def _clean(self, level: int) -> bool:
-        """Whether nothing at all is wrong at a level: one question, which is the only one at nearly every level."""
+        """Whether nothing at all is wrong at a level. At nearly every level this is the only question."""
         questions = [*self.open, MEANINGLESS, FAILING, *([STUCK] if self.deadlock else [])]
         wrong = [z3.simplify(self.unrolling.asked(level, question)) for question in questions]
         anything = z3.Bool(f"wrong!{level}")
@@ -130,7 +131,7 @@ class Search:
         self.found.unrolled = level, level
 
     def _met(self, question: str, level: int) -> bool:
-        """Whether something is wrong at the end of some path; the path is kept."""
+        """Whether something is wrong at the end of some path. That path is kept."""
         if (question, level) not in self.paths.witnesses:
             if not self.solver.satisfiable(self.unrolling.asked(level, question)):
                 self.paths.refuted.setdefault(level, []).append(question)
@@ -153,7 +154,7 @@ class Search:
         raise _Stopped("error")
 
     def _least(self, question: str, level: int) -> tuple[int, ...]:
-        """The least state of a level in which something is wrong, with a path to it; any such one where z3 gives up."""
+        """The least wrong state of a level, with a path to it; if z3 gives up, any wrong state of the level."""
         _, leaves = self._ends[question]
         try:
             unrolling, solver = self.paths.of_length(level, self.watch)
@@ -168,7 +169,7 @@ class Search:
         return leaves
 
     def _any(self, question: str) -> tuple[int, ...]:
-        """A state in which something is wrong, which need not be the least."""
+        """A wrong state, not necessarily the least one."""
         level, leaves = self._ends[question]
         self.paths.witnesses[leaves, level] = self.paths.witnesses[question, level]
         self.paths.any.add(leaves)

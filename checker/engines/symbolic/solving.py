@@ -16,11 +16,11 @@ from isrcheck.checker.engines.symbolic.terms import Term
 from isrcheck.checker.exploration import Limits, Stop
 
 LOOK: Final = 0.05
-"""Seconds between two looks at the limits."""
+"""Seconds between two checks of the limits."""
 
 
 class GaveUp(Exception):
-    """A question was not answered: a limit, an interruption, or z3 does not know."""
+    """A question was not answered: a limit was reached, the search was interrupted, or z3 does not know."""
 
     def __init__(self, stop: Stop, why: str | None = None) -> None:
         super().__init__(why or stop)
@@ -29,7 +29,7 @@ class GaveUp(Exception):
 
 
 class Watch:
-    """Interrupts z3 when time is up or memory is short; used with `with`, looks on in a thread."""
+    """Interrupts z3 when the time is over or memory is short; used with `with`, it watches in a thread."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -44,7 +44,7 @@ class Watch:
 
     @property
     def seconds(self) -> float:
-        """Since the watch began."""
+        """The seconds since the watch began."""
         return time.perf_counter() - self.began
 
     @property
@@ -68,7 +68,7 @@ class Watch:
         self._thread.join()
 
     def look(self) -> None:
-        """Raises `GaveUp` where a limit is reached."""
+        """Raises `GaveUp` if a limit is reached."""
         if self._until is not None and time.perf_counter() >= self._until:
             self.reached = "time"
         elif self.limits.memory is not None and self.memory > self.limits.memory:
@@ -78,7 +78,7 @@ class Watch:
 
     @contextmanager
     def while_running(self, solver: z3.Solver) -> Iterator[None]:
-        """A solver that is interrupted when a limit is reached; an interruption at another time would stay in z3."""
+        """A solver that is interrupted when a limit is reached. An interruption while z3 is idle would stay in z3."""
         with self._lock:
             self._running = solver
         try:
@@ -98,14 +98,14 @@ class Watch:
 
 
 class Solver:
-    """z3 for bit-vectors, incremental; `effort` limits a single question, in z3's own unit: alike on every machine."""
+    """z3 for bit-vectors, incremental; `effort` limits a question in z3's own unit, the same on every machine."""
 
     def __init__(self, watch: Watch, effort: int | None = None) -> None:
         self.watch = watch
         self._limited = effort is not None
         self._solver = z3.SolverFor("QF_BV")
         if effort is not None:
-            # z3 says "canceled" both of this limit and of Ctrl-C: that is left to Python, which waits for the answer.
+            # z3 says "canceled" both for this limit and for Ctrl-C. Python handles Ctrl-C, and waits for z3's answer.
             self._solver.set("rlimit", effort)
             self._solver.set("ctrl_c", False)
 
@@ -114,7 +114,7 @@ class Solver:
         self._solver.add(about)
 
     def satisfiable(self, *assumed: Term) -> bool:
-        """Whether there is a model of what was added and of what is assumed; `GaveUp` where that stays open."""
+        """Whether what was added and what is assumed has a model. Raises `GaveUp` if that stays open."""
         self.watch.look()
         try:
             with self.watch.while_running(self._solver):
@@ -137,7 +137,7 @@ class Solver:
 
 
 def _words(error: Exception) -> str:
-    """What an exception of z3 says."""
+    """The text of an exception of z3."""
     if isinstance(error, MemoryError):
         return "out of memory"
     value = getattr(error, "value", error)

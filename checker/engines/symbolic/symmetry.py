@@ -1,4 +1,4 @@
-"""z3 says whether exchanging members of a scalarset changes anything: `checker.symmetry` asks, this answers."""
+"""z3 decides whether exchanging members of a scalarset changes anything. `checker.symmetry` asks these questions."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from isrcheck.model.language.expressions import Expression
 from isrcheck.model.language.system import TransitionSystem
 
 EFFORT: Final = 20_000_000
-"""What one question may cost, in z3's own unit: a few seconds. It is the same on every machine."""
+"""The limit on one question, in z3's own unit: a few seconds. It is the same on every machine."""
 
 
 class Alike:
     """Whether two expressions are equal in every state whose sequences are empty above their length.
 
-    Where z3 gives up, they count as different.
+    If z3 gives up, they count as different.
     """
 
     def __init__(self, system: TransitionSystem, watch: Watch) -> None:
@@ -49,10 +49,10 @@ class Alike:
 
 
 def classes(system: TransitionSystem, watch: Watch) -> list[list[Member]]:
-    """Classes of interchangeable brokers, for a search that asks neither for goals nor for bounds."""
+    """Classes of interchangeable brokers, for a search without goals and bounds."""
     return Symmetry(system, Alike(system, watch), goals=False).classes()
 
 
 def symmetry(system: TransitionSystem, values: Sequence[tuple[str, Expression]] = ()) -> Symmetry:
-    """The questions of an enumerating search about a system, and about the values that it wants of states."""
+    """The questions of an enumerating search about a system, and about the values of states that it needs."""
     return Symmetry(system, Alike(system, Watch(Limits())), values=values)

@@ -1,12 +1,12 @@
-"""The fold from a model's expressions to z3 terms, and from z3's answers back to states.
+"""Translates a model's expressions to z3 terms, and z3's answers back to states.
 
-A flag is a Bool. An enum is a bit-vector of its position, a set one bit a broker, a broker its index plus one, so that
-"none" is zero; each is as wide as the interval of its expression needs. How a *number* is written is a strategy:
-`BITS` writes it as a bit-vector of the width of its interval (two's complement where it can be negative), `INTEGERS` as
-an unbounded integer.
+A flag is a Bool. An enum is a bit-vector of its position, and a set has one bit for each broker. A broker is its index
+plus one, so that "none" is zero. Each is as wide as the interval of its expression needs. A strategy decides how a
+*number* is written: `BITS` writes it as a bit-vector of the width of its interval (two's complement if it can be
+negative), `INTEGERS` as an unbounded integer.
 
 Whether an expression is defined is itself an expression (`failure` of a transition or a predicate). So nothing here can
-be undefined: an expression has its value wherever the leaves are in their intervals.
+be undefined: an expression has its value whenever the leaves are in their intervals.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ class Numbers(Protocol):
     def fresh(self, name: str, within: Interval) -> Term: ...
     def constant(self, value: int, within: Interval) -> Term: ...
     def fitted(self, term: Term, of: Interval, into: Interval) -> Term:
-        """A term with values in both intervals, from the form of one to that of the other."""
+        """A term whose values lie in both intervals, changed from the form of one interval to that of the other."""
         ...
 
     def le(self, a: Term, b: Term, within: Interval) -> Term: ...
     def chosen(self, flag: Term, within: Interval) -> Term:
-        """1 where the flag holds, else 0."""
+        """1 if the flag holds, else 0."""
         ...
 
     def sum(self, flags: Sequence[Term], within: Interval) -> Term:
-        """How many of some flags hold, which is in the interval."""
+        """How many of some flags hold; this number lies in the interval."""
         ...
 
     def value(self, constant: Term, within: Interval) -> int: ...
 
 
 class Bits:
-    """Bit-vectors of the least width: two's complement where the interval has negative numbers."""
+    """Bit-vectors of the least width, in two's complement if the interval has negative numbers."""
 
     def fresh(self, name: str, within: Interval) -> Term:
         return z3.BitVec(name, width(within))
@@ -104,13 +104,13 @@ ONE: Final = z3.BitVecVal(1, 1)
 
 
 def width(within: Interval) -> int:
-    """How many bits the numbers of an interval take."""
+    """The number of bits for the numbers of an interval."""
     low, high = within
     return max(1, high.bit_length()) if low >= 0 else max((-low - 1).bit_length(), high.bit_length()) + 1
 
 
 def resized(term: Term, bits: int, signed: bool = False) -> Term:
-    """A bit-vector in another width; what does not fit is cut off."""
+    """A bit-vector in another width. Bits that do not fit are cut off."""
     more = bits - term.size()
     if more > 0:
         return z3.SignExt(more, term) if signed else z3.ZeroExt(more, term)
@@ -127,7 +127,7 @@ def joint(*of: Expression) -> Interval:
 
 
 class Terms:
-    """Writes expressions as terms, numbers in the way of a strategy."""
+    """Writes expressions as terms; a strategy decides how numbers are written."""
 
     def __init__(self, numbers: Numbers = BITS) -> None:
         self.numbers = numbers
@@ -137,7 +137,7 @@ class Terms:
     # --- states -----------------------------------------------------------------------------------------------------
 
     def state(self, leaves: Sequence[Leaf], name: str) -> State:
-        """Fresh constants for the leaves of a state, called `name!path`; a leaf with a single value is that value."""
+        """Fresh constants for the leaves of a state, called `name!path`. A leaf with a single value is that value."""
         return tuple(self.fresh(leaf, f"{name}!{leaf.path}") for leaf in leaves)
 
     def fresh(self, leaf: Leaf, name: str) -> Term:
@@ -150,7 +150,7 @@ class Terms:
         return BITS.fresh(name, _coded(leaf.kind, interval(leaf)))
 
     def inside(self, leaves: Sequence[Leaf], state: State) -> list[Term]:
-        """Whether the leaves are in their intervals, as far as their form does not say so already; as a term."""
+        """Whether the leaves are in their intervals, unless their form already ensures it; as a term."""
         conditions = []
         for leaf, term in zip(leaves, state, strict=True):
             within = interval(leaf)
@@ -177,7 +177,7 @@ class Terms:
         return z3.Not(numbers.le(self.constant(leaf.kind, value, interval(leaf)), term, coded))
 
     def values(self, model: z3.ModelRef, leaves: Sequence[Leaf], state: State) -> tuple[int, ...]:
-        """The values of a state's leaves in a model of z3; what the model leaves open has the least value."""
+        """The values of a state's leaves in a model of z3. A value that the model leaves open is the least possible."""
         found = []
         for leaf, term in zip(leaves, state, strict=True):
             value = self.value(model.eval(term), leaf.kind, interval(leaf))
@@ -185,7 +185,7 @@ class Terms:
         return tuple(found)
 
     def value(self, term: Term, kind: Kind, within: Interval) -> int | None:
-        """The integer that a constant term stands for; None for any other term."""
+        """The integer value of a constant term; None for any other term."""
         if kind == "flag":
             return 1 if z3.is_true(term) else 0 if z3.is_false(term) else None
         if not (z3.is_bv_value(term) or z3.is_int_value(term)):
@@ -208,7 +208,7 @@ class Terms:
         return numbers.constant(value + _shift(kind), coded)
 
     def fold(self, roots: Iterable[Expression], state: Mapping[int, Term] | Sequence[Term]) -> list[Term]:
-        """The terms that some expressions are in a state, which gives the term of each leaf by its index."""
+        """The terms of some expressions in a state, which gives the term of each leaf by its index."""
         return self.folding(state)(roots)
 
     def folding(self, state: Mapping[int, Term] | Sequence[Term]) -> Callable[[Iterable[Expression]], list[Term]]:
@@ -234,11 +234,11 @@ class Terms:
         return OPERATORS[node.operator](self, node, [known[x] for x in node.arguments])
 
     def stored(self, of: Expression, term: Term, leaf: Leaf) -> Term:
-        """The term of an expression in the form of the leaf that it is to be stored in."""
+        """The term of an expression in the form of the leaf that stores it."""
         return term if leaf.kind == "flag" else self._fitted(term, of, leaf.kind, interval(leaf))
 
     def _form(self, kind: Kind, within: Interval) -> tuple[Numbers, Interval]:
-        """How values of a kind are written, and the interval of what is written."""
+        """How values of a kind are written, and the interval of the written values."""
         return (self.numbers if kind == "number" else BITS), _coded(kind, within)
 
     def _fitted(self, term: Term, of: Expression, kind: Kind, into: Interval) -> Term:
@@ -251,7 +251,7 @@ class Terms:
         return numbers.fitted(term, _coded(kind, interval(of)), coded)
 
     def _alike(self, node: Expression, terms: list[Term]) -> tuple[list[Term], Numbers, Interval]:
-        """The arguments of a comparison in one form, which holds the values of all."""
+        """The arguments of a comparison in one form that holds the values of all of them."""
         kind = next((x.kind for x in node.arguments if x.kind != "flag"), FLAG)
         around = joint(*node.arguments) if kind != "flag" else (0, 1)
         numbers, coded = self._form("number" if kind == "flag" else kind, around)
@@ -305,7 +305,7 @@ class Terms:
         return a & ~b
 
     def _operands(self, node: Expression, terms: list[Term]) -> list[Term]:
-        """The arguments in the width of the result: cutting bits off before or after these operators is the same."""
+        """The arguments in the width of the result: bits may be cut off before or after these operators."""
         return [self._fitted(t, x, node.kind, interval(node)) for t, x in zip(terms, node.arguments, strict=True)]
 
     def if_(self, node: Expression, terms: list[Term]) -> Term:
@@ -348,7 +348,7 @@ def _shift(kind: Kind) -> int:
 
 
 def _coded(kind: Kind, within: Interval) -> Interval:
-    """The interval of what is written."""
+    """The interval of the written values."""
     return within[0] + _shift(kind), within[1] + _shift(kind)
 
 

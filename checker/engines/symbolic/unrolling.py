@@ -1,8 +1,8 @@
 """Paths of a transition system as constraints: one state after the other, linked by the instance that is taken.
 
-A step says which instance is taken (one Boolean each, exactly one true), that it is enabled and is defined, what
-each leaf becomes (instances that give a leaf the same expression are grouped), and that a leaf keeps its value where no
-instance that writes it is taken. It is written once, between two states of a template; a step further on is a copy.
+A step says which instance is taken (one Boolean each, exactly one true), that this instance is enabled and defined, and
+what each leaf becomes (instances that give a leaf the same expression are grouped). A leaf keeps its value if no
+instance that writes it is taken. A step is written once, between two states of a template; each further step is a copy.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ STUCK = "no instance is enabled"
 
 
 def enabled(transition: Transition) -> Expression:
-    """Where an instance can happen: a failing one is not enabled."""
+    """The condition under which an instance can happen. A failing instance is not enabled."""
     return and_(transition.guard, not_(transition.failure))
 
 
@@ -86,11 +86,11 @@ class Template:
         return clauses
 
     def _as_leaf(self, update: Expression, leaf: int) -> Term:
-        """An update in the form of the leaf that it is for."""
+        """An update in the form of the leaf that it writes."""
         return self.terms.stored(update, self._write([update])[0], self.system.leaves[leaf])
 
     def _questions(self) -> tuple[Term, dict[str, Term]]:
-        """Whether a state is counted, and by name what may be wrong with it."""
+        """Whether a state is counted, and by name the errors that it may have."""
         asked = verdicts(self.system)
         outside = asked.bits[OUTSIDE]
         fails = or_(*(t.failure for t in self.system.transitions))
@@ -107,7 +107,7 @@ class Template:
 
 @dataclass
 class Unrolling:
-    """States and links of paths from an initial state; `extend` adds the next state and says what must hold of it."""
+    """States and links of paths from an initial state; `extend` adds the next state and its constraints."""
 
     template: Template
     name: str = "s"
@@ -158,7 +158,7 @@ class Unrolling:
 
     @staticmethod
     def _pairs(old: Sequence[Term], new: Sequence[Term]) -> list[tuple[Term, Term]]:
-        """Replacements of constants; leaves with a single value are no constants and stay."""
+        """Replacements of constants. Leaves with a single value are not constants and stay."""
         return [(x, y) for x, y in zip(old, new, strict=True) if not x.eq(y)]
 
     # --- reading a model --------------------------------------------------------------------------------------------

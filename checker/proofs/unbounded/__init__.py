@@ -1,4 +1,4 @@
-"""A model's own methods without its bounds: numbers are integers of z3, what is kept per number is an array."""
+"""A model's own methods without its bounds: numbers are integers of z3, and values per number are arrays."""
 
 from pathlib import Path
 

@@ -1,8 +1,8 @@
-"""Names that nothing else has, and the conditions that fix what they stand for.
+"""Fresh names, and the conditions that fix their values.
 
-`one_past_last` and `for_all` up to a bound are values that no term of z3 without quantifiers says. Each gets a fresh
-name and a *definition* of it: conditions for all numbers, from which proofs take the instances that they need. Whatever
-the state is, there is one value of the name for which they hold, so to assume them is to assume nothing.
+Without quantifiers, no term of z3 can express `one_past_last`, or `for_all` up to a bound. Each gets a fresh name and a
+*definition* of it: conditions for all numbers, from which proofs take the instances that they need. In every state
+there is exactly one value of the name for which the conditions hold, so assuming them assumes nothing else.
 
 Inside a statement about all numbers, such a name is a fresh function of those numbers.
 """
@@ -21,7 +21,7 @@ from isrcheck.checker.proofs.unbounded.shapes import TRUE, Term, both
 from isrcheck.model.language.errors import mistake
 
 ANY: Final = ""
-"""The kind of a number that no bound limits."""
+"""The kind of a number without a bound."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Quantified:
 
 @dataclass(frozen=True)
 class Definitions:
-    """Conditions that fix fresh names, and the numbers among those names for which lemmas may be needed."""
+    """Conditions that fix fresh names. Some of these names are numbers for which lemmas may be needed."""
 
     conditions: list[Quantified]
     numbers: list[tuple[Term, str]]
@@ -49,7 +49,7 @@ class Definitions:
 
 
 class Book:
-    """The names of one model without bounds: each ends in a number of its own, so none captures another."""
+    """The names of one model without bounds. Each ends in its own number, so none captures another."""
 
     def __init__(self) -> None:
         self._count = itertools.count()
@@ -63,7 +63,7 @@ class Book:
 
 @dataclass
 class _Page:
-    """The statement that is being read: its definitions, and the bound numbers for which it must hold."""
+    """The statement being read: its definitions, and the bound numbers for which it must hold."""
 
     book: Book
     found: Definitions
@@ -91,7 +91,7 @@ def _page() -> _Page:
 
 
 def _fresh(page: _Page, hint: str, sort: Any) -> Term:
-    """A name for a value, which is another one for each choice of the enclosing numbers."""
+    """A name for a value, which may be another value for each choice of the enclosing numbers."""
     if not page.enclosing:
         return page.book.fresh(hint, sort)
     sorts = [z3.IntSort() for _ in page.enclosing]
@@ -110,7 +110,7 @@ def _fix(page: _Page, condition: Term, *numbers: tuple[Term, str]) -> None:
 
 
 def _body(page: _Page, numbers: Sequence[tuple[Term, str]], say: Callable[[], Any]) -> Any:
-    """The value of a statement at bound numbers; whatever it defines is defined for each of them."""
+    """The value of a statement at bound numbers. Definitions inside it are made for each of these numbers."""
     with defining(page.book, (*page.enclosing, *numbers)) as inner:
         said = say()
     page.found.add(inner)
@@ -118,9 +118,9 @@ def _body(page: _Page, numbers: Sequence[tuple[Term, str]], say: Callable[[], An
 
 
 def end_of(limit: Term, of: str, holds: Callable[[Term], tuple[Term, Term]]) -> tuple[Term, Term]:
-    """One past the greatest number below a limit for which it holds, or 0; and where that is defined.
+    """One past the greatest number below a limit for which `holds` is true, or 0; and where that is defined.
 
-    `holds` gives for a number its truth and where it has one.
+    `holds` gives for a number its truth and where that is defined.
     """
     page = _page()
     at = page.book.fresh("at", z3.IntSort())
@@ -138,9 +138,9 @@ def end_of(limit: Term, of: str, holds: Callable[[Term], tuple[Term, Term]]) -> 
 
 
 def for_all(kinds: Mapping[str, tuple[Term, str]], holds: Callable[[dict[str, Term]], Any]) -> tuple[Term, Term]:
-    """Whether it holds for all numbers from 0 up to limits, given with their kinds; and where that is defined.
+    """Whether `holds` is true for all numbers from 0 up to limits, given with their kinds; and where that is defined.
 
-    As in a loop it is false if it is false for one number. Otherwise it is defined where it is defined for all.
+    As in a loop it is false if it is false for one number. Otherwise it is defined if it is defined for all numbers.
     """
     page = _page()
     bound = {name: page.book.fresh(name, z3.IntSort()) for name in kinds}
@@ -155,7 +155,7 @@ def for_all(kinds: Mapping[str, tuple[Term, str]], holds: Callable[[dict[str, Te
 
 
 def _for_all(page: _Page, numbers: Sequence[tuple[Term, str]], condition: Term) -> Term:
-    """A name for that a condition holds for all numbers: where it is false there are some for which it does not."""
+    """A name for the statement that a condition holds for all numbers. If it is false, the condition fails for some."""
     true = _fresh(page, "all", z3.BoolSort())
     witnesses = [(number, _number(page, "some", of)) for number, of in numbers]
     _fix(page, z3.Implies(true, condition), *numbers)

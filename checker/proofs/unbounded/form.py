@@ -1,9 +1,9 @@
-"""The obligations of a proof about a model for all bounds, at a given number of replicas.
+"""The obligations of a proof about a model without bounds, for a given number of replicas.
 
-They have no quantifiers. A lemma speaks of all offsets and all epochs, and is assumed of those that matter: the numbers
-of its kind in the state before and after the step, those that the goal speaks of, and in later stages what the logs and
-requests hold there. Assuming less is safe: what follows from some instances follows from the lemma. So solvers decide
-every obligation, and only "no" may mean that another instance was needed.
+They have no quantifiers. A lemma is about all offsets and all epochs, but it is assumed only for those that matter: the
+numbers of its kind in the state before and after the step, those in the goal, and in later stages those that the logs
+and requests hold at these numbers. Assuming less is safe: what follows from some instances of a lemma follows from the
+lemma. So solvers decide every obligation, and only after a "no" might another instance have been needed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Pool = dict[str, dict[Term, None]]
 
 
 class Unbounded:
-    """A model for all bounds, the lemmas of a proof about it, and its steps from a state `before`."""
+    """A model without bounds, the lemmas of a proof about it, and its steps from a state `before`."""
 
     def __init__(self, free: AnyBounds, proof: type[Proof], lemmas: dict[str, Statement]) -> None:
         self.free, self.model, self.proof, self.lemmas = free, free.model, proof, lemmas
@@ -63,11 +63,11 @@ class Unbounded:
     # --- statements -------------------------------------------------------------------------------------------------
 
     def quantified(self, statement: Statement, state: Sequence[Term]) -> tuple[list[Quantified], Definitions]:
-        """A statement about a state, for each choice of its finite parameters, and what defines it."""
+        """A statement about a state, for each choice of its finite parameters, with its definitions."""
         return self._read(statement, state, fresh_numbers(self.free.book), bound=True)
 
     def goal(self, statement: Statement, state: Sequence[Term]) -> tuple[Term, Definitions]:
-        """A statement about a state for some numbers: if it cannot be false for these, it is false for none."""
+        """A statement about a state for arbitrary numbers: if it is never false for these, it is false for none."""
         found, definitions = self._read(statement, state, self._some_number, bound=False)
         return both(*(q.condition for q in found)), definitions
 
@@ -84,14 +84,14 @@ class Unbounded:
         return found, definitions
 
     def _some_number(self, parameter: str, of: str, before: int) -> Term:
-        """A number of a goal: all goals use the same ones, as many of a kind as any of them has."""
+        """A number of a goal. All goals share these numbers; there are as many of a kind as any goal needs."""
         known = self._some.setdefault(of, [])
         while len(known) <= before:
             known.append(self.free.book.fresh("some", z3.IntSort()))
         return known[before]
 
     def _assumed(self) -> tuple[dict[str, list[Quantified]], Definitions]:
-        """The lemmas before a step, each with its definitions; and all of these."""
+        """The lemmas before a step, each with its definitions; and all these definitions together."""
         found, all_ = {}, Definitions.none()
         for name, lemma in self.lemmas.items():
             conditions, definitions = self.quantified(lemma, self.before)
@@ -130,7 +130,7 @@ class Unbounded:
         own: Pool,
         assumes: bool = True,
     ) -> Obligation:
-        """Lemmas are assumed of the numbers that the definitions of all goals have, too."""
+        """Lemmas are also assumed for the numbers in the definitions of all goals."""
         read = Lazily(list(goals), lambda name: goals[name]())
         pools: dict[int, Pool] = {}
 
@@ -167,7 +167,7 @@ class Unbounded:
     # --- instances --------------------------------------------------------------------------------------------------
 
     def _pool(self, stage: int, after: Sequence[Term], own: Pool, definitions: Definitions) -> Pool:
-        """The numbers about which lemmas are assumed: more in later stages."""
+        """The numbers for which lemmas are assumed: more in later stages."""
         pool: Pool = {of: dict.fromkeys(numbers) for of, numbers in self._some.items()}
         for of, numbers in own.items():
             pool.setdefault(of, {}).update(numbers)
@@ -200,19 +200,19 @@ class Unbounded:
         if key not in self._instantiated:
             pairs = [(number, term) for (number, _), term in zip(q.numbers, terms, strict=True)]
             made = z3.substitute(q.condition, *pairs) if pairs else q.condition
-            # The terms are kept with it: z3 gives the number of a term that is gone to another one.
+            # The terms are kept with it, because z3 may reuse the number of a deleted term.
             self._instantiated[key] = made, q.condition, *terms
         return self._instantiated[key][0]
 
     def _everywhere(self, part: Part, term: Term) -> Quantified:
-        """Whether a leaf is a value of its domain, at every index; as a term."""
+        """Whether a leaf has a value of its domain, at every index; as a term."""
         if part.endless is None:
             return Quantified((), both(*inside(part.domain, term)))
         index = self.free.book.fresh("index", z3.IntSort())
         return Quantified(((index, part.endless),), both(*inside(part.domain, z3.Select(term, index))))
 
     def _somewhere(self, part: Part, term: Term) -> Term:
-        """Whether a leaf is a value of its domain, at an index of the goals; as a term."""
+        """Whether a leaf has a value of its domain, at an index of the goals; as a term."""
         if part.endless is None:
             return both(*inside(part.domain, term))
         return both(*inside(part.domain, z3.Select(term, self._some_number("index", part.endless, 0))))

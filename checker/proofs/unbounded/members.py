@@ -60,7 +60,7 @@ class UnboundedSet(Scalar):
         return like._lift(broker)  # type: ignore[no-any-return]
 
     def _is(self, broker: UnboundedBroker) -> list[Term]:
-        """For each broker whether it is this one."""
+        """For each broker, whether it is this broker."""
         return [z3.simplify(broker.term == b) for b in range(self.domain.element.count)]
 
     def has(self, broker: Any) -> UnboundedFlag:
@@ -88,7 +88,7 @@ class UnboundedSet(Scalar):
         return self._of_members(some(self.has(b) & holds(b) for b in self._members()))
 
     def _of_members(self, answer: UnboundedFlag) -> UnboundedFlag:
-        """What holds of members has no value where the set has none, even if it holds whoever they are."""
+        """A statement about members is undefined if the set is, even if it holds for every possible member."""
         return ofFlag(answer.term, both(self.defined, answer.defined))
 
     @property

@@ -1,9 +1,9 @@
 """A model's steps for all bounds at once, from the methods of the model itself.
 
-Every setting that is a bound becomes an integer about which only its least value is known. The methods run as they are,
-on a state of z3's terms, once for each choice of their finite parameters (brokers); a numeric parameter is any number
-of its domain. So what they say of a bound they say of each value that it can have. Loops up to a bound cannot run;
-`below` and `one_past_last` say the same of all numbers.
+Every setting that is a bound becomes an integer of which only its least value is known. The methods run as they are, on
+a state of z3's terms, once for each choice of their finite parameters (brokers); a numeric parameter is any number of
+its domain. So the result for an unknown bound is valid for each value that the bound can have. Loops up to a bound
+cannot run; `below` and `one_past_last` express the same for all numbers.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from isrcheck.model.language.running import heeded
 
 @dataclass(frozen=True)
 class AnyBounds:
-    """A model whose bounds are unknown integers: `bounds` by setting, and what is known of them."""
+    """A model whose bounds are unknown integers: `bounds` by setting, and the known conditions on them."""
 
     model: Model
     book: Book
@@ -61,7 +61,7 @@ def for_all_bounds(model: type[Model], settings: dict[str, Any]) -> AnyBounds:
         values[name] = UnboundedNumber((term,), Number(0, End(term, name)))  # type: ignore[arg-type]
         least = model.declared_settings()[name].at_least
         known += [] if least is None else [term >= least]
-    # Made without `__init__`: what a model computes of its settings once must not be computed of numbers.
+    # Made without `__init__`: values that a model computes once from its settings must not be computed from terms.
     instance = model.__new__(model)
     own: dict[str, Any] = instance.__dict__
     own["settings"] = values
@@ -89,7 +89,7 @@ class Layout:
         return tuple(book.fresh(part.path, part.sort) for part in self.parts)
 
     def not_empty(self) -> list[Term]:
-        """Conditions that domains have values: a model with an empty one is refused before anything is asked of it."""
+        """The conditions that domains have values: a model with an empty domain is refused before it is checked."""
         ends = [p.domain for p in self.parts if kind(p.domain) is not None]
         return list(dict.fromkeys(as_term(d.low) <= as_term(d.high) for d in ends))  # type: ignore[attr-defined]
 
@@ -171,12 +171,12 @@ class UnboundedState(TheState):
 
 @dataclass(frozen=True)
 class Relation:
-    """An instance of an action: any numbers `parameters` for which `inside` holds.
+    """An instance of an action for any numbers `parameters` that satisfy `inside`.
 
-    `choice` has the value of each parameter of the action, `...` where it is one of the numbers.
+    `choice` has the value of each parameter of the action, `...` for those that are numbers.
 
-    The step happens where `guard` holds; there `after` are the leaves after it, with the names that `definitions` fix.
-    Where `failure` holds it is undefined.
+    The step happens if `guard` holds; then `after` are the leaves after it, with the names that `definitions` fix. If
+    `failure` holds, the step is undefined.
     """
 
     action: str
@@ -196,13 +196,13 @@ class Relation:
 
 
 Name = Callable[[str, str, int], Term]
-"""Gives a number for a parameter: from its name, its kind, and how many of the kind there are before it."""
+"""Gives a number for a parameter: from its name, its kind, and how many numbers of this kind come before it."""
 
 
 def arguments(
     model: Model, parameters: dict[str, ParameterDomain], name: Name
 ) -> Iterator[tuple[tuple[tuple[str, Any], ...], list[Any], list[tuple[Term, str]], list[Term]]]:
-    """Each choice of finite parameters; what a method is called with; its endless numbers, and that they are inside."""
+    """Each choice of finite parameters, with a method's arguments, its unlimited numbers, and their conditions."""
     domains = {n: model.resolved_domain(d if isinstance(d, Domain) else d(model)) for n, d in parameters.items()}
     finite = {n: d for n, d in domains.items() if kind(d) is None}
     for values in itertools.product(*(list(d.values()) for d in finite.values())):
@@ -246,7 +246,7 @@ def relations(free: AnyBounds, layout: Layout, before: Sequence[Term]) -> list[R
 
 
 def initial(free: AnyBounds, layout: Layout) -> tuple[tuple[Term, ...], Definitions]:
-    """The initial state, and the definitions of what it has."""
+    """The initial state, and the definitions of its values."""
     model = free.model
     s = UnboundedState(model, layout, first(layout.parts), True)
     if getattr(type(model).initial, "__initial__", {}):

@@ -1,4 +1,4 @@
-"""Scalars without bounds: what a model's methods compute with there, in terms of z3."""
+"""Scalars without bounds, in terms of z3: a model's methods compute with them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Unbounded(OfTheState):
     __slots__ = ()
 
     def either(self, condition: UnboundedFlag, yes: Any, no: Any) -> Any:
-        """`yes` where the condition holds, else `no`: of this one's domain."""
+        """`yes` if the condition holds, else `no`, as a value of this one's domain."""
         raise NotImplementedError
 
 
@@ -106,11 +106,11 @@ class UnboundedFlag(Scalar):
 
     @property
     def truth(self) -> Term:
-        """It is defined and true."""
+        """Whether it is defined and true."""
         return both(self.defined, self.term)
 
     def choose(self, yes: Any, no: Any) -> Any:
-        """`yes` where the flag holds, else `no`."""
+        """`yes` if the flag holds, else `no`."""
         like = next((x for x in (yes, no) if isinstance(x, Unbounded)), None)
         if like is None:
             if not isinstance(yes, int):
@@ -121,7 +121,7 @@ class UnboundedFlag(Scalar):
 
 
 def as_flag(condition: Any) -> UnboundedFlag:
-    """What a method gives as a condition."""
+    """The result of a method as a condition."""
     if isinstance(condition, bool):
         return ofFlag(TRUE if condition else FALSE)
     if not isinstance(condition, UnboundedFlag):
@@ -134,7 +134,7 @@ def ofFlag(term: Term, defined: Term = TRUE) -> UnboundedFlag:  # noqa: N802
 
 
 def _kleene(a: Scalar, b: Scalar, decides: Callable[[Term], Term]) -> Term:
-    """Where `a & b` (or, dually, `a | b`) has a value: if both have one, or if one of them decides alone."""
+    """Where `a & b` (or, dually, `a | b`) is defined: if both are defined, or if one of them alone decides."""
     if z3.is_true(a.defined) and z3.is_true(b.defined):
         return TRUE
     alone = (both(x.defined, decides(x.term)) for x in (a, b))
@@ -142,7 +142,7 @@ def _kleene(a: Scalar, b: Scalar, decides: Callable[[Term], Term]) -> Term:
 
 
 def terms_of(like: type[Scalar], domain: Domain, value: Any, stored: bool) -> tuple[tuple[Term, ...], Term]:
-    """The terms of a scalar, and where it has one; to be stored it must also lie in the domain."""
+    """The terms of a scalar, and where it is defined; to be stored it must also lie in the domain."""
     if isinstance(value, OfTheState) and type(value) is not like:
         raise mistake(f"{value!r} is stored", f"store {domain}")
     terms = value.terms if isinstance(value, Scalar) else constant(domain, value)
@@ -206,7 +206,7 @@ class UnboundedNumber(Scalar):
     def _kind(self) -> str:
         return kind(self.domain) or ANY
 
-    # What the operators of the language ask of a bound; models have no need of it.
+    # For the language's operators on a bound. Models do not call these methods.
 
     def as_end(self) -> End:
         """A term for this number as an end of a domain."""
@@ -217,7 +217,7 @@ class UnboundedNumber(Scalar):
         return Below(self)
 
     def one_past_last(self, holds: Callable[[Any], Any]) -> UnboundedNumber:
-        """One past the greatest number below it for which it holds."""
+        """One past the greatest number below it for which `holds` is true."""
 
         def of_number(at: Term) -> tuple[Term, Term]:
             flag = as_flag(holds(UnboundedNumber((at,), self.domain)))
@@ -236,7 +236,7 @@ class Below:
     def for_all(
         self, holds: Callable[..., Any], where: Callable[..., Any] | None, domains: Mapping[str, Iterable[Any]]
     ) -> UnboundedFlag:
-        """Whether it holds for every choice of some parameters; these numbers are a part of the choice."""
+        """Whether `holds` is true for every choice of some parameters; these numbers are a part of the choice."""
         ends = {name: d.end for name, d in domains.items() if isinstance(d, Below)}
         finite = {name: list(d) for name, d in domains.items() if name not in ends}
 

@@ -1,8 +1,8 @@
 """The form in which a domain is stored without bounds: terms of z3, one for each leaf.
 
-A bound is an integer like any other: a constant of z3 about which only the least value of its setting is known. A
-number, an enum and a broker are an Int (a broker's is its index, -1 is "none"), a flag is a Bool, a set one Bool a
-broker. Values for each offset of a log without an end, or for each number without a greatest, are an Array from Int.
+A bound is an integer like any other: a constant of z3 of which only the least value of its setting is known. A number,
+an enum and a broker are an Int (a broker's is its index, -1 is "none"), a flag is a Bool, a set has one Bool for each
+broker. Values for each offset of an unlimited log, or for each number without an upper bound, are an Array from Int.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ FALSE: Final = z3.BoolVal(False)
 
 @dataclass(frozen=True, eq=False)
 class End:
-    """An end of a domain that a bound decides: its term, and which setting the bound is.
+    """An end of a domain that depends on a bound: its term, and the setting of the bound.
 
-    Numbers up to an end that the same setting decides are of one *kind*: offsets, epochs, record ids.
+    Numbers up to ends with the same setting are of one *kind*: offsets, epochs, record ids.
     """
 
     term: Term
@@ -55,7 +55,7 @@ class End:
 
 
 def both(*conditions: Term) -> Term:
-    """The conjunction, without what is trivial."""
+    """The conjunction, without trivial parts."""
     parts = [c for c in conditions if not z3.is_true(c)]
     if any(map(z3.is_false, parts)):
         return FALSE
@@ -63,7 +63,7 @@ def both(*conditions: Term) -> Term:
 
 
 def either(*conditions: Term) -> Term:
-    """The disjunction, without what is trivial."""
+    """The disjunction, without trivial parts."""
     parts = [c for c in conditions if not z3.is_false(c)]
     if any(map(z3.is_true, parts)):
         return TRUE
@@ -86,7 +86,7 @@ def chosen(condition: Term, yes: Term, no: Term) -> Term:
 
 @dataclass(frozen=True)
 class Part:
-    """One leaf: its path, its scalar domain, and the kind of number for each of which there is one, if any."""
+    """One leaf: its path, its scalar domain, and, if there is one for each number of a kind, that kind."""
 
     path: str
     domain: Domain
@@ -99,13 +99,13 @@ class Part:
 
 
 def kind(domain: Domain) -> str | None:
-    """The kind of the numbers of a domain that a bound limits; None for any other domain."""
+    """The kind of a domain's numbers if a bound limits them; None for any other domain."""
     ends = [domain.high, domain.low] if isinstance(domain, Number) else []
     return next((end.of for end in ends if isinstance(end, End)), None)
 
 
 def scalarset_of(domain: Domain) -> str | None:
-    """The scalarset that a domain has members of, or sets of them; None for any other domain."""
+    """The scalarset whose members, or sets of members, a domain has; None for any other domain."""
     member = domain.element if isinstance(domain, BrokerSet) else domain
     return member.of if isinstance(member, Broker) else None
 
@@ -163,7 +163,7 @@ def inside(domain: Domain, term: Term) -> list[Term]:
 
 
 def constant(domain: Domain, value: Any) -> tuple[Term, ...] | None:
-    """A plain value of a scalar domain as terms; None where it is of another kind."""
+    """A plain value of a scalar domain as terms; None if it is of another kind."""
     match domain:
         case Flag() if isinstance(value, bool):
             return (z3.BoolVal(value),)
@@ -183,7 +183,7 @@ def constant(domain: Domain, value: Any) -> tuple[Term, ...] | None:
 
 
 def first(parts: Sequence[Part]) -> list[Term]:
-    """What the leaves hold in the first value of a domain."""
+    """The leaves of the first value of a domain."""
     found = []
     for part in parts:
         low = z3.BoolVal(False) if isinstance(part.domain, Flag) else _least(part.domain)

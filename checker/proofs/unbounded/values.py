@@ -1,7 +1,7 @@
-"""The values of a model's methods where there are no bounds: the language's third semantics, in terms of z3.
+"""The values of a model's methods without bounds: the language's third semantics, in terms of z3.
 
-Scalars carry their terms and the condition under which they are defined; structures lie at a place of the state or are
-values of their own. Methods have the names that `plain` and `symbolic` give them.
+Scalars have their terms and the condition under which they are defined. Structures lie at a place of the state or are
+values of their own. Methods have the same names as in `plain` and `symbolic`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from isrcheck.model.language.errors import ModelError, OfTheState, caller, mista
 
 
 class Holding(Protocol):
-    """The questions of places to the state in which they lie; `relation` answers them."""
+    """The methods that a place calls on its state; `relation` implements them."""
 
     def _read(self, leaf: int) -> Term: ...
     def _before(self, leaf: int) -> Term: ...
@@ -50,7 +50,7 @@ class Holding(Protocol):
 
 @dataclass(frozen=True)
 class Place:
-    """The place of a value in the state: leaves from `start` on; of endlessly many the one at `index`."""
+    """The place of a value in the state: leaves from `start` on. For arrays without a limit, the element at `index`."""
 
     state: Holding
     start: int
@@ -147,7 +147,7 @@ class UnboundedPer(Structure):
     _domain: Per
 
     def _at(self, index: Any) -> tuple[int, Term | None, Term]:
-        """Offset of the leaves, index into them if they are endless, and where the index is one."""
+        """Offset of the leaves, index into them if they are arrays, and the condition that the index exists."""
         of = self._domain.index
         if kind(of) is not None:
             at = value_of(of, (z3.IntVal(0),), TRUE)._lift(index)
@@ -183,7 +183,7 @@ class UnboundedPer(Structure):
 
 
 class UnboundedSequence(Structure):
-    """A log: its length, and what there is at each offset, which means nothing from the length on."""
+    """A log: its length, and the value at each offset, which is undefined from the length on."""
 
     __slots__ = ()
     _domain: Sequence_
@@ -260,14 +260,14 @@ def placed(domain: Domain, place: Place) -> Any:
 
 
 def value_of(domain: Domain, terms: tuple[Term, ...], defined: Term) -> Any:
-    """The value of a domain that these terms make up."""
+    """The value of a domain with these terms."""
     if type(domain) in SCALARS:
         return SCALARS[type(domain)](terms, domain, defined)
     return STRUCTURES[type(domain)](domain, None, terms, defined)
 
 
 def flat(domain: Domain, value: Any, stored: bool = True) -> tuple[tuple[Term, ...], Term]:
-    """The terms of a value of a domain, and where it has one; to be stored it must also lie in the domain."""
+    """The terms of a value of a domain, and where it is defined; to be stored it must also lie in the domain."""
     if type(domain) in SCALARS:
         return terms_of(SCALARS[type(domain)], domain, value, stored)
     if isinstance(value, Structure):
