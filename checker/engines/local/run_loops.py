@@ -40,7 +40,7 @@ BUCKET: Final = 14
 """The names in a bucket of a sort, as a power of two. A bucket has more if names are distributed unevenly."""
 MOST_BUCKETS: Final = 11
 PARTS: Final = 4
-"""Names are put into buckets from several parts of the array in turn. Neighbours often belong to the same bucket, and the
+"""Names are put into buckets from several parts of the array in turn. Neighbours often belong to the same bucket: the
 processor would have to finish counting the first one before it can count the second."""
 FEW: Final = 32
 """Up to this many numbers are sorted by insertion."""
