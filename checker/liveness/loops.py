@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numba import njit
 
-from isrcheck.checker.engines.local.loops import prefetch
+from isrcheck.checker.engines.local.loops import forget_outdated, prefetch
 
 INSIDE: Final = 1
 SOURCE: Final = 2
@@ -208,3 +208,6 @@ def summaries(number, count, begin, target, label, enabled, obligation, never, m
                 if o >= 0:
                     taken[c, o >> 6] |= np.uint64(1) << np.uint64(o & 63)
     return always, ever, taken, state_mark, step_mark
+
+
+forget_outdated(summaries)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -9,12 +10,14 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from isrcheck import checker
 from isrcheck.checker.engines.local import NativeLevels, loops
 from isrcheck.checker.engines.local.account import OutOfMemory
 from isrcheck.checker.engines.local.in_memory import MemorySearch
@@ -396,3 +399,23 @@ def test_editing_a_loop_that_others_call_is_seen_in_spite_of_the_cache(tmp_path:
     assert before in source
     copy.write_text(source.replace(before, "return capacity - np.uint64(2)"))
     assert outcome() == "[2]"
+
+
+def test_editing_a_loop_that_another_file_calls_is_seen_in_spite_of_the_cache(tmp_path: Path) -> None:
+    """What was compiled before the edit is forgotten; what belongs to other files, or was compiled after it, is not."""
+    edited = Path(loops.__file__).stat().st_mtime
+    for name, when in {"calls.one-1": -9, "calls.two-2": 9, "others.one-1": -9}.items():
+        (tmp_path / f"{name}.py311.nbi").touch()
+        os.utime(tmp_path / f"{name}.py311.nbi", (edited + when, edited + when))
+    code = SimpleNamespace(co_filename="/somewhere/calls.py")
+    loop = SimpleNamespace(stats=SimpleNamespace(cache_path=str(tmp_path)), py_func=SimpleNamespace(__code__=code))
+    loops.forget_outdated(loop)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["calls.two-2.py311.nbi", "others.one-1.py311.nbi"]
+
+
+def test_loops_that_call_loops_of_another_file_are_forgotten_when_that_is_edited() -> None:
+    """A loop has what it calls compiled into it, so each file that takes a loop from `loops` says so."""
+    texts = {path: path.read_text(encoding="utf-8") for path in Path(checker.__file__).parent.rglob("*.py")}
+    callers = {path for path, text in texts.items() if "import njit" in text and "local.loops import" in text}
+    assert len(callers) > 1
+    assert [path for path in callers if "\nforget_outdated(" not in texts[path]] == []

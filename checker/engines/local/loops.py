@@ -25,6 +25,8 @@ same bits waits for the number. Nothing is ever moved while workers are at work.
 
 from __future__ import annotations
 
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -262,6 +264,21 @@ def call_batch(typingctx, function, states, n, out):
 # --- dictionaries ---------------------------------------------------------------------------------------------------
 
 _compiled = njit(cache=True, nogil=True, boundscheck=False, error_model="numpy")
+
+
+def forget_outdated(loop: Any) -> None:
+    """Removes what Numba has cached of a loop and its neighbours if they call loops of this file, and it has changed.
+
+    Numba itself compares only the date of the file in which a loop stands. Then loops of two versions would run
+    together after this file alone has changed.
+    """
+    changed, stem = Path(__file__).stat().st_mtime_ns, Path(loop.py_func.__code__.co_filename).stem
+    for index in Path(loop.stats.cache_path).glob(f"{stem}.*.nbi"):
+        with suppress(OSError):
+            if index.stat().st_mtime_ns < changed:
+                index.unlink()
+
+
 _NUMBER: Final = np.uint64(MARKED)
 _TAG: Final = np.uint64(0xFFFFFFFF ^ MARKED)
 _PAGE: Final = np.uint64((1 << PAGE_BITS) - 1)

@@ -24,6 +24,7 @@ from isrcheck.checker.engines.local.loops import (
     call_batch,
     call_expand,
     fetch_and_add,
+    forget_outdated,
     keep_counted,
     load,
     named,
@@ -437,3 +438,6 @@ def looked(functions, words, half, pairs, pages, turn, names, scratch, rows, tot
         call_batch(functions[2], rows.ctypes.data, count, totals.ctypes.data)
         if functions[4] != 0:
             call_batch(functions[4], rows.ctypes.data, count, weight.ctypes.data)
+
+
+forget_outdated(looked)
