@@ -59,8 +59,9 @@ class Logs(Producers):
         again = self.is_retry(s)
         i, end = when(again, s.next_record_id - 1, s.next_record_id), s.log[p][b].length + 1
         copied = self.end_of_copy(s, p, b, i) if self.retries and self.idempotence else 0
+        may_tell = self.may_tell(s, p, b) if self.retries and self.idempotence else False
         self.append_as(s, p, b, i, copied > 0)
-        self.await_answer(s, p, b, i, when(copied > 0, copied, end))
+        self.await_answer(s, p, b, i, when(copied > 0, copied, end), may_tell)
         s.next_record_id += when(again, 0, 1)
         if self.retries:
             s.retries += when(again, 1, 0)

@@ -53,12 +53,12 @@ class Producers(Replicas):
             end = when((s.log[p][b].length > o) & (s.log[p][b].at(o).id == i), o + 1, end)
         return end
 
-    def await_answer(self, s: State, p: int, b: Any, i: Any, end: Any) -> None:
+    def await_answer(self, s: State, p: int, b: Any, i: Any, end: Any, may_tell: Any) -> None:
         """A producer waits at a broker for its high watermark to reach an end; of a retry it may have done so."""
         reached = s.replica[p][b].high_watermark >= end
         for k in range(self.max_records):
             if self.retries and self.idempotence:
-                s.acknowledged[k] = s.acknowledged[k] | ((i == k) & reached & self.may_tell(s, p, b))
+                s.acknowledged[k] = s.acknowledged[k] | ((i == k) & reached & may_tell)
             if self.remembers_producers:
                 waits = (i == k) & ~reached
                 s.waiting[k].at = when(waits, b, s.waiting[k].at)

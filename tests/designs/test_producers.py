@@ -130,6 +130,12 @@ def test_an_idempotent_retry_is_answered_for_the_first_copy() -> None:
     assert story.value("acknowledged") == [True, False]
 
 
+def test_an_idempotent_retry_has_no_answer_that_counts_while_its_topic_is_deleted() -> None:
+    story = Story(V3, (), **RETRYING, idempotence=True, min_isr=1, topic_changes=1, deletion_waits=True)
+    story.tell("produce(p=0, b=0)\ndelete-topic(p=0)\ncommit(p=0, b=0)\nproduce(p=0, b=0)")
+    assert (story.value("acknowledged"), story.value("retries")) == ([False, False], 1)
+
+
 @pytest.mark.parametrize("setting", [{"acknowledgement": "until-deposed"}, {"retries": 1}])
 def test_producers_cannot_tell_partitions_apart(setting: dict[str, Any]) -> None:
     with pytest.raises(UnknownName, match="cannot tell partitions apart; set partitions to 1"):
