@@ -87,7 +87,7 @@ class Output:
         return failure
 
     def write_failure(self, model: str, settings: dict[str, str], engine: str, failure: Failure) -> None:
-        """Writes the files of a question without an answer. A file that cannot be written is not mentioned again."""
+        """Writes the files of a question without an answer. A file that cannot be written is skipped silently."""
         from isrcheck.checker.reports.unanswered import unanswered
 
         self.reports.write_failure(model, settings, failure)

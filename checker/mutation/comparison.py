@@ -82,7 +82,7 @@ def _never(number: int, counted: Expression, cases: Iterable[Expression]) -> Pre
 
 
 def _adds(system: TransitionSystem, a: Transition, b: Transition) -> Expression:
-    """Whether only the second instance is possible, or it leads elsewhere, or it is undefined."""
+    """Whether the mutant's `b` is possible where the action's own `a` is not, leads elsewhere, or is undefined."""
     elsewhere = e.and_(a.guard, b.guard, _elsewhere(system, a.updates, b.updates))
     return e.or_(e.and_(b.guard, e.not_(a.guard)), b.failure, elsewhere)
 

@@ -1,4 +1,4 @@
-"""Whether the outcome of a scenario is as its author expects, and whether it and its control are a pair."""
+"""Whether a scenario's outcome is as its author expects, and what prevents it and its control from being a pair."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ DEADLOCK: Final = "deadlock"
 
 
 class DamagedScenario(ModelError):
-    """A `scenario.toml` with a mistake, or a folder without one: the reason, in one line."""
+    """A `scenario.toml` has a mistake, or a folder has no `scenario.toml`; the message is the reason, in one line."""
 
 
 @dataclass(frozen=True)
