@@ -84,8 +84,8 @@ class Kernel:
         """The identity that kept states are bound to: the text, the initial states, and the meaning of the bits of a
         state.
 
-        The text alone would not be enough: it does not contain the initial states, and it does not say what a leaf means
-        if nothing reads the leaf.
+        The text alone would not be enough: it does not contain the initial states, and if nothing reads a leaf, it does
+        not say what the leaf means.
         """
         known = [self.digest, self.system.initial, [(x.path, x.kind, x.low, x.high) for x in self.system.leaves]]
         return hashlib.sha256(json.dumps(known).encode()).hexdigest()
