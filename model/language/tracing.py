@@ -95,7 +95,7 @@ class SymbolicState(TheState):
     def _variable(self, name: str) -> Variable:
         if name not in self._variables:
             message = f"{caller()}: the state has no variable {name!r}; {nearest(name, self._variables)}"
-            # An attribute error for names that Python itself asks for, such as __deepcopy__.
+            # An AttributeError for names that Python itself looks up, such as __deepcopy__.
             raise AttributeError(message) if name.startswith("__") else ModelError(message)
         return self._variables[name]  # type: ignore[no-any-return]
 
