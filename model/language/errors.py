@@ -1,4 +1,4 @@
-"""What goes wrong while a model is written, and while it is evaluated."""
+"""Errors: mistakes in writing a model, and failures to evaluate it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from types import FrameType
 from typing import Any, Final, NoReturn
 
 BRANCH: Final = "write s.require(...), & | ~, every(...), some(...), minimum(...) or when(condition, a, b)"
-"""What to write instead of `if`, `and`, `or`, `not`, `in`, `min`, `max`, `all`, `any` on the state."""
+"""The replacements for `if`, `and`, `or`, `not`, `in`, `min`, `max`, `all`, `any` on the state."""
 
 UNKNOWN_OPERATOR: Final = "this operator is not known"
 
 DEBUGGERS: Final = ("pdb.py", "pydevd_safe_repr.py")
 
 MANY_NAMES: Final = 60
-"""With more names than these an error lists only the nearest."""
+"""If more names than this are known, an error lists only the nearest ones."""
 
 _python = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib"))
 _installed = tuple(sysconfig.get_path(name) for name in ("purelib", "platlib"))
@@ -30,15 +30,15 @@ _language = [str(Path(__file__).parent), "<string>"]  # the initialisers that `d
 
 
 def speaks_the_language(folder: Path) -> None:
-    """Names a folder whose code gives the language another meaning: no line in it is a modeller's own."""
+    """Registers a folder with another interpretation of the language: no line in it counts as a modeller's own line."""
     _language.append(str(folder))
 
 
 class _Running(threading.local):
-    """What is known of the method of a model that runs in this thread.
+    """The state of the model's method that runs in this thread.
 
-    `made` are the mistakes made in it so far, None while none runs; `looks` is how many calls of `print` are under way;
-    `watched` hears of each function that it calls. `written` says where, of a condition that is no line of a file.
+    `made` lists the mistakes made so far; it is None while no method runs. `looks` counts the running calls of `print`.
+    `watched` is told of each function that the method calls. `written` locates a condition that is given as text.
     """
 
     made: list[ModelError] | None = None
@@ -64,13 +64,13 @@ class UnknownName(ModelError):
 
 
 class NoSuchAttribute(ModelError, AttributeError):
-    """A method or a field that a value of the state does not have; `hasattr` and `getattr` see an `AttributeError`."""
+    """A method or field that a value of the state does not have. Being an `AttributeError`, it works with `hasattr`."""
 
 
 class EvaluationError(Exception):
-    """A state that the model cannot evaluate: a value outside its domain, an offset past a log's end.
+    """A state on which the model is undefined: a value is outside its domain, an offset is past a log's end.
 
-    `what` says which variable or expression and with which value, `where` is `file:line` of the model.
+    `what` names the variable or expression and its value. `where` is `file:line` of the model.
     """
 
     def __init__(self, what: str, where: str) -> None:
@@ -80,12 +80,12 @@ class EvaluationError(Exception):
 
 
 def is_running() -> bool:
-    """Whether a method of a model runs in this thread."""
+    """True while a method of a model runs in this thread."""
     return running.made is not None
 
 
 def _is_ours(frame: FrameType) -> bool:
-    """Whether a frame is of the language or of Python's library."""
+    """True if a frame belongs to the language or to Python's library."""
     file = frame.f_code.co_filename
     return file.startswith(tuple(_language)) or (file.startswith(_python) and not file.startswith(_installed))
 
@@ -108,12 +108,12 @@ def caller() -> str:
 
 @cache
 def _name_of(file: str) -> str:
-    """The name of a file without its folders; asked for again and again, wherever a state is undefined."""
+    """The name of a file without its folders; cached, because every undefined value needs it."""
     return Path(file).name
 
 
 def raised_at(error: Exception) -> str:
-    """`file:line` from where an exception was raised: the modeller's own line."""
+    """`file:line` of the modeller's line that raised an exception."""
     frames = [(f, line) for f, line in traceback.walk_tb(error.__traceback__) if not _is_ours(f)]
     frame, line = frames[-1]
     return f"{Path(frame.f_code.co_filename).name}:{line}"
@@ -136,7 +136,7 @@ def mistake(what: str, remedy: str) -> ModelError:
 
 
 def _no_condition(value: object) -> tuple[str, str]:
-    """What is said of something that is no condition, and what to write instead."""
+    """The error text for a value that is not a condition, and the remedy."""
     if isinstance(value, int) and value in (-1, -2):
         return f"{value} is not a condition but ~ of a Python bool", "write `not` for what parameters decide"
     if inspect.isroutine(value):
@@ -147,12 +147,12 @@ def _no_condition(value: object) -> tuple[str, str]:
 
 
 def not_a_condition(value: object) -> ModelError:
-    """What stands where a condition is needed is none."""
+    """The error for a value that stands where a condition is needed and is not one."""
     return mistake(*_no_condition(value))
 
 
 def not_an_answer(method: Callable[..., Any], value: object) -> ModelError:
-    """A predicate gives back what is no condition; mostly its `return` is forgotten."""
+    """The error for a predicate that does not return a condition; the usual cause is a missing `return`."""
     who = f"{getattr(method, '__predicate__', 'predicate')} {method.__name__}"
     if value is None:
         return mistake_in(method, f"{who} gives nothing back", "return a condition")
@@ -161,14 +161,14 @@ def not_an_answer(method: Callable[..., Any], value: object) -> ModelError:
 
 
 def require_no_answer(method: Callable[..., Any], what: str, value: object) -> None:
-    """Raises `ModelError` where a method that only requires and assigns gives something back: it would be ignored."""
+    """Raises `ModelError` where a method that should only require and assign returns a value, which nothing reads."""
     if value is not None:
         remedy = "write s.require(...) for what must hold, and `return` alone"
         raise mistake_in(method, f"{what} gives back {value!r}, which nothing uses", remedy)
 
 
 def require_takes(method: Callable[..., Any], count: int, who: str, what: str) -> None:
-    """Raises `ModelError` for what is no function of so many values."""
+    """Raises `ModelError` unless `method` is a function of `count` arguments."""
     if not inspect.isfunction(method):
         raise mistake(f"{who} is {method!r}", f"give a function of {what}")
     try:
@@ -179,14 +179,14 @@ def require_takes(method: Callable[..., Any], count: int, who: str, what: str) -
 
 
 def require_own(function: Any, count: int, who: str, what: str) -> None:
-    """The same for a function of the modeller: one of the language or of Python has no line to blame."""
+    """Like `require_takes`, and refuses a function of the language or of Python: an error could not cite its line."""
     if not inspect.isfunction(function) or function.__code__.co_filename.startswith(tuple(_language)):
         raise mistake(f"{who} is {function!r}", f"give a function of {what}, of your own")
     require_takes(function, count, who, what)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """The end of an error about an unknown name: the nearest known ones, then all, unless they are very many."""
+    """The end of an error about an unknown name: the nearest known names, then all names unless they are very many."""
     names = sorted(known)
     close = difflib.get_close_matches(name, names, n=3)
     guess = f"did you mean {' or '.join(close)}? " if close else ""
@@ -196,7 +196,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def _to_look_at(shown: Callable[[Any], str]) -> Callable[[Any], str]:
-    """A text of a value that methods can print and nothing else: it would be another in each interpretation."""
+    """A `__repr__` that methods may only print: its text differs between interpretations, so no model may use it."""
 
     def text(self: Any) -> str:
         if running.made is not None and not running.looks:
@@ -209,7 +209,7 @@ def _to_look_at(shown: Callable[[Any], str]) -> Callable[[Any], str]:
 
 
 class OfTheState:
-    """A value that the state decides. While a method is read it has none, so Python must not decide by it."""
+    """A value that depends on the state. It is unknown while a method is traced, so Python must not branch on it."""
 
     __slots__ = ()
 
@@ -218,15 +218,15 @@ class OfTheState:
             cls.__repr__ = _to_look_at(cls.__repr__)  # type: ignore[method-assign]
 
     def _shown(self) -> str:
-        """The end of a message: which value it is, where that can be said."""
+        """The end of a message: it names the value, if the value has a name."""
         return ""
 
     def _may_be_none(self) -> bool:
-        """Whether it can be none in some state."""
+        """True if the value can be none in some state."""
         return False
 
     def _operators(self) -> tuple[str, str]:
-        """What to say of an unknown operator, and what to write instead."""
+        """The error text for an unknown operator, and the remedy."""
         return UNKNOWN_OPERATOR, "use the operators of its parts"
 
     def _refused(self, other: object = None) -> NoReturn:
@@ -250,7 +250,7 @@ class OfTheState:
         raise mistake(f"`with` on the state{self._shown()}", "use it as it is")
 
     def __exit__(self, *error: object) -> None:
-        """Never left, since never entered."""
+        """Never runs, because `__enter__` always raises."""
 
     def __str__(self) -> str:
         raise mistake(
@@ -280,7 +280,7 @@ class OfTheState:
         self.__index__()
 
     def __getattr__(self, name: str) -> Any:
-        # An attribute error for what Python itself asks for, such as __deepcopy__.
+        # An AttributeError, because Python itself looks up attributes such as __deepcopy__.
         known = [n for n, x in inspect.getmembers(type(self)) if n[0] != "_" and not inspect.isdatadescriptor(x)]
         known += [n for n, x in inspect.getmembers(type(self)) if n[0] != "_" and isinstance(x, property)]
         raise NoSuchAttribute(f"{caller()}: there is no .{name}{self._shown()}; {nearest(name, known)}")
@@ -314,7 +314,7 @@ class OfTheState:
 
 
 class TheState:
-    """The state that a method is given: it has variables, and is nothing else."""
+    """The state that a method receives. It has variables and is not a value."""
 
     def _misused(self, *operands: object) -> NoReturn:
         raise mistake("the state is used as a value", "write s.name of a variable")

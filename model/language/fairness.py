@@ -1,7 +1,7 @@
-"""What is promised of actions: which instances, taken together, cannot be able to happen for ever and never do.
+"""Fairness of actions: the instances that, taken together, cannot stay enabled for ever without being taken.
 
-An *obligation* is one such promise. It is *weak*: what stays able to happen does so in the end; or *strong*: so does
-what is able to happen again and again. An instance that would change nothing counts as unable to happen.
+An *obligation* is one fairness assumption. If it is *weak*, instances that stay enabled are eventually taken. If it is
+*strong*, instances that are enabled infinitely often are eventually taken. A step that changes nothing is not enabled.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from isrcheck.model.language.system import Label, shown
 
 @dataclass(frozen=True)
 class Obligation:
-    """A promise about some instances, given by their positions among the labels."""
+    """A fairness assumption about some instances, which are given by their positions among the labels."""
 
     name: str
     action: str
@@ -28,9 +28,9 @@ class Obligation:
 
 @dataclass(frozen=True)
 class Fairness:
-    """What a question promises of healing actions: `default` where their model says nothing; names go over all.
+    """A question's fairness of healing actions: `default` where the model says nothing; named actions override both.
 
-    Nothing is promised of a perturbation, unless it is named itself ("clients go on writing").
+    A perturbation is unfair unless the question names it ("clients go on writing").
     """
 
     default: Literal["weak", "strong"] = "weak"
@@ -51,7 +51,7 @@ class Fairness:
 
     @classmethod
     def from_json(cls, data: Any) -> Fairness:
-        """What `to_json` gave; `ValueError` for anything else."""
+        """The fairness that `to_json` wrote; `ValueError` for other data."""
         if not isinstance(data, dict) or data.get("default") not in ("weak", "strong"):
             raise ValueError("fairness is {default, strong, weak, unfair}")
         names = {name: data.get(name, []) for name in ("strong", "weak", "unfair")}
@@ -60,7 +60,7 @@ class Fairness:
         return cls(data["default"], **{name: frozenset(x) for name, x in names.items()})
 
     def require_known(self, model: Model) -> None:
-        """Raises `UnknownName` for an action that the model does not have, or of which two things are said."""
+        """Raises `UnknownName` for an action that the model does not have or that has two kinds of fairness."""
         for name in sorted(self.strong | self.weak | self.unfair):
             if name not in model.actions():
                 raise UnknownName(f"model {model.name()} has no action {name!r}; {nearest(name, model.actions())}")
@@ -69,12 +69,12 @@ class Fairness:
                 raise UnknownName(f"action {both[0]} is to be {a} and {b}; say one")
 
     def told(self, model: Model) -> dict[str, Fair]:
-        """What is promised of each action."""
+        """The fairness of each action."""
         return {name: self.of(name, method.__action__) for name, method in model.actions().items()}  # type: ignore[attr-defined]
 
 
 def obligations(model: Model, labels: Sequence[Label], fairness: Fairness) -> tuple[Obligation, ...]:
-    """The promises about instances with these labels, in the order of the first instance of each."""
+    """The fairness assumptions about instances with these labels, in the order of their first instances."""
     specs: dict[str, Action] = {name: m.__action__ for name, m in model.actions().items()}  # type: ignore[attr-defined]
     promised = {name: fairness.of(name, spec) for name, spec in specs.items()}
     _require_one_promise(model, specs, promised)
@@ -89,7 +89,7 @@ def obligations(model: Model, labels: Sequence[Label], fairness: Fairness) -> tu
 
 
 def _named(label: Label, specs: dict[str, Action]) -> str:
-    """What instances of one obligation have in common."""
+    """The name of the obligation that an instance belongs to, equal for all instances of one obligation."""
     spec = specs[label.action]
     if spec.handler is not None:
         alike = [set(s.parameters) for s in specs.values() if s.handler == spec.handler]
@@ -103,7 +103,7 @@ def _text(head: str, label: Label, names: Iterable[str]) -> str:
 
 
 def _require_one_promise(model: Model, specs: dict[str, Action], promised: dict[str, Fair]) -> None:
-    """Raises `ModelError` where actions of one handler are promised different things."""
+    """Raises `ModelError` where actions of one handler have different fairness."""
     for name, spec in specs.items():
         for other, its in specs.items():
             if spec.handler is not None and spec.handler == its.handler and promised[name] != promised[other]:

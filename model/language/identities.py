@@ -1,4 +1,4 @@
-"""Identities: values that are equal or not. Which of them a plain state holds, and what may be asked of them."""
+"""Identities, values that can only be compared for equality: finding them in a plain state, and checks of their use."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from isrcheck.model.language.errors import TheState, mistake
 
 
 def require_identity(domain: Any, asked: str) -> Identity:
-    """The domain; raises `ModelError` where it is another."""
+    """The domain, if it is an identity; raises `ModelError` otherwise."""
     if not isinstance(domain, Identity):
         raise mistake(f"{asked}({domain!s})", f"write {asked}(domain) of an identity(n)")
     return domain
 
 
 def require_once(state: TheState, domain: Identity) -> None:
-    """Raises `ModelError` where an action asks a second time: it would be given the same value again."""
+    """Raises `ModelError` where an action calls `s.fresh` twice on a domain: both calls would return one value."""
     given: dict[Identity, None] = state.__dict__.setdefault("_given", {})
     if domain in given:
         raise mistake("s.fresh is asked twice in a step, and gives one value", "read it into a name first")
@@ -25,7 +25,7 @@ def require_once(state: TheState, domain: Identity) -> None:
 
 
 def has_identities(domain: Domain, of: Identity | None = None) -> bool:
-    """Whether values of a domain have an identity in them; of this domain, if one is given."""
+    """True if values of a domain contain identities; if `of` is given, only identities of that domain count."""
     match domain:
         case Identity():
             return of in (None, domain)
@@ -37,9 +37,9 @@ def has_identities(domain: Domain, of: Identity | None = None) -> bool:
 
 
 def places(domain: Domain, value: Value, of: Identity, path: tuple[Any, ...]) -> Iterator[tuple[Any, list[Value]]]:
-    """The parts of a value that can be assigned alone and may hold identities of a domain: path, what they hold.
+    """The separately assignable parts of a value that may hold identities of a domain: each path with its identities.
 
-    A step of a path is the name of a field or a position.
+    A step of a path is a position or the name of a field.
     """
     match domain:
         case Record():

@@ -1,4 +1,4 @@
-"""`and`, `or` and `not`, simplified as they are built, so that equal conditions are equal nodes."""
+"""`and`, `or` and `not`, simplified when they are built, so that equal conditions become equal nodes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from isrcheck.model.language.nodes import FALSE, TRUE, Expression, flag_node, is
 
 
 def not_(a: Expression) -> Expression:
-    """The negation, pushed inwards through `and` and `or`, so that equal conditions are equal nodes."""
+    """The negation, pushed inwards through `and` and `or`, so that equal conditions become equal nodes."""
     if a.negation is None:
         if is_constant(a):
             a.negation = FALSE if a is TRUE else TRUE
@@ -32,9 +32,9 @@ def implies(a: Expression, b: Expression) -> Expression:
     return or_(not_(a), b)
 
 
-@lru_cache(maxsize=1 << 15)  # a model asks for most junctions several times, and they cost more than all else
+@lru_cache(maxsize=1 << 15)  # a model builds most junctions several times, and junctions are the most expensive nodes
 def _junction(op: str, given: tuple[Expression, ...]) -> Expression:
-    """`and` and `or` at once: flat, without repetitions, simplified against each other."""
+    """The `and` or `or` of `given`: flattened, without repetitions, with arguments simplified against each other."""
     dual, neutral, dominant = ("or", TRUE, FALSE) if op == "and" else ("and", FALSE, TRUE)
     parts: dict[Expression, None] = {}
     pending = list(reversed(given))
@@ -59,7 +59,7 @@ def _junction(op: str, given: tuple[Expression, ...]) -> Expression:
 
 
 def _absorbed(part: Expression, dual: str, neutral: Expression, others: dict[Expression, None]) -> Expression:
-    """`part`, an `or` in an `and` (or dually), without what its siblings `others` already decide."""
+    """`part`, an `or` in an `and` (or dually), without the arguments that its siblings `others` already decide."""
     if not others.keys().isdisjoint(part.arguments):
         return neutral
     left = [p for p in part.arguments if (p.negation or not_(p)) not in others]
@@ -69,13 +69,13 @@ def _absorbed(part: Expression, dual: str, neutral: Expression, others: dict[Exp
 
 
 def _compares(part: Expression) -> bool:
-    """Whether a literal may say something of the interval of a number; most do not."""
+    """True if a literal may bound the interval of a number; most literals do not."""
     literal = part.arguments[0] if part.operator == "not" else part
     return literal.operator == "le" or (literal.operator == "eq" and literal.arguments[0].kind == "number")
 
 
 def _bound(part: Expression, conjunction: bool) -> tuple[Expression, int, int] | None:
-    """`(x, low, high)` where a literal that compares bounds a number x by constants; in a disjunction its negation."""
+    """The bound `(x, low, high)` of a literal that compares x with a constant; in a disjunction, of its negation."""
     literal, positive = (part.arguments[0], False) if part.operator == "not" else (part, True)
     x, c = literal.arguments
     if not is_constant(c):
@@ -87,7 +87,7 @@ def _bound(part: Expression, conjunction: bool) -> tuple[Expression, int, int] |
 
 
 def _comparison(part: Expression, conjunction: bool) -> list[tuple[Expression, int, int]]:
-    """What a literal that compares two numbers implies of each: bounds as those of `_bound`."""
+    """The bounds, in the form of `_bound`, that a literal comparing two numbers implies for each of the two."""
     literal, positive = (part.arguments[0], False) if part.operator == "not" else (part, True)
     if literal.operator != "le" or is_constant(literal.arguments[1]):
         return []
@@ -98,10 +98,10 @@ def _comparison(part: Expression, conjunction: bool) -> list[tuple[Expression, i
 
 
 def _tightest(parts: list[Expression], conjunction: bool) -> list[Expression] | None:
-    """Without the bounds that other bounds imply; None where they contradict each other."""
+    """The parts without bounds that other bounds imply; None where the bounds contradict each other."""
     comparing = [part for part in parts if _compares(part)]
     if len(comparing) < 2:
-        return parts  # a single one is decided by intervals when it is made
+        return parts  # a single comparison was already simplified by intervals when it was built
     bounds = {part: bound for part in comparing if (bound := _bound(part, conjunction))}
     compared = [bound for part in comparing for bound in _comparison(part, conjunction)]
     if not bounds and not compared:

@@ -1,4 +1,4 @@
-"""Quantifiers and choices: they mean the same on traced and on plain values."""
+"""Quantifiers and choices, with the same meaning on traced values and on plain values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from isrcheck.model.language.plain import PlainFlag
 
 
 def every(conditions: Iterable[Any]) -> Any:
-    """Whether all conditions hold; true of none."""
+    """True where all conditions hold; true for no conditions."""
     result: Any = True
     for condition in conditions:
         result = result & condition
@@ -19,7 +19,7 @@ def every(conditions: Iterable[Any]) -> Any:
 
 
 def some(conditions: Iterable[Any]) -> Any:
-    """Whether at least one condition holds; false of none."""
+    """True where at least one condition holds; false for no conditions."""
     result: Any = False
     for condition in conditions:
         result = result | condition
@@ -27,7 +27,7 @@ def some(conditions: Iterable[Any]) -> Any:
 
 
 def implies(condition: Any, consequence: Any) -> Any:
-    """Whether the consequence holds or the condition does not."""
+    """True where the consequence holds or the condition is false."""
     return consequence | (not condition if isinstance(condition, bool) else ~condition)
 
 
@@ -41,7 +41,7 @@ def when(condition: Any, yes: Any, no: Any) -> Any:
 
 
 def count(conditions: Iterable[Any]) -> Any:
-    """How many conditions hold."""
+    """The number of conditions that hold."""
     return sum((when(condition, 1, 0) for condition in conditions), 0)
 
 
@@ -60,13 +60,13 @@ def maximum(first: Any, *others: Any) -> Any:
 
 
 def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
-    """The names of a function's parameters, in a fraction of the time of `inspect`: engines ask for every state."""
+    """The names of a function's parameters; faster than `inspect`, because engines need them in every state."""
     code = function.__code__
     return code.co_varnames[hasattr(function, "__self__") : code.co_argcount]
 
 
 def for_all(holds: Callable[..., Any], where: Callable[..., Any] | None = None, **domains: Iterable[Any]) -> Any:
-    """Whether `holds` for every choice of its parameters `where` they matter; a report names one for which it does not.
+    """True if `holds` is true for every choice of parameters for which `where` is; reports name a choice that fails.
 
     >>> for_all(lambda a, b: a + b < 5, a=[1, 2], b=[1, 2])
     True
@@ -77,7 +77,7 @@ def for_all(holds: Callable[..., Any], where: Callable[..., Any] | None = None, 
         )
     values_of: Any
     for values_of in domains.values():
-        if hasattr(type(values_of), "for_all"):  # numbers below a bound that is taken away: no Python loop goes so far
+        if hasattr(type(values_of), "for_all"):  # numbers below a symbolic bound, over which Python cannot loop
             return values_of.for_all(holds, where, domains)
     result: Any = True
     for values in itertools.product(*map(list, domains.values())):

@@ -1,4 +1,4 @@
-"""What a model's file prints goes to standard error: standard output is for answers, which programs read."""
+"""Redirects a model file's prints to standard error, because other programs read the answers on standard output."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from typing import Any
 
 
 def print_apart(*values: object, file: Any = None, **options: Any) -> None:
-    """Python's `print`, but for where it prints unless it is told."""
+    """Python's `print`, with standard error as the default `file`."""
     print(*values, file=sys.stderr if file is None else file, **options)

@@ -1,4 +1,4 @@
-"""What a modeller subclasses: `Model`, with its settings, its variables, and what its methods are marked as."""
+"""The base class of every model, `Model`: its settings, its variables, and the checks of its marked methods."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from isrcheck.model.language.together import Together, refuse_clashes
 
 RESERVED = frozenset({"require", "enabled", "room", "fresh", "used_up"})
 TOLD = "told_"
-"""How the names of methods begin that tell what an action did; see `telling`."""
+"""Prefix of the names of methods that tell what an action did; see `telling`."""
 
 
 def kebab(name: str) -> str:
@@ -54,12 +54,12 @@ def kebab(name: str) -> str:
 
 
 class Model:
-    """A protocol: variables, initial states, actions, and what should be said of its states.
+    """A protocol: variables, initial states, actions, and predicates on its states.
 
     A subclass declares settings, gives `variables()`, and marks methods with `@action`, `@constraint`, `@goal`,
-    `@invariant`. `invariants` names those checked by default, in kebab-case. `profiles` has named settings that
-    questions begin with, `together` says which settings do not go together. A subclass without a module of its own
-    name, made to be built upon, sets `abstract = True` in its body.
+    `@invariant`. `invariants` names the invariants checked by default, in kebab-case. `profiles` maps names to settings
+    that a question starts from. `together` lists settings that clash or do nothing. A subclass that is only a base of
+    other models, and whose module does not have its name, sets `abstract = True` in its body.
     """
 
     abstract: ClassVar[bool] = True
@@ -127,23 +127,23 @@ class Model:
         raise NotImplementedError
 
     def initial(self, s: Any) -> None:
-        """Assigns what a variable holds at the start where it is not the first value of its domain."""
+        """Assigns the initial values of variables that do not start at the first value of their domain."""
 
     def check_settings(self) -> None:
         """Raises `UnknownName` for settings that do not go together."""
 
     def lane(self, actor: str, parameters: dict[str, Value]) -> str:
-        """On which lane of a drawing an action instance stands: its actor, unless a model knows better."""
+        """The lane of a drawing on which an action instance is drawn: its actor, unless a model overrides this."""
         return actor
 
     @classmethod
     def name(cls) -> str:
-        """The name on the command line: that of the module, or of the class in a file of several."""
+        """The name on the command line: the module's name, or the class's name in a file of several models."""
         return kebab(cls.__module__.rpartition(".")[2])
 
     @classmethod
     def declared_settings(cls) -> dict[str, Setting]:
-        """Settings by name, those of the most general class first; one that a class gives a value is none any more."""
+        """Settings by name, those of the most general class first, without settings that a class fixes to a value."""
         found: dict[str, Setting] = {}
         for base in reversed(cls.__mro__):
             found.update({n: s for n, s in base.__dict__.items() if isinstance(s, Setting)})
@@ -151,7 +151,7 @@ class Model:
 
     @classmethod
     def actions(cls) -> dict[str, Callable[..., Any]]:
-        """Methods marked as actions by their name in kebab-case, in alphabetical order."""
+        """The methods marked as actions: a dict from name in kebab-case to method, in alphabetical order."""
         return {
             kebab(n): getattr(cls, n)
             for n in sorted(_members(cls), key=kebab)
@@ -160,19 +160,19 @@ class Model:
 
     @classmethod
     def predicates(cls, kind: str) -> dict[str, Callable[..., Any]]:
-        """Methods marked as invariant, goal or constraint by their name in kebab-case, in alphabetical order."""
+        """The methods marked as `kind` (invariant, goal, constraint), by name in kebab-case, in alphabetical order."""
         marked = [n for n in _members(cls) if getattr(getattr(cls, n), "__predicate__", None) == kind]
         return {kebab(n): getattr(cls, n) for n in sorted(marked, key=kebab)}
 
     @property
     def goals_switched_off(self) -> list[str]:
-        """The goals that are none at these settings."""
+        """The goals that these settings switch off."""
         goals = {name: getattr(method, "__where__", None) for name, method in self.predicates("goal").items()}
         return [name for name, where in goals.items() if not is_there(where, self, name)]
 
     @property
     def unrecorded(self) -> list[str]:
-        """The settings that files need not say: at their defaults, and declared so."""
+        """The settings that files may omit: they are declared `recorded=False` and have their default values."""
         declared = self.declared_settings().items()
         return [name for name, s in declared if not s.recorded and self.settings[name] == s.default]
 
@@ -183,12 +183,12 @@ class Model:
 
     @property
     def domains(self) -> dict[str, Domain]:
-        """Name and domain of every variable, brokers counted."""
+        """Name and domain of every variable; the domains know the number of brokers."""
         return self._domains
 
     @cached_property
     def member_counts(self) -> dict[str, int]:
-        """How many members each scalarset has, by its name."""
+        """The number of members of each scalarset, by the scalarset's name."""
         found: dict[str, int] = {}
         for name, declared in self.declared_settings().items():
             if declared.counts is not None:
@@ -218,17 +218,17 @@ class Model:
         return tuple(BrokerId(number, name) for name, count in self.member_counts.items() for number in range(count))
 
     def resolved_domain(self, domain: Domain) -> Domain:
-        """The domain with as many members of each scalarset as there are."""
+        """The domain with the number of members of each scalarset filled in from the settings."""
         return resolved(domain, self.member_counts)
 
     def broker(self, number: int) -> BrokerId:
-        """One particular broker: a model that names one distinguishes it from the others."""
+        """The broker with a number. A model that calls this distinguishes that broker from the others."""
         if not 0 <= number < self.broker_count:
             raise mistake(f"there is no broker {number}", f"brokers are 0 to {self.broker_count - 1}")
         return BrokerId(number)
 
     def instances(self, method: Callable[..., Any]) -> Iterator[tuple[tuple[Domain, Value], ...]]:
-        """Each choice of an action's parameters as (domain, value), in the order of labels; none if switched off."""
+        """Each choice of an action's parameters as (domain, value), in label order; empty if it is switched off."""
         spec: Action = method.__action__  # type: ignore[attr-defined]
         if is_there(spec.where, self, method.__name__):
             yield from self._choices(spec.parameters, method)
@@ -238,7 +238,7 @@ class Model:
         yield from self._choices(getattr(type(self).initial, "__initial__", {}), type(self).initial)
 
     def parameter_domains(self, method: Callable[..., Any]) -> dict[str, Domain]:
-        """The domain of each parameter of an action at these settings, whether they switch it off or not."""
+        """The domain of each parameter of an action at these settings, even if they switch the action off."""
         spec: Action = method.__action__  # type: ignore[attr-defined]
         return self._resolved(spec.parameters, method)
 
@@ -267,7 +267,7 @@ class Model:
             yield tuple(zip(domains, values, strict=True))
 
     def _require_counted(self, domain: Domain) -> None:
-        """Raises `ModelError` where a scalarset of a domain has no member: all would hold of nobody."""
+        """Raises `ModelError` where a scalarset of a domain has no member: every predicate would hold vacuously."""
         for name in (broker.of for broker in scalarsets(domain)):
             where = f"{self.__stands__}: model {self.name()} has {name}s"
             if name not in self.member_counts:
@@ -277,9 +277,9 @@ class Model:
 
 
 def is_there(where: Callable[[Any], Any] | None, model: Any, name: str) -> bool:
-    """Whether the settings let there be an action or a goal; `ModelError` where its `where` gives no condition.
+    """True if the settings switch an action or a goal on; `ModelError` where its `where` returns no condition.
 
-    It runs as methods do: chance, and what the language cannot see, are refused.
+    `where` runs as a model's methods do: randomness and effects that the language cannot see are refused.
     """
     if where is None:
         return True
@@ -297,7 +297,7 @@ def _many(count: int) -> str:
 
 
 def _check_names(cls: type[Model]) -> None:
-    """Raises `ModelError` where the body of a class gives a name another meaning than `Model` does."""
+    """Raises `ModelError` where the body of a class redefines a name of `Model` with another meaning."""
     where, names = f"{cls.__stands__}: {cls.__name__}", cls.invariants
     if isinstance(names, str):
         raise ModelError(f"{where}.invariants is a text, not a tuple of names; write ({names!r},)")
@@ -322,12 +322,12 @@ def _check_names(cls: type[Model]) -> None:
 
 _METHODS = (FunctionType, classmethod, property, cached_property)
 _REPLACED = {"variables", "initial", "lane", "check_settings", "name"}
-"""Methods that models have of their own."""
+"""Methods of `Model` that models override."""
 _TAKES = {"variables": (1, "(self)"), "check_settings": (1, "(self)"), "lane": (3, "(self, actor, parameters)")}
 
 
 def _check_marks(cls: type, name: str, member: Any, inherited: Any) -> None:
-    """Raises `ModelError` where a mark is missing, or hidden by what is around the method."""
+    """Raises `ModelError` where a mark is missing, or a wrapper around the method hides it."""
     for mark in MARKS:
         if hasattr(member, mark):
             continue
@@ -343,17 +343,17 @@ def _check_marks(cls: type, name: str, member: Any, inherited: Any) -> None:
 
 
 def _inside(name: str, member: Any) -> list[Any]:
-    """What a property, a class method or a wrapper made by a decorator holds."""
+    """The functions held by a property, by a class method or by a wrapper that a decorator made."""
     held = [getattr(member, attribute, None) for attribute in ("fget", "func", "__func__", "__wrapped__")]
     names = getattr(getattr(member, "__code__", None), "co_freevars", ())
     cells = dict(zip(names, getattr(member, "__closure__", None) or (), strict=False))
-    cells.pop("__class__", None)  # still empty
+    cells.pop("__class__", None)  # this cell is still empty
     enclosed = [cell.cell_contents for cell in cells.values()]
     return held + [x for x in enclosed if getattr(x, "__name__", None) == name]
 
 
 def _check_fixed(cls: type, inherited: Setting, value: Any) -> None:
-    """Raises `ModelError` where a class gives an inherited setting a value that it cannot have."""
+    """Raises `ModelError` where a class fixes an inherited setting to a value that the setting cannot have."""
     try:
         inherited.checked(value)
     except UnknownName as error:
@@ -361,7 +361,7 @@ def _check_fixed(cls: type, inherited: Setting, value: Any) -> None:
 
 
 def _check_told(cls: type, name: str) -> None:
-    """Raises `ModelError` where a sentence does not go with an action of the class."""
+    """Raises `ModelError` where a `told_*` method does not fit an action of the class."""
     method, spec = getattr(cls, name), getattr(getattr(cls, name[len(TOLD) :], None), "__action__", None)
     if spec is None and name not in cls.__dict__:
         return  # a model may take an inherited action away
@@ -383,14 +383,14 @@ def _unchanged(given: Any, *operands: Any, **values: Any) -> NoReturn:
 
 
 class GivenRecord(dict[str, Any]):
-    """A record as a parameter: a dict that stays as it is, for other runs of the method are given it, too."""
+    """A record as a parameter: an immutable dict, because other runs of the method receive the same object."""
 
     _refuse: Any = _unchanged
     __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
 
 
 class GivenSequence(list[Any]):
-    """A sequence as a parameter: a list that stays as it is."""
+    """A sequence as a parameter: an immutable list."""
 
     _refuse: Any = _unchanged
     __setitem__ = __delitem__ = __iadd__ = __imul__ = append = clear = extend = insert = _refuse
@@ -398,7 +398,7 @@ class GivenSequence(list[Any]):
 
 
 def as_parameter(domain: Domain, value: Value) -> Any:
-    """A value of a domain as a model's methods take it: brokers opaque, records as dicts."""
+    """A value of a domain as a parameter of a model's method: brokers are opaque, records are dicts."""
     match domain:
         case Broker():
             return none if value is None else BrokerId(value, domain.of)

@@ -1,6 +1,6 @@
-"""Nodes of the graph of expressions, and how one reads: leaves, constants, and what `expressions` builds of them.
+"""Nodes of the graph of expressions (leaves, constants, and operators that `expressions` builds) and their text.
 
-Two nodes that are built alike are the same object. What a model means by them, and why, is said in `expressions`.
+Two nodes with equal contents are the same object. `expressions` documents the meaning of the nodes.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ LARGEST: Final = 1 << 62
 
 @dataclass(frozen=True)
 class Leaf:
-    """One scalar of a state: its position, its path for people (`log[1].length`), its kind and its interval.
+    """One scalar of a state: its position, its path in messages (`log[1].length`), its kind and its interval.
 
-    `of` is the scalarset of a broker, or of a set of brokers: both words stand for its members.
+    `of` is the scalarset of a leaf of kind "broker" or "set"; these kinds also serve scalarsets other than brokers.
     """
 
     index: int
@@ -31,7 +31,7 @@ class Leaf:
 
     @cached_property
     def expression(self) -> Expression:
-        """The scalar as an expression; a method reads some leaves thousands of times."""
+        """The scalar as an expression; cached, because a method reads some leaves thousands of times."""
         if self.low == self.high:
             return constant(self.kind, self.low)
         return interned("leaf", (), self.kind, self.low, self.high, self)
@@ -69,7 +69,7 @@ def interned(
     high: int,
     value: int | Leaf | None = None,
 ) -> Expression:
-    # The interval is part of the key: two models that name a leaf alike never share its range.
+    # The interval is part of the key: leaves of two models with equal names and different ranges stay distinct.
     key = (op, arguments, value, kind, low, high)
     found = _nodes.get(key)
     if found is None:
@@ -80,7 +80,7 @@ def interned(
     return found
 
 
-@lru_cache(maxsize=1 << 12)  # tracing asks for few constants very often
+@lru_cache(maxsize=1 << 12)  # tracing uses few constants very often
 def constant(kind: Kind, value: int) -> Expression:
     return interned("constant", (), kind, value, value, value)
 

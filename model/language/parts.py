@@ -1,8 +1,8 @@
-"""Parts: a model that is put together of classes which can each be read alone.
+"""Parts: classes that can each be read alone and that together make up a model.
 
-A part has what it owns: settings, variables, how they begin, actions, goals. Its bases are the parts that it uses, so
-what it needs of others stands in one line, and goes in one direction. A model names parts as its bases and has what
-they all have. Nothing is overridden: a name that two parts give is a mistake, as is a variable that two of them have.
+A part owns settings, variables, their initial values, actions and goals. Its bases are the parts that it uses, so one
+line lists its dependencies, and dependencies have no cycles. A model names parts as its bases and inherits everything
+they define. Parts override nothing: a name or a variable that two parts define is a mistake.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from isrcheck.model.language.marks import require_plain
 from isrcheck.model.language.model import Model
 
 COLLECTED = frozenset({"holds", "begins", "together", "abstract"})
-"""What each part gives for itself; a model has those of all."""
+"""Names that every part may define; a model collects the definitions of all its parts."""
 
 
 class Part(Model):
     """A part of a model; sets `abstract = True` in its body.
 
-    `holds()` gives the domains of its own variables, `begins(s)` assigns what they hold at the start. A model built
-    upon a finished one may override what it inherits, as always.
+    `holds()` returns the domains of its own variables. `begins(s)` assigns their initial values. A model derived from
+    a complete model may override inherited names as usual.
     """
 
     abstract = True
@@ -50,10 +50,10 @@ class Part(Model):
         return {}
 
     def begins(self, s: Any) -> None:
-        """Assigns what the variables of this part hold at the start, where it is not the first value of a domain."""
+        """Assigns the initial values of this part's variables that do not start at the first value of their domain."""
 
     def variables(self) -> dict[str, Domain]:
-        """The variables of all parts, those of the parts that others use first."""
+        """The variables of all parts. A part comes before the parts that use it."""
         found: dict[str, Domain] = {}
         for owner in owners_of(type(self), "holds"):
             own = owner.__dict__["holds"](self)
@@ -66,18 +66,18 @@ class Part(Model):
         return found
 
     def initial(self, s: Any) -> None:
-        """Lets each part begin."""
+        """Calls `begins` of each part."""
         for owner in owners_of(type(self), "begins"):
             owner.__dict__["begins"](self, s)
 
 
 def parts_of(cls: type[Model]) -> list[type[Part]]:
-    """The parts that a model is put together of, those that others use first."""
+    """The parts that make up a model. A part comes before the parts that use it."""
     return [c for c in reversed(cls.__mro__) if issubclass(c, Part) and c is not Part and c.abstract]
 
 
 def owners_of(cls: type[Model], name: str) -> Iterator[type[Part]]:
-    """The classes that give something of their own under a name, those that others use first."""
+    """The classes whose own body defines a name. A part comes before the parts that use it."""
     for owner in reversed(cls.__mro__):
         if issubclass(owner, Part) and owner is not Part and name in owner.__dict__:
             yield owner

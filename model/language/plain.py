@@ -1,10 +1,10 @@
-"""What a model's methods compute with on a concrete state: plain Python values, nothing traced.
+"""The values that a model's methods compute with on a concrete state: plain Python values, nothing traced.
 
-A log is a tuple, a set a frozenset, an assignment replaces a part of the state. Names of methods are those of
-`symbolic`, with which this shares no code.
+A log is a tuple and a set is a frozenset. An assignment replaces a part of the state. The methods have the names of
+those in `symbolic`; the two modules share no code.
 
-An undefined operation (the record past a log's end) gives `Undefined`, which spreads, except that
-`false & undefined` is false and `true | undefined` is true: it becomes an `EvaluationError` only if it decides.
+An undefined operation (the record past a log's end) returns `Undefined`. Operations on `Undefined` are undefined,
+except `false & undefined` and `true | undefined`. An undefined guard or predicate raises `EvaluationError`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Path = tuple[Any, ...]
 
 
 class Changing(Protocol):
-    """What parts of a state ask of the state that they belong to; `concrete` has it."""
+    """The interface of the state that parts of the state use; `concrete` implements it."""
 
     _writes: list[tuple[Path, Any]]
     _notes: dict[Path, None] | None
@@ -50,17 +50,17 @@ class Changing(Protocol):
 
 @dataclass(frozen=True)
 class Failure:
-    """`what` went wrong at `where`, `file:line` of the model."""
+    """An error message `what` and its place `where`, `file:line` of the model."""
 
     what: str
     where: str
 
 
 class Undefined(OfTheState):
-    """The result of an operation that means nothing here.
+    """The result of an operation that is undefined in this state.
 
-    It knows its domain where that is a structure's, and at which path of which state it would be assigned: to assign
-    there, or into it, means nothing either.
+    It knows the domain of the missing structure, if any, and the state and path at which the structure would lie. An
+    assignment to that path or below it is undefined too.
     """
 
     __slots__ = ("_failure", "_domain", "_place")
@@ -71,13 +71,13 @@ class Undefined(OfTheState):
     def __init__(
         self, what: str | Failure, domain: Domain | None = None, place: tuple[Changing, Path] | None = None
     ) -> None:
-        put = object.__setattr__  # assignments of fields are the model's
+        put = object.__setattr__  # this class's __setattr__ is for the model's assignments
         put(self, "_failure", what if isinstance(what, Failure) else Failure(what, caller()))
         put(self, "_domain", domain)
         put(self, "_place", place)
 
     def _of(self, domain: Domain | None, *steps: Any) -> Undefined:
-        """What a part of it is: as undefined."""
+        """A part of this value: undefined with the same failure."""
         place = self._place and (self._place[0], (*self._place[1], *steps))
         return Undefined(self._failure, domain, place if steps else None)
 
@@ -153,7 +153,7 @@ class Plain(OfTheState):
 
 
 class PlainFlag(OfTheState):
-    """True or false; `why` is the choice of a `for_all` for which it is false, outermost first."""
+    """True or false. `why` has the choice of parameters that made a `for_all` false, the outermost quantifier first."""
 
     __slots__ = ("value", "why")
 
@@ -208,11 +208,11 @@ class PlainFlag(OfTheState):
         return value._of(domain) if isinstance(value, Undefined) else part(domain, value, None, ())
 
     def because(self, instance: dict[str, Any], parts: list[Callable[..., Any]]) -> PlainFlag:
-        """This flag; where it is false it remembers for which choice, and what was asked of it."""
+        """This flag. A false flag also remembers the choice of parameters and the conditions evaluated for it."""
         if self.value:
             return self
         inner, again = self.why if self.why is not None else ({}, None)
-        # Of a quantifier around another, only the condition: its body is the other.
+        # The body of an outer quantifier is the inner quantifier, so keep only the outer one's `where`.
         asked = parts if again is None else parts[:-1]
         return PlainFlag(
             False, ({**instance, **inner}, lambda: [*(part(**instance) for part in asked), again and again()])
@@ -355,7 +355,7 @@ class PlainSet(Plain):
         return self._beside(other, operation(self.value, plain_value(other)))
 
     def _beside(self, operand: Any, value: frozenset[int]) -> PlainSet:
-        """A set made of this one and an operand: of an empty one nobody knows of which scalarset it is."""
+        """A set made from this set and an operand. Its scalarset comes from the one that is not empty."""
         of = scalarset_of(self) or scalarset_of(operand) or self.domain.element.of
         return PlainSet(value, BrokerSet(replace(self.domain.element, of=of)))
 
@@ -393,7 +393,7 @@ class PlainSet(Plain):
 
 
 def scalarset_of(operand: Any) -> str | None:
-    """The scalarset that an operand is a member of, or has members of; None for none of them, and for what is none."""
+    """The scalarset of a member or of a set's members; None if the operand is empty, none or not of a scalarset."""
     match operand:
         case BrokerId():
             return operand.of
@@ -429,7 +429,7 @@ def only(broker: Any) -> frozenset[int]:
 
 
 class Part(OfTheState):
-    """A structure: its value, and where it is in the state being changed (None: a value of its own)."""
+    """A structure: its value, and its place in the state being changed (None: it is not in a state)."""
 
     __slots__ = ("_domain", "_value", "_state", "_path")
     _domain: Domain
@@ -475,7 +475,7 @@ class PlainRecord(Part):
     _domain: Record
 
     def __init__(self, domain: Domain, value: Value, state: Changing | None, path: Path) -> None:
-        put = object.__setattr__  # assignments of fields are the model's
+        put = object.__setattr__  # this class's __setattr__ is for the model's assignments
         put(self, "_domain", domain)
         put(self, "_value", value)
         put(self, "_state", state)
@@ -529,7 +529,7 @@ class PlainPer(Part):
         return self._undefined(f"the index {shown_key(key)} is not {self._domain.index}")
 
     def _undefined(self, what: str | Failure) -> Undefined:
-        # Like any index that the state decides, one outside stands for all of them where assignments may clash.
+        # An index outside its domain counts as a dynamic one: it may clash with an assignment at any index.
         place = None if self._state is None else (self._state, (*self._path, step_to(0, True)))
         return Undefined(what, self._domain.element, place)
 
@@ -683,7 +683,7 @@ class PlainBag(Part):
 
 
 class PlainChannel(Part):
-    """A sequence that is read and changed at its ends alone."""
+    """A sequence that is read and changed only at its ends."""
 
     __slots__ = ()
     _domain: Channel
@@ -726,7 +726,7 @@ class PlainChannel(Part):
 
 
 class Index:
-    """A step of a path into per(...): the position, and whether the state decided it."""
+    """A step of a path into per(...): the position. `dynamic` is true if the state decided the position."""
 
     __slots__ = ("position", "dynamic")
 
@@ -739,12 +739,12 @@ class Index:
 
 @cache
 def step_to(position: int, dynamic: bool) -> Index:
-    """The one step of this kind."""
+    """The step; cached, so that equal steps are one object."""
     return Index(position, dynamic)
 
 
 class Settled:
-    """A plain value that is known to be in the domain it is stored in."""
+    """A plain value that is known to fit the domain at which it is stored."""
 
     __slots__ = ("value",)
 
@@ -753,7 +753,7 @@ class Settled:
 
 
 CHANGES: Final = ("append", "truncate", "remove_first", "add", "remove", "put", "take")
-"""Methods that assign."""
+"""The methods that assign."""
 LITERAL: Final = frozenset({int, str, bool, type(None)})
 SCALAR: Final = (Plain, PlainFlag)
 HELD: Final = (Plain, PlainFlag, Part)
@@ -776,7 +776,7 @@ PARTS: Final[dict[type[Domain], type[Part]]] = {
 
 
 def shown_key(key: Any) -> str:
-    """A value of which no domain is known."""
+    """The text of a value whose domain is unknown."""
     match key:
         case None:
             return "none"
@@ -788,7 +788,7 @@ def shown_key(key: Any) -> str:
 
 
 def part(domain: Domain, value: Value, state: Changing | None, path: Path) -> Any:
-    """A value of a domain as methods use it."""
+    """A value of a domain, wrapped for use in a model's methods."""
     kind = type(domain)
     structure = PARTS.get(kind)
     if structure is not None:
@@ -799,7 +799,7 @@ def part(domain: Domain, value: Value, state: Changing | None, path: Path) -> An
 
 
 def lifted(value: Any) -> Any:
-    """A plain Python value as methods use it."""
+    """A plain Python value, wrapped for use in a model's methods."""
     if isinstance(value, bool):
         return flag_of(value)
     if isinstance(value, int):
@@ -814,12 +814,12 @@ def lifted(value: Any) -> Any:
 
 
 def _any_of(members: Iterable[Any]) -> Broker:
-    """The domain of a plain value, which says no more than of which scalarset it is."""
+    """The domain of plain members: it only tells the members' scalarset."""
     return replace(ANY_BROKER, of=next((x.of for x in members if isinstance(x, BrokerId)), BROKER))
 
 
 def plain_value(operand: Any, domain: Domain | None = None) -> Value:
-    """The plain value of an operand: what the state holds, a broker's number, None for none."""
+    """The plain value of an operand: the state's own value, a broker's number, or None for none."""
     kind = type(operand)
     if domain is None and kind in LITERAL:
         return operand
@@ -839,7 +839,7 @@ def plain_value(operand: Any, domain: Domain | None = None) -> Value:
 
 
 def identity_value(domain: Identity, operand: Any) -> Any:
-    """The plain value of an operand that is an identity of a domain, or the first."""
+    """The plain value of an operand that is an identity of the domain or the literal 0."""
     if isinstance(operand, Undefined):
         return operand
     if isinstance(operand, PlainIdentity) and operand.domain == domain:
@@ -850,7 +850,7 @@ def identity_value(domain: Identity, operand: Any) -> Any:
 
 
 def stored(domain: Domain, value: Any) -> Any:
-    """The plain value of a domain that an assignment stores; `Undefined` where it does not fit."""
+    """The plain value that an assignment stores at a domain; `Undefined` where the value does not fit."""
     if isinstance(value, Undefined):
         return value
     if type(domain) is Identity and not isinstance(value, Settled):
@@ -863,7 +863,7 @@ def stored(domain: Domain, value: Any) -> Any:
     if isinstance(value, HELD):
         made = plain_value(value)
     elif isinstance(domain, Record) and isinstance(value, dict):
-        # Each field is in its domain, so the record is.
+        # Each field is in its domain, so the record is in its domain.
         return joined([stored(d, value[n]) for n, d in zip(domain.names, domain.domains, strict=True)])
     elif isinstance(domain, Per | Sequence_) and isinstance(value, list | tuple):
         made = joined(stored(domain.element, x) for x in value)

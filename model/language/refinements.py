@@ -1,8 +1,8 @@
-"""Refinement mappings: which state of a specification a state of another model stands for.
+"""Refinement mappings: functions from the states of a model to the states of a specification.
 
 A mapping is a function `(model, s)`. It gives a value for each variable of the specification, computed from the
-variables of the model. Source: Abadi and Lamport, "The Existence of Refinement Mappings", 1991; what a state does not
-tell is added to the model as history variables, which its steps write and never read.
+variables of the model. Source: Abadi and Lamport, "The Existence of Refinement Mappings", 1991. If a state lacks
+information, the model gets history variables, which its steps write and never read.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Refinement:
-    """What `@refinement` says of a mapping: the specification, its settings for a model, and what adds history."""
+    """The arguments of `@refinement`: the specification, its settings for a model, and the function adding history."""
 
     of: str
     settings: Callable[[Any], dict[str, Any]] | None
@@ -50,11 +50,11 @@ def refinement(
     settings: Callable[[Any], dict[str, Any]] | None = None,
     history: Callable[[type[Model]], type[Model]] | None = None,
 ) -> Callable[[Method], Method]:
-    """Marks a function `(model, s)` as a mapping to the specification with a name.
+    """Marks a function `(model, s)` as a mapping to the specification named `of`.
 
-    A setting of the specification has the value of the model's setting of that name, if there is one; `settings` gives
-    others, a function of the model. `history` makes of the model's class one with the history variables that the
-    mapping reads, a subclass.
+    A setting of the specification takes the value of the model's setting with its name, if there is one. `settings` is
+    a function of the model that returns further settings. `history` is a function from the model's class to a subclass
+    with the history variables that the mapping reads.
     """
     if not isinstance(of, str) or not of:
         raise mistake(f"@refinement of {of!r}", 'name the specification: @refinement(of="replicated-log")')
@@ -71,13 +71,13 @@ def refinement(
 
 
 def refinement_of(method: Any) -> Refinement | None:
-    """What a function is marked as; None where it is no mapping."""
+    """The mark of a mapping; None for a function that is not a mapping."""
     found = getattr(method, "__refinement__", None)
     return found if isinstance(found, Refinement) else None
 
 
 def specified(specification: type[Model], model: Model, mapping: Callable[..., Any], settings: dict[str, Any]) -> Model:
-    """The specification at the settings that a mapping gives it for a model, those that are given over them."""
+    """The specification at the settings that a mapping gives it for a model; `settings` override these."""
     declared, said = specification.declared_settings(), refinement_of(mapping)
     taken = {name: model.settings[name] for name in declared if name in model.settings}
     given = {} if said is None or said.settings is None else said.settings(model)
@@ -89,9 +89,9 @@ def specified(specification: type[Model], model: Model, mapping: Callable[..., A
 
 
 def traced(model: Model, specification: Model, mapping: Callable[..., Any]) -> tuple[list[Expression], Expression]:
-    """For each leaf of the specification its value over the leaves of the model, and the states where it has none.
+    """Each leaf of the specification as an expression over the model's leaves, and the condition that one is undefined.
 
-    Raises `ModelError` for a mapping that gives something else than values of the specification's variables.
+    Raises `ModelError` if the mapping returns anything but values of the specification's variables.
     """
     s = SymbolicState(model, *layout(model), writable=False)
     with nothing_outlives(mapping, _name(mapping), model):
@@ -105,7 +105,7 @@ def traced(model: Model, specification: Model, mapping: Callable[..., Any]) -> t
 
 
 def mapped(model: Model, specification: Model, mapping: Callable[..., Any], state: State) -> State:
-    """The state of the specification that a state stands for; `EvaluationError` where it stands for none."""
+    """The specification's state for a state of the model; `EvaluationError` where the mapping is undefined."""
     answer = _answer(mapping, specification, heeded(mapping, model, ConcreteState(model, state)))
     values = []
     for name, domain in specification.domains.items():
@@ -119,7 +119,7 @@ def mapped(model: Model, specification: Model, mapping: Callable[..., Any], stat
 
 
 def _answer(mapping: Callable[..., Any], specification: Model, answer: Any) -> Mapping[str, Any]:
-    """What a mapping gives back, if it is a value for each variable."""
+    """The result of a mapping; `ModelError` unless it has one value for each variable."""
     domains = specification.domains
     if not isinstance(answer, Mapping):
         what = f"{_name(mapping)} gives back {type(answer).__name__}, no values by the names of variables"
@@ -136,7 +136,7 @@ def _answer(mapping: Callable[..., Any], specification: Model, answer: Any) -> M
 
 
 def _checked(mapping: Callable[..., Any], name: str, made: Callable[[], Any]) -> Any:
-    """What is made of a value; a mistake in it is one of the mapping."""
+    """The result of `made`; a `ModelError` in it is reported as a mistake of the mapping."""
     try:
         return made()
     except ModelError as error:

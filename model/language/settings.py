@@ -1,4 +1,4 @@
-"""Settings of a model: declared in its body, each with a default, its values, and one line of meaning."""
+"""Settings of a model: the class body declares each with a default, its possible values, and one line of meaning."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from isrcheck.model.language.errors import ModelError, UnknownName, mistake, req
 
 
 class AtSettings(Protocol):
-    """What is asked of a model where only its settings matter."""
+    """The interface of a model for code that needs only its settings."""
 
     settings: dict[str, Any]
 
@@ -23,11 +23,11 @@ class AtSettings(Protocol):
 class Setting:
     """A named parameter of a model: default, range or choices, and one line of meaning.
 
-    `counts` is `broker`, or another scalarset, on the setting that says how many there are. `bound` is a predicate over
-    states: the states in which the setting keeps the model from going on ("the log is full"). `leaves_out` has for some
-    values what happens in the real system but not in the model: a report says so, because a verdict then holds only
-    without it. `recorded=False` is for a setting that a model got after scenarios of it were recorded: files of traces
-    and scenarios name it only where it is not the default.
+    `counts` is the scalarset (`broker` or another) whose number of members the setting gives. `bound` is a predicate
+    that holds in the states where the setting stops the model from continuing ("the log is full"). `leaves_out` maps
+    values of the setting to behaviour of the real system that the model omits at this value. A report prints it,
+    because the verdict does not cover that behaviour. `recorded=False` is for a setting added after scenarios of the
+    model were recorded: files of traces and scenarios name the setting only if its value is not the default.
     """
 
     default: int | bool | str
@@ -52,21 +52,21 @@ class Setting:
         return self if instance is None else instance.settings[self.name]
 
     def checked(self, value: Any) -> int | bool | str:
-        """The value, if the setting can have it; `UnknownName` otherwise."""
+        """The value, if the setting allows it; raises `UnknownName` otherwise."""
         if type(value) is not type(self.default) or not self.allows(value):
             raise UnknownName(f"setting {self.name} is {self.domain}, not {value!r}")
         found: int | bool | str = value
         return found
 
     def allows(self, value: int | bool | str) -> bool:
-        """Whether a value of the right type is one of its own."""
+        """True if the setting allows a value of the right type."""
         outside = isinstance(value, int) and (
             (self.at_least is not None and value < self.at_least) or (self.at_most is not None and value > self.at_most)
         )
         return not outside and (self.choices is None or value in self.choices)
 
     def parsed(self, text: str) -> int | bool | str:
-        """The value that a command line writes."""
+        """The value of a text from the command line."""
         if isinstance(self.default, bool) and text in ("true", "false"):
             return text == "true"
         if isinstance(self.default, int) and not isinstance(self.default, bool):
@@ -77,12 +77,12 @@ class Setting:
         return self.checked(text)
 
     def with_default(self, default: int | bool | str) -> Any:
-        """The same setting with another default, for a model that is built upon the one that declares it."""
+        """The same setting with another default, for a model derived from the model that declares the setting."""
         return replace(self, default=self.checked(default))
 
     @property
     def domain(self) -> str:
-        """Its values in words."""
+        """The setting's possible values in words."""
         if self.choices is not None:
             return f"one of {', '.join(self.choices)}"
         if isinstance(self.default, bool):
@@ -111,10 +111,10 @@ def setting(
 
 
 def budget(default: int = 0, *, at_most: int, meaning: str) -> Any:
-    """Declares how often something may happen, from 0 to `at_most` times: a variable of the same name counts it.
+    """Declares a budget from 0 to `at_most`: how often an event may happen. A variable of the same name counts events.
 
-    Its bound is that it is used up. With a budget of 0 it never happens, and there need not be such a variable; else
-    `ModelError` if there is none.
+    The setting's bound holds where the budget is used up. With a budget of 0 the event never happens, and the variable
+    may be missing. With a larger budget a missing variable is a `ModelError`.
     """
 
     def is_used_up(m: Any, s: Any) -> Any:
@@ -132,7 +132,7 @@ def budget(default: int = 0, *, at_most: int, meaning: str) -> Any:
 
 
 def _proper(given: Setting) -> Setting:
-    """The setting; `ModelError` where what its author says of it does not go together."""
+    """The setting; `ModelError` where its default, ends and choices contradict each other."""
     default, choices = given.default, given.choices
     ends = [end for end in (given.at_least, given.at_most) if end is not None]
     if not isinstance(default, int | str):

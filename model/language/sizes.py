@@ -1,4 +1,4 @@
-"""How large a domain is, by arithmetic: what is too large is refused before anything is made of it."""
+"""The size of a domain, computed by arithmetic: a domain that is too large is refused before it is enumerated."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from isrcheck.model.language.domains import (
 )
 
 HUGE: Final = 1 << 64
-"""So many, or more."""
+"""Stands for this number and every larger one."""
 MOST_LEAVES: Final = 10_000
-"""Of a variable: each is a part of every state, and of every expression that reads the whole."""
+"""The most leaves of a variable: each leaf is in every state and in every expression that reads the whole variable."""
 MOST_INSTANCES: Final = 10_000
-"""Of an action, and of initial states: the method runs once for each."""
+"""The most instances of an action, and the most choices of `initial`: the method runs once for each."""
 
 
 def values(domain: Domain) -> int:
-    """How many values a domain has; `HUGE` for very many."""
+    """The number of values of a domain; `HUGE` for very many."""
     match domain:
         case Flag():
             return 2
@@ -56,7 +56,7 @@ def values(domain: Domain) -> int:
 
 
 def leaves(domain: Domain) -> int:
-    """How many scalars a value is stored as."""
+    """The number of scalars that store a value of a domain."""
     match domain:
         case Record():
             return sum(map(leaves, domain.domains))

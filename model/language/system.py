@@ -1,4 +1,4 @@
-"""A model as plain data: what every engine but the reference one works on."""
+"""A model as plain data: the input of every engine except the reference engine."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Variable:
 
 @dataclass(frozen=True)
 class Label:
-    """Which instance of an action: its name in kebab-case and its parameters, with their domains for printing."""
+    """The label of an action instance: the action's name in kebab-case, and the parameters with their domains."""
 
     action: str
     parameters: tuple[tuple[str, Value], ...]
@@ -37,7 +37,7 @@ class Label:
         return f"{self.action}({inner})"
 
     def members(self) -> Iterator[BrokerId]:
-        """The members of scalarsets among the parameters, those of a set in order."""
+        """The members of scalarsets among the parameters; the members of a set are in order."""
         for (_, value), domain in zip(self.parameters, self.domains, strict=True):
             if isinstance(domain, Broker) and value is not None:
                 yield BrokerId(value, domain.of)
@@ -46,7 +46,7 @@ class Label:
 
 
 def actor_of(actor: str, label: Label) -> str:
-    """Who acts in an instance: a plain word, or the member of a scalarset that the parameter of that name is."""
+    """The actor of an instance: the value of the parameter named `actor` if there is one, else the word `actor`."""
     for (name, value), domain in zip(label.parameters, label.domains, strict=True):
         if name == actor and not isinstance(value, str):
             return f"{domain.of if isinstance(domain, Broker) else BROKER} {value}"
@@ -54,7 +54,7 @@ def actor_of(actor: str, label: Label) -> str:
 
 
 def shown(data: Any) -> str:
-    """JSON data of a value as people read it: sets and sequences alike in brackets, none, true, false."""
+    """JSON data as text for people: `[...]` for sets and sequences, and the words none, true and false."""
     if isinstance(data, dict):
         return "(" + ", ".join(f"{k} {shown(v)}" for k, v in data.items()) + ")"
     if isinstance(data, list):
@@ -64,10 +64,10 @@ def shown(data: Any) -> str:
 
 @dataclass(frozen=True)
 class Transition:
-    """An instance of an action: in states where `guard` holds, leaves take the values of `updates`, the others stay.
+    """An instance of an action: where `guard` holds, leaves in `updates` take new values and other leaves keep theirs.
 
-    Where `failure` holds, the instance is undefined (a value leaves its domain): an evaluation error. Where `cut`
-    holds, nothing but the room that the search has keeps it from happening (`s.room`).
+    Where `failure` holds, the instance is undefined (a value leaves its domain), which is an evaluation error. Where
+    `cut` holds, only conditions marked with `s.room` disable the instance.
     """
 
     label: Label
@@ -86,7 +86,7 @@ class Transition:
 
 @dataclass(frozen=True)
 class Predicate:
-    """A named condition on states with its sentence; where `failure` holds it is undefined."""
+    """A named condition on states with its sentence. Where `failure` holds, the condition is undefined."""
 
     name: str
     sentence: str
@@ -98,9 +98,9 @@ class Predicate:
 class Question:
     """An instance of a property: is there a fair behaviour that, from a `source` on, never leaves the `region`?
 
-    Again and again it is where `mark` holds, and takes one of the actions in `never`, if there are any. `initially`
-    says that only initial states are sources. For a `stable` property the question is whether a step leaves the region.
-    Where `failure` holds, the property is undefined.
+    Infinitely often the behaviour is in a state where `mark` holds and, if `never` is not empty, takes an action in
+    `never`. If `initially` is true, only initial states are sources. For a `stable` property the question is whether a
+    step leaves the region. Where `failure` holds, the property is undefined.
     """
 
     name: str
@@ -118,9 +118,9 @@ class Question:
 class TransitionSystem:
     """Variables, initial states, transitions in the order of their labels, and predicates.
 
-    `initial` has the integers of the leaves of each initial state, in order and without repetitions. `actions` are
-    all names of actions, in order; `absent` are those of them without an instance at these settings. A state is
-    counted iff every constraint holds there. `shut_out` are instances that can never happen for want of room.
+    `initial` has the integers of the leaves of each initial state, in order and without repetitions. `actions` has the
+    names of all actions, in order. `absent` has the names of actions without an instance at these settings. A state
+    is counted iff every constraint holds in it. `shut_out` has the instances whose `s.room` conditions are never true.
     """
 
     model: str
@@ -140,7 +140,7 @@ class TransitionSystem:
 
     @cached_property
     def unexplored(self) -> frozenset[str]:
-        """The settings whose bound no state can hit: what they bound is switched off."""
+        """The settings whose bound no state can reach, because the bounded feature is switched off."""
         return frozenset(bound.name for bound in self.bounds if bound.holds is FALSE)
 
     @cached_property

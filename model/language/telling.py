@@ -1,10 +1,10 @@
-"""What happened, in the words of the protocol: the sentences of actions, and the states that they are told of.
+"""Sentences that describe steps in the protocol's words, and the read-only states that these sentences are made from.
 
-Beside an action `shrink_isr` a model may have a method `told_shrink_isr(self, old, new, ...)` with the parameters of
-the action after the states before and after it. It gives a sentence without its full stop. It is inherited and
-replaced like any method. `old` and `new` hold plain Python values: numbers, strings, `True`, brokers (printed as
-`broker 1`, `None` for none), sets of brokers (printed as `{0, 1}`), sequences with `len` and `[offset]`, records with
-fields. They can be read and nothing else.
+For an action `shrink_isr` a model may define a method `told_shrink_isr(self, old, new, ...)`. Its arguments are the
+states before and after the action, then the action's parameters. The method returns a sentence without its full stop.
+Subclasses may override the method. `old` and `new` hold plain Python values: numbers, strings, `True`, brokers
+(printed as `broker 1`, `None` for none), sets of brokers (printed as `{0, 1}`), sequences with `len` and `[offset]`,
+records with fields. The states are read-only.
 """
 
 from __future__ import annotations
@@ -60,14 +60,14 @@ class SeenRecord:
 
 
 class SeenSequence(tuple[Any, ...]):
-    """The elements of a sequence, or of a set of messages in the order of their values."""
+    """The elements of a sequence, or the elements of a set of messages in the order of their values."""
 
     def __str__(self) -> str:
         return "[" + ", ".join(map(in_words, self)) + "]"
 
 
 class SeenPer:
-    """What is kept for each index."""
+    """A per(...): one value for each index."""
 
     __slots__ = ("_domain", "_value")
 
@@ -92,7 +92,7 @@ class SeenPer:
 
 
 class SeenState:
-    """A state as sentences read it; names of its own begin with an underscore."""
+    """A state for `told_*` methods. Its own attributes begin with an underscore, the others are the variables."""
 
     __slots__ = ("_model", "_state")
 
@@ -111,7 +111,7 @@ class SeenState:
 
 
 def seen(domain: Domain, value: Value) -> Any:
-    """A value of a domain as sentences read it."""
+    """A value of a domain as `told_*` methods receive it."""
     match domain:
         case Broker():
             return None if value is None else BrokerId(value, domain.of)
@@ -130,7 +130,7 @@ def seen(domain: Domain, value: Value) -> Any:
 
 
 def asked(state: SeenState, method: Callable[..., Any], *arguments: Any) -> Any:
-    """What a method of the model says of a state, as a plain value: `asked(old, self.high_watermark)`."""
+    """The result of a method of the model in a state, as a plain value: `asked(old, self.high_watermark)`."""
     model = state._model
     answer = method(ConcreteState(model, state._state), *arguments)
     if not isinstance(answer, CONCRETE):
@@ -140,7 +140,7 @@ def asked(state: SeenState, method: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def in_words(value: Any) -> str:
-    """A value in a sentence: `none`, `true`, `{0, 1}`."""
+    """The text of a value in a sentence: `none`, `true`, `{0, 1}`."""
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -149,7 +149,7 @@ def in_words(value: Any) -> str:
 
 
 def becomes(old: Any, new: Any) -> str:
-    """`{0, 1} -> {0}` where the values differ, `stays {0}` where they do not.
+    """`{0, 1} -> {0}` if the values differ, `stays {0}` if they are equal.
 
     >>> becomes(1, 2), becomes(2, 2)
     ('1 -> 2', 'stays 2')
@@ -158,7 +158,7 @@ def becomes(old: Any, new: Any) -> str:
 
 
 def listed(values: Any) -> str:
-    """`broker 0 and broker 2`, `nobody` for none.
+    """The members as text: `broker 0 and broker 2`; `nobody` for no members.
 
     >>> listed([BrokerId(0), BrokerId(2)])
     'broker 0 and broker 2'
@@ -170,7 +170,7 @@ def listed(values: Any) -> str:
 def told(model: Model, label: Label, old: tuple[Value, ...], new: tuple[Value, ...]) -> str:
     """The sentence of an action instance that leads from one state to another, without its full stop.
 
-    A mistake in a sentence costs no verdict: the step is told by its name then, and the mistake with it.
+    An exception in a `told_*` method does not stop the check: the step is then described by its name and the exception.
     """
     method = getattr(model, TOLD + label.action.replace("-", "_"), None)
     if method is None:
@@ -187,14 +187,14 @@ def told(model: Model, label: Label, old: tuple[Value, ...], new: tuple[Value, .
 
 
 def _described(model: Model, label: Label) -> str:
-    """What the docstring of an action says first, with its parameters, for an action without a sentence of its own."""
+    """The first sentence of an action's docstring and the parameters, for an action without a `told_*` method."""
     described = " ".join(str(model.actions()[label.action].__doc__).split()).split(". ")[0].removesuffix(".")
     values = [seen(domain, value) for (_, value), domain in zip(label.parameters, label.domains, strict=True)]
     return described + _bracketed(zip([n for n, _ in label.parameters], values, strict=True))
 
 
 def _plain(model: Model, label: Label) -> str:
-    """Name and parameters in words, for an action of which nothing else is said."""
+    """The actor, name and parameters of an action in words, for an action whose `told_*` method fails."""
     actor = model.actions()[label.action].__action__.actor  # type: ignore[attr-defined]
     values = [seen(domain, value) for (_, value), domain in zip(label.parameters, label.domains, strict=True)]
     named = [(n, v) for (n, _), v in zip(label.parameters, values, strict=True) if n != actor]
@@ -204,17 +204,17 @@ def _plain(model: Model, label: Label) -> str:
 
 
 def _bracketed(named: Iterable[tuple[str, Any]]) -> str:
-    """Parameters in words: ` (follower broker 1, by 2)`; nothing where there are none."""
+    """Parameters in words: ` (follower broker 1, by 2)`; an empty text for no parameters."""
     rest = ", ".join(f"{n.replace('_', ' ')} {v if isinstance(v, BrokerId) else in_words(v)}" for n, v in named)
     return f" ({rest})" if rest else ""
 
 
 def last_held(what: str, holds: Callable[..., bool]) -> Callable[[Method], Method]:
-    """Says of an invariant until when all was well in a trace that violates it.
+    """Gives an invariant a condition; a report says until which state of a violating trace the condition held.
 
-    `holds(model, s, last, **choice)` reads a state and the last one of the trace, which is where the invariant is
-    false for the choice of its quantified parameters; both hold plain values, as for sentences. `what` says what it
-    asks: "every member of the ISR had the lost record".
+    `holds(model, s, last, **choice)` reads a state and the trace's last state, in which the invariant is false for the
+    choice of its quantified parameters. Both states hold plain values, as in `told_*` methods. `what` is the condition
+    in words: "every member of the ISR had the lost record".
     """
 
     def mark(method: Method) -> Method:

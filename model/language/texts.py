@@ -1,4 +1,4 @@
-"""Conditions written as text, read: quantifiers in front, and what Python's grammar makes of the rest."""
+"""The parser of conditions written as text: quantifiers in front, and Python's grammar for the rest."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import Final
 from isrcheck.model.language.errors import UnknownName
 
 LONGEST: Final = 2000
-"""Characters of a text."""
+"""The most characters of a text."""
 QUANTIFIER: Final = re.compile(r"\s*(every|some)\s+([^:]*?)\s*:", re.DOTALL)
 BINDER: Final = re.compile(r"\s*([A-Za-z]\w*)(?:\s+in\s+(.+?))?\s*", re.DOTALL)
 
 
 class NotRead(UnknownName):
-    """A text that is no condition, or names what the model does not have: where, what, and what to write."""
+    """A text that is not a condition or uses an unknown name. The message has the column, the error and the remedy."""
 
 
 Binder = tuple[str, ast.expr | None, int]
-"""A name, what it goes through (None: brokers), and the column of that."""
+"""A bound name, the expression that it ranges over (None: the brokers), and that expression's column."""
 
 
 @dataclass(frozen=True)
 class Quantified:
-    """A quantifier in front: `every b in brokers: ...`; without `in`, of brokers."""
+    """A quantifier in front: `every b in brokers: ...`. Without `in` it ranges over brokers."""
 
     word: str
     binders: tuple[Binder, ...]
@@ -34,7 +34,7 @@ class Quantified:
 
 @dataclass(frozen=True)
 class Bare:
-    """What Python's grammar has read from column `at` on."""
+    """The part of a text from column `at` on, parsed by Python's grammar."""
 
     tree: ast.expr
     at: int
@@ -44,7 +44,7 @@ Condition = Quantified | Bare
 
 
 def whole(text: str) -> Condition:
-    """A text by the grammar; `NotRead` for what is no text of one line."""
+    """The parsed text; raises `NotRead` unless it is one printable line that is not too long."""
     if len(text) > LONGEST:
         raise NotRead(f"a condition of {len(text)} characters; {LONGEST} are the most")
     if not text.isprintable():
@@ -70,7 +70,7 @@ def _parsed(text: str, at: int) -> Condition:
 
 
 def _pieces(text: str) -> list[str]:
-    """What stands between the commas of a text that are not within brackets."""
+    """The pieces of a text between the commas outside brackets."""
     depth, pieces = 0, [""]
     for character in text:
         depth += (character in "([{") - (character in ")]}")

@@ -1,4 +1,4 @@
-"""From a model's methods to plain data: each action runs once for every choice of its parameters."""
+"""Traces a model's methods into plain data: each action runs once for every choice of its parameters."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Invariant = Callable[[Any, Any], Any]
 
 
 def layout(model: Model) -> tuple[tuple[Variable, ...], tuple[Leaf, ...]]:
-    """The variables of a model and the leaves that they are stored as."""
+    """The variables of a model and the leaves that store them."""
     variables: list[Variable] = []
     leaves: list[Leaf] = []
     for name, domain in model.domains.items():
@@ -54,10 +54,10 @@ def layout(model: Model) -> tuple[tuple[Variable, ...], tuple[Leaf, ...]]:
 
 
 class SymbolicState(TheState):
-    """The state that a traced method reads and assigns: every read is of the state before the action.
+    """The state that a traced method reads and assigns. Every read returns the value before the action.
 
-    `nodes` are what its leaves are, of a state that another stands for; without them they are themselves. `guards` are
-    those of the instances of actions that were traced already, by their functions.
+    `nodes` are expressions for the leaves, if another model's state represents this one; by default each leaf is its
+    own expression. `guards` are the guards of the action instances that were traced before, by the actions' functions.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class SymbolicState(TheState):
     def _variable(self, name: str) -> Variable:
         if name not in self._variables:
             message = f"{caller()}: the state has no variable {name!r}; {nearest(name, self._variables)}"
-            # An attribute error for names that Python itself asks for, such as __deepcopy__.
+            # An AttributeError for names that Python itself looks up, such as __deepcopy__.
             raise AttributeError(message) if name.startswith("__") else ModelError(message)
         return self._variables[name]  # type: ignore[no-any-return]
 
@@ -110,14 +110,14 @@ class SymbolicState(TheState):
             self.__dict__[part] = self.__dict__[part] & flag
 
     def room(self, condition: Any) -> Room:
-        """A condition for `require` that only keeps the search finite: the protocol would go on."""
+        """A condition for `require` that only keeps the search finite; the real protocol could continue."""
         return Room(condition)
 
     def enabled(self, method: Callable[..., Any]) -> TracedFlag:
-        """Whether some instance of an action can happen in this state."""
+        """True if some instance of an action can happen in this state."""
         if not hasattr(method, "__action__"):
             raise mistake(f"{method!r} is not an action", "write s.enabled(self.name_of_an_action)")
-        function = getattr(method, "__func__", method)  # not its name: that of a base may be asked by what replaces it
+        function = getattr(method, "__func__", method)  # not the name: an override may ask about the base's method
         if function in self._enabling:
             raise mistake(f"{method.__name__} asks whether it is itself enabled", "ask about another action")
         if method not in self._guards:
@@ -136,31 +136,31 @@ class SymbolicState(TheState):
         return found
 
     def fresh(self, domain: Domain) -> TracedIdentity:
-        """The least identity, but for 0, that no place of a domain holds; asked once in an action."""
+        """The least identity except 0 that no place of the state holds; an action may call this once per domain."""
         of = require_identity(domain, "s.fresh")
         require_once(self, of)
         return self._unheld(of)
 
     def used_up(self, domain: Domain) -> TracedFlag:
-        """Whether every identity of a domain is held somewhere, so that none is fresh."""
+        """True if the state holds every identity of a domain, so that no identity is fresh."""
         return is_used_up(self._unheld(require_identity(domain, "s.used_up")))
 
-    # What places and histories do with the state; models have no need of it.
+    # The interface for places and history variables; models do not use it.
 
     def _unheld(self, domain: Identity) -> TracedIdentity:
         return least_unheld(self, [(v.domain, v.start) for v in self._variables.values()], domain)
 
     @property
     def _acts(self) -> bool:
-        """Whether the method so far makes an instance."""
+        """True if the method has required or assigned something, so that the instance exists."""
         return bool(self._required or self._updates)
 
     def _reader(self) -> SymbolicState:
-        """The state before the action, to be read only."""
+        """The state before the action, read-only."""
         return self._another(writable=False)
 
     def _another(self, writable: bool) -> SymbolicState:
-        """The state before the action, of which nothing was asked or assigned."""
+        """A new symbolic state from before the action, with no requirement and no assignment yet."""
         variables = tuple(self._variables.values())
         return SymbolicState(self._model, variables, self._leaves, writable, self._nodes, self._guards)
 
@@ -173,7 +173,7 @@ class SymbolicState(TheState):
         return e.leaf(self._leaves[leaf]) if self._nodes is None else self._nodes[leaf]
 
     def _assign(self, condition: Expression) -> None:
-        """Notes a condition under which what is assigned next has a value that fits."""
+        """Records a condition under which the next assigned value is defined and fits its domain."""
         if not self._writable:
             raise mistake("an assignment in a predicate", "predicates only read the state")
         self._conditions.append(condition)
@@ -187,7 +187,7 @@ class SymbolicState(TheState):
         self._updates[leaf] = node
 
     def _path(self, start: int, domain: Domain) -> str:
-        """The name of the value of a domain that starts at a leaf."""
+        """The name of the value whose leaves start at `start`."""
         leaf: Leaf = self._leaves[start]
         return leaf.path.removesuffix(domain.scalars[0].path)
 
@@ -200,7 +200,7 @@ def _some(guards: Sequence[TracedFlag]) -> TracedFlag:
 
 
 def flag_of(condition: Any) -> TracedFlag:
-    """What a method gives as a condition, as a flag."""
+    """A condition that a method returned, as a flag."""
     if isinstance(condition, bool):
         return TracedFlag(TRUE if condition else FALSE, TRUE, Flag())
     if not isinstance(condition, TracedFlag):
@@ -211,7 +211,7 @@ def flag_of(condition: Any) -> TracedFlag:
 def trace(
     model: Model, invariants: dict[str, Invariant] | None = None, properties: dict[str, Invariant] | None = None
 ) -> TransitionSystem:
-    """The model at its settings as data, with the invariants and properties that are to be checked."""
+    """The model at its settings as data, with the invariants and properties to check."""
     variables, leaves = layout(model)
     sheet = _Sheet(model, variables, leaves)
     actions = model.actions()
@@ -242,7 +242,7 @@ def trace(
 
 
 def _require_counted(model: Model, initial: tuple[tuple[int, ...], ...], constraints: tuple[Predicate, ...]) -> None:
-    """Raises `ModelError` where constraints leave no initial state: nothing would be explored, and all would hold."""
+    """Raises `ModelError` where constraints exclude every initial state: all invariants would hold vacuously."""
     false = [[c.name for c in constraints if e.evaluate([c.holds, c.failure], leaves) == [0, 0]] for leaves in initial]
     if all(false):
         names = sorted({name for names in false for name in names})
@@ -252,7 +252,7 @@ def _require_counted(model: Model, initial: tuple[tuple[int, ...], ...], constra
 
 
 def judging(model: Model, system: TransitionSystem, invariants: dict[str, Invariant]) -> TransitionSystem:
-    """A system whose invariants, goals and constraints are as a model has them: they may ask what it enables."""
+    """The system with the predicates of `model`, traced on `model`: they may ask which of its actions are enabled."""
     sheet = _Sheet(model, *layout(model))
     return replace(
         system,
@@ -263,17 +263,17 @@ def judging(model: Model, system: TransitionSystem, invariants: dict[str, Invari
 
 
 def instances_of(model: Model, action: str) -> list[Transition]:
-    """Every instance of one action at the model's settings, be it possible anywhere or not."""
+    """Every instance of one action at the model's settings, including instances that no state enables."""
     return _Sheet(model, *layout(model)).transitions(action, model.actions()[action])
 
 
 def actions_that_ask(model: Model) -> list[str]:
-    """The actions of which an instance asks what is enabled, however that is written."""
+    """The actions with an instance that calls `s.enabled`, directly or through a function."""
     return [name for name, method in model.actions().items() if _Sheet(model, *layout(model)).asks(name, method)]
 
 
 def instances_at(model: Model, labels: Sequence[Label]) -> list[Transition]:
-    """The instances with these labels, which the model has; nothing else of it is traced."""
+    """The model's instances with these labels; the model's other instances are not traced."""
     sheet, actions, found = _Sheet(model, *layout(model)), model.actions(), dict[Label, Transition]()
     for label in labels:
         choice = [(d, v) for d, (_, v) in zip(label.domains, label.parameters, strict=True)]
@@ -290,13 +290,13 @@ def predicate_at(model: Model, name: str, method: Callable[..., Any]) -> Predica
 
 
 def traced_value(model: Model, method: Callable[[Any, Any], Any]) -> Any:
-    """What a method `(model, s)` gives of a traced state; raises the `ModelError` of what cannot mean anything."""
+    """The result of a method `(model, s)` on a traced state; raises `ModelError` if the method is not well-formed."""
     sheet = _Sheet(model, *layout(model))
     return heeded(method, model, SymbolicState(model, sheet.variables, sheet.leaves, writable=False))
 
 
 def meaningless(model: Model, invariants: dict[str, Invariant]) -> frozenset[str]:
-    """Those that raise `ModelError` at the model's settings: some are about what a setting switches on."""
+    """The invariants that raise `ModelError` at the model's settings, for example because a setting is off."""
     sheet, found = _Sheet(model, *layout(model)), set()
     for name, invariant in invariants.items():
         try:
@@ -307,7 +307,7 @@ def meaningless(model: Model, invariants: dict[str, Invariant]) -> frozenset[str
 
 
 def askable(model: Model, properties: dict[str, Invariant]) -> dict[str, Invariant]:
-    """The properties that can be asked; others are about something that a setting switches off (`UnknownName`)."""
+    """The properties that can be checked; the others raise `UnknownName`: a setting switches their subject off."""
     sheet, found = _Sheet(model, *layout(model)), {}
     for name, asked in properties.items():
         with suppress(UnknownName):
@@ -319,9 +319,9 @@ def askable(model: Model, properties: dict[str, Invariant]) -> dict[str, Invaria
 def questions_through(
     specification: Model, nodes: Sequence[Expression], properties: dict[str, Invariant]
 ) -> tuple[Question, ...]:
-    """What properties of a specification ask of states that stand for its own: `nodes` are what its leaves are there.
+    """Questions of a specification's properties over a model's states: `nodes` express the specification's leaves.
 
-    Raises `UnknownName` for a property of actions: a model takes none of the specification's.
+    Raises `UnknownName` for a property of actions: a model does not take the specification's actions.
     """
     for name, method in properties.items():
         if kind_of(method) == "eventually_never":
@@ -363,7 +363,7 @@ class _Sheet:
         return found
 
     def asks(self, name: str, method: Callable[..., Any]) -> bool:
-        """Whether an instance of an action asks what is enabled; of a sheet that has traced nothing else."""
+        """True if an instance of an action calls `s.enabled`. The sheet must not have traced anything else."""
         self.transitions(name, method)
         return len(self._guards) > 1
 

@@ -1,8 +1,8 @@
-"""What editors and type checkers are told of a state: the types of what a model's methods are given as `s`.
+"""Types of a state and of its values for editors and type checkers: a model's methods receive the state as `s`.
 
-Nothing here is ever made. At run time a value is that of an engine, which knows more: which operations have a meaning,
-and where one has none. `isrcheck models MODEL --types` writes the class of a model's state with these; methods name it
-where they name `s`, imported for type checkers alone.
+No class of this file is ever instantiated. At run time each engine has values of its own, which also know which
+operations are defined and where. `isrcheck models MODEL --types` writes the class of a model's state with these types.
+Methods annotate `s` with that class, imported for type checkers only.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Value:
 
 
 class Flag(Value):
-    """A condition on the state: Python's own `if` cannot ask it, `when` can."""
+    """A condition on the state: Python's `if` cannot branch on it; use `when`."""
 
     def __and__(self, other: Flag | bool) -> Flag: ...  # type: ignore[empty-body]
     def __rand__(self, other: Flag | bool) -> Flag: ...  # type: ignore[empty-body]
@@ -50,11 +50,11 @@ class Number(Value):
 
 
 class Name(Value):
-    """One of the names of an enum: compared with strings."""
+    """One of the names of an enum; it compares with strings."""
 
 
 class Broker(Value):
-    """A broker that the state holds; `is_none` is there where it may be none."""
+    """A broker that the state holds; only an optional broker has `is_none`."""
 
     @property
     def is_none(self) -> Flag: ...  # type: ignore[empty-body]
@@ -120,7 +120,7 @@ class Messages(Value, Generic[T]):
 
 
 class Bag(Value, Generic[T]):
-    """Messages in no order, equal ones as often as they were put."""
+    """Unordered messages; the bag counts how often it holds each message."""
 
     def has(self, element: Any) -> Flag: ...  # type: ignore[empty-body]
     def count(self, element: Any) -> Number: ...  # type: ignore[empty-body]
@@ -160,7 +160,7 @@ class Per(Value, Generic[I, T]):
 
 
 class Place(Generic[T, G]):
-    """A variable, or a field of a record: read as T, assigned as T or as G, what Python has for it."""
+    """A variable or a field of a record: read as T, assigned as T or as the corresponding Python type G."""
 
     @overload
     def __get__(self, instance: None, owner: type) -> Place[T, G]: ...
@@ -171,7 +171,7 @@ class Place(Generic[T, G]):
 
 
 class State:
-    """What every state has."""
+    """The methods of every state."""
 
     def require(self, *conditions: Any) -> None: ...
     def room(self, condition: Any) -> Flag: ...  # type: ignore[empty-body]

@@ -1,4 +1,4 @@
-"""Values as people read them, in every output and every message."""
+"""The text of values in every output and every message."""
 
 from __future__ import annotations
 

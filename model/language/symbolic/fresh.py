@@ -1,4 +1,4 @@
-"""Which value of an identity nobody holds, as expressions of the state before the action."""
+"""The least value of an identity that the state does not hold, as an expression of the state before the action."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from isrcheck.model.language.symbolic.terms import TracedFlag, TracedIdentity
 
 
 def least_unheld(state: Traced, variables: Sequence[tuple[Domain, int]], of: Identity) -> TracedIdentity:
-    """The least value but 0 that no place of the domain holds; defined where there is one.
+    """The least value except 0 that no place of the domain holds; defined where such a value exists.
 
     `variables` are the domains of the state, each with its first leaf. Places past the end of a sequence hold 0.
     """
@@ -27,7 +27,7 @@ def least_unheld(state: Traced, variables: Sequence[tuple[Domain, int]], of: Ide
 
 
 def is_used_up(fresh: TracedIdentity) -> TracedFlag:
-    """Whether there is no such value."""
+    """True where the fresh value is undefined, because the state holds every value."""
     return TracedFlag(e.not_(fresh.defined), e.TRUE, Flag())
 
 
@@ -41,7 +41,7 @@ def _holds(state: Traced, leaf: int, values: frozenset[Value] | None, value: Val
 
 
 def _places(domain: Domain, start: int, of: Identity) -> Iterator[tuple[int, frozenset[Value] | None]]:
-    """The leaves of a domain that may hold a value: as it is (None), or all of some values while they are not 0."""
+    """Leaves with identities, each with None if it stores the value, or with the values that it holds while not 0."""
     match domain:
         case Identity() if domain == of:
             yield start, None
@@ -62,6 +62,6 @@ def _places(domain: Domain, start: int, of: Identity) -> Iterator[tuple[int, fro
 
 
 def _values(leaves: list[int], inside: list[tuple[int, frozenset[Value] | None]]) -> frozenset[Value]:
-    """The values that an element of a set of messages, or of a bag, has."""
+    """The identities in an element of a set of messages or of a bag."""
     alone = {leaves[i] for i, values in inside if values is None}
     return frozenset(alone).union(*(values for i, values in inside if values is not None and leaves[i]))

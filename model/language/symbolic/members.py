@@ -1,4 +1,4 @@
-"""Terms for a member of a scalarset, a broker say, and for a set of such."""
+"""Terms for a member of a scalarset, such as a broker, and for a set of members."""
 
 from __future__ import annotations
 
@@ -95,12 +95,12 @@ class TracedSet(Term):
     __rand__ = __and__
 
     def has(self, broker: Any) -> TracedFlag:
-        """Whether the broker is in the set; none is in no set."""
+        """True where the broker is in the set; `none` is in no set."""
         b = self._broker(broker)
         return TracedFlag(e.has(self.node, b.node), e.and_(self.defined, b.defined), Flag())
 
     def including(self, broker: Any) -> TracedSet:
-        """The set with the broker; none adds nothing."""
+        """The set with the broker added; `none` adds nothing."""
         return self | self._only(broker)
 
     def excluding(self, broker: Any) -> TracedSet:
@@ -108,15 +108,15 @@ class TracedSet(Term):
         return self - self._only(broker)
 
     def every(self, holds: Callable[[BrokerId], Any]) -> Any:
-        """Whether it holds for every member."""
+        """True where `holds` is true for every member."""
         return self._of_members(every(~self.has(b) | holds(b) for b in self._members()))
 
     def some(self, holds: Callable[[BrokerId], Any]) -> Any:
-        """Whether it holds for some member."""
+        """True where `holds` is true for some member."""
         return self._of_members(some(self.has(b) & holds(b) for b in self._members()))
 
     def _of_members(self, answer: TracedFlag) -> TracedFlag:
-        """What holds of members has no value where the set has none, even if it holds whoever they are."""
+        """The answer of a quantifier, undefined where the set is undefined, even if it does not depend on members."""
         return TracedFlag(answer.node, e.and_(self.defined, answer.defined), Flag())
 
     @property

@@ -1,4 +1,4 @@
-"""Places of the state, where structures lie and what is assigned goes to."""
+"""Places of the state: structures lie at places, and assignments write to places."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from isrcheck.model.language.expressions import TRUE, Expression, Leaf
 
 @dataclass(frozen=True)
 class Step:
-    """A choice among `count` elements of `stride` leaves by an expression; `first` is the code of element 0."""
+    """A choice by the expression `index` among `count` elements of `stride` leaves; `first` is the index of element 0."""
 
     index: Expression
     first: int
@@ -26,7 +26,7 @@ class Step:
 
 
 class Traced(Protocol):
-    """What places ask of the state that they lie in; `tracing` has it."""
+    """The interface of the state that places use; `tracing` implements it."""
 
     _leaves: Sequence[Leaf]
 
@@ -38,7 +38,7 @@ class Traced(Protocol):
 
 @dataclass(frozen=True)
 class Place:
-    """Where a value lies in the state: the leaves from `start` on, after the steps that the state decides."""
+    """The place of a value in the state: the leaves from `start` on, moved by `steps`, which depend on the state."""
 
     state: Traced
     start: int
@@ -49,7 +49,7 @@ class Place:
         return Place(self.state, self.start + offset, self.steps, self.defined)
 
     def locations(self) -> Iterator[tuple[Expression, int]]:
-        """Each place in the state that it can be, with the condition under which it is that one."""
+        """Each first leaf that the place can have, with the condition under which the place starts there."""
         for choice in itertools.product(*(range(step.count) for step in self.steps)):
             chosen = [step.chosen(i) for step, i in zip(self.steps, choice, strict=True)]
             offset = sum(step.stride * i for step, i in zip(self.steps, choice, strict=True))

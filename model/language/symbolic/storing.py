@@ -1,4 +1,4 @@
-"""How a value becomes a term of a domain, and when it lies in it."""
+"""Conversion of a value to a term of a domain, and the conditions under which the value fits the domain."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ TERMS: Final[dict[type[Domain], type[Term]]] = {
 
 
 def constants(domain: Domain, value: Any) -> list[Expression]:
-    """A value of a domain as expressions."""
+    """A value of a domain as constant expressions, one for each leaf."""
     return [e.constant(s.kind, x) for s, x in zip(domain.scalars, domain.encode(value), strict=True)]
 
 
-@lru_cache(maxsize=1 << 10)  # the same few domains, for each value that is stored or compared
+@lru_cache(maxsize=1 << 10)  # every stored or compared value needs this, and there are few domains
 def _first(domain: Domain) -> Term:
-    """The first value of a scalar domain as a term: terms of the domain are made by it."""
+    """The first value of a scalar domain as a term, whose `_lift` makes other terms of the domain."""
     return TERMS[type(domain)](constants(domain, domain.first)[0], TRUE, domain)
 
 
 def term_of(domain: Domain, value: Any, use: str) -> Term:
-    """A value as a term of a scalar domain; `use` says what it is for."""
+    """A value as a term of a scalar domain; `use` is the start of the remedy in an error."""
     model = _first(domain)
     if isinstance(value, Symbolic) and type(value) is not type(model):
         raise mistake(f"{value!r} is {value._kind()}", f"{use} {domain}")

@@ -1,5 +1,5 @@
-"""Structures (record, per(...), sequence, channel, messages, bag): at a place of the state, where parts of them can be
-assigned, or values of their own.
+"""Structures (record, per(...), sequence, channel, messages, bag). A structure lies at a place of the state, where its
+parts can be assigned, or is a computed value, which cannot be assigned.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from isrcheck.model.language.symbolic.terms import Choice, Symbolic, Term, Trace
 
 
 class Structure(Symbolic):
-    """A value of several leaves, at a place of the state or by itself."""
+    """A value of several leaves, either at a place of the state or computed."""
 
     __slots__ = ("_domain", "_place", "_value", "_defined")
     _domain: Domain
@@ -45,14 +45,14 @@ class Structure(Symbolic):
         return self._place.defined if self._place is not None else self._defined
 
     def _part(self, domain: Domain, offset: int) -> Any:
-        """The value of `domain` that begins `offset` leaves into this one."""
+        """The part of this structure with domain `domain` that begins at leaf `offset` of this structure."""
         if self._place is not None:
             return placed(domain, self._place.within(offset))
         return wrapped(domain, self._given[offset : offset + domain.width], self._defined)
 
     @property
     def _given(self) -> list[Expression]:
-        """The expressions of a value that lies at no place."""
+        """The expressions of a computed value, which has no place."""
         assert self._value is not None
         return self._value
 
@@ -131,7 +131,7 @@ class TracedPer(Structure):
             self._at(index).write(*nodes_of(self._domain.element, value))
 
     def _at(self, index: Term) -> Place:
-        """The place that an index held in the state picks."""
+        """The place of the element that an index chooses, where the index depends on the state."""
         first = self._domain.index.scalars[0].low
         step = Step(index.node, first, self._domain.element.width, self._domain.count)
         inside = e.and_(*(fits(self._domain.index, [index.node])), index.defined)
@@ -178,12 +178,12 @@ class TracedSequence(Structure):
 
     @property
     def first(self) -> Any:
-        """The element at offset 0; defined where there is one."""
+        """The element at offset 0; defined where the sequence is not empty."""
         return self.at(0)
 
     @property
     def last(self) -> Any:
-        """The element at the greatest offset; defined where there is one."""
+        """The element at the greatest offset; defined where the sequence is not empty."""
         return self.at(self.length - 1)
 
     def at(self, offset: Any) -> Any:
@@ -202,12 +202,12 @@ class TracedSequence(Structure):
         return wrapped(self._domain.element, nodes, e.and_(self._is_defined, at.defined, inside))
 
     def has(self, element: Any) -> TracedFlag:
-        """Whether the element is in the sequence."""
+        """True where the element is in the sequence."""
         here, defined = self._places(element)
         return TracedFlag(e.or_(*here), e.and_(self._is_defined, defined), Flag())
 
     def index(self, element: Any) -> TracedNumber:
-        """The least offset at which the element is; defined where there is one."""
+        """The least offset of the element; defined where the sequence has the element."""
         here, defined = self._places(element)
         node = e.constant("number", 0)
         for i in reversed(range(self._domain.capacity)):
@@ -215,7 +215,7 @@ class TracedSequence(Structure):
         return TracedNumber(node, e.and_(self._is_defined, defined, e.or_(*here)), Number(node.low, node.high))
 
     def _places(self, element: Any) -> tuple[list[Expression], Expression]:
-        """For each offset whether the element is there."""
+        """For each offset, the condition that the element is at this offset."""
         nodes, defined = nodes_of(self._domain.element, element)
         same = [e.and_(*(e.eq(x, y) for x, y in zip(slot, nodes, strict=True))) for slot in self._slots()]
         return [e.and_(self._below(e.constant("number", i)), x) for i, x in enumerate(same)], defined
@@ -224,7 +224,7 @@ class TracedSequence(Structure):
         return e.lt(offset, self.length.node)
 
     def is_prefix_of(self, other: Any) -> TracedFlag:
-        """Whether another sequence of this domain begins with this one."""
+        """True where another sequence of this domain begins with this sequence."""
         nodes, defined = nodes_of(self._domain, other)
         longer = TracedSequence(self._domain, None, nodes, defined)
         same = [
@@ -235,7 +235,7 @@ class TracedSequence(Structure):
         return TracedFlag(e.and_(fits_in, *same), e.and_(self._is_defined, defined), Flag())
 
     def without(self, offset: Any) -> TracedSequence:
-        """The sequence without its element at an offset, later ones moved up; defined where there is one."""
+        """The sequence without its element at an offset, later elements moved up; defined below the length."""
         at = self.length._lift(offset)
         slots = [*self._slots(), self._padding()]
         moved = [
@@ -248,7 +248,7 @@ class TracedSequence(Structure):
         return TracedSequence(self._domain, None, [length, *moved], e.and_(self._is_defined, at.defined, inside))
 
     def appended(self, element: Any) -> TracedSequence:
-        """The sequence with an element at the end; defined where there is room."""
+        """The sequence with an element added at the end; defined where the sequence is not full."""
         new, defined = nodes_of(self._domain.element, element)
         end = self.length.node
         slots = [
@@ -261,7 +261,7 @@ class TracedSequence(Structure):
         return TracedSequence(self._domain, None, nodes, e.and_(self._is_defined, defined, room))
 
     def truncated(self, length: Any) -> TracedSequence:
-        """The elements below an offset; defined where there are at least so many."""
+        """The first `length` elements; defined where the sequence has at least that many elements."""
         kept = self.length._lift(length)
         slots = [
             e.if_(e.lt(e.constant("number", i), kept.node), x, y)
@@ -272,22 +272,22 @@ class TracedSequence(Structure):
         return TracedSequence(self._domain, None, [kept.node, *slots], e.and_(self._is_defined, kept.defined, inside))
 
     def without_first(self) -> TracedSequence:
-        """The sequence without its first element, the others moved up; defined where there is one."""
+        """The sequence without its first element; the others move up. Defined where the sequence is not empty."""
         slots = [node for slot in [*self._slots()[1:], self._padding()] for node in slot]
         some = e.lt(e.constant("number", 0), self.length.node)
         length = e.subtract(self.length.node, e.constant("number", 1))
         return TracedSequence(self._domain, None, [length, *slots], e.and_(self._is_defined, some))
 
     def append(self, element: Any) -> None:
-        """Puts an element at the end."""
+        """Adds an element at the end."""
         self._become(self.appended(element), ".append")
 
     def truncate(self, length: Any) -> None:
-        """Keeps the elements below an offset."""
+        """Keeps the first `length` elements."""
         self._become(self.truncated(length), ".truncate")
 
     def remove_first(self) -> None:
-        """Takes the first element away."""
+        """Removes the first element."""
         self._become(self.without_first(), ".remove_first")
 
     def _become(self, value: TracedSequence, what: str) -> None:
@@ -309,7 +309,7 @@ class TracedMessages(Structure):
         self._assign(bits, e.and_(self._is_defined, defined), ".add")
 
     def remove(self, element: Any) -> None:
-        """Takes the element away if it is there."""
+        """Removes the element if it is in the set."""
         chosen, defined = self._chosen(element)
         bits = [e.and_(bit, e.not_(c)) for c, bit in zip(chosen, self._nodes, strict=True)]
         self._assign(bits, e.and_(self._is_defined, defined), ".remove")
@@ -323,7 +323,7 @@ class TracedMessages(Structure):
 
 
 def which(domain: Messages | Bag, element: Any) -> tuple[list[Expression], Expression]:
-    """For each possible element whether it is this one."""
+    """For each possible element, the condition that `element` equals it; then the condition that it is defined."""
     nodes, defined = nodes_of(domain.element, element)
     return [
         e.and_(*(e.eq(x, y) for x, y in zip(nodes, constants(domain.element, value), strict=True)))
@@ -332,7 +332,7 @@ def which(domain: Messages | Bag, element: Any) -> tuple[list[Expression], Expre
 
 
 class TracedBag(Structure):
-    """For each possible element how often it is there."""
+    """A bag: one number for each possible element, which counts its occurrences."""
 
     __slots__ = ()
     _domain: Bag
@@ -344,7 +344,7 @@ class TracedBag(Structure):
         return total
 
     def count(self, element: Any) -> TracedNumber:
-        """How often the element is there."""
+        """The number of occurrences of the element."""
         chosen, defined = which(self._domain, element)
         node = e.constant("number", 0)
         for is_it, times in zip(chosen, self._nodes, strict=True):
@@ -356,7 +356,7 @@ class TracedBag(Structure):
 
     @property
     def size(self) -> TracedNumber:
-        """How many elements there are, equal ones counted each."""
+        """The number of elements; each of several equal elements counts."""
         total = self._total()
         return TracedNumber(total, self._is_defined, Number(total.low, total.high))
 
@@ -370,13 +370,13 @@ class TracedBag(Structure):
         return self.size == self._domain.capacity
 
     def put(self, element: Any) -> None:
-        """Puts an element in; defined where there is room."""
+        """Adds an element; defined where the bag is not full."""
         chosen, defined = which(self._domain, element)
         room = e.lt(self._total(), e.constant("number", self._domain.capacity))
         self._change(chosen, e.and_(defined, room), 1, ".put")
 
     def take(self, element: Any) -> None:
-        """Takes an element out; defined where there is one."""
+        """Removes one occurrence of an element; defined where the bag has the element."""
         chosen, defined = which(self._domain, element)
         self._change(chosen, e.and_(defined, self.has(element).node), -1, ".take")
 
@@ -386,7 +386,7 @@ class TracedBag(Structure):
 
 
 class TracedChannel(Structure):
-    """A sequence that is read and changed at its ends alone."""
+    """A sequence that is read and changed only at its ends."""
 
     __slots__ = ()
     _domain: Channel
@@ -397,7 +397,7 @@ class TracedChannel(Structure):
 
     @property
     def head(self) -> Any:
-        """The element that was put first; defined where there is one."""
+        """The oldest element; defined where the channel is not empty."""
         return self._line.first
 
     @property
@@ -416,11 +416,11 @@ class TracedChannel(Structure):
         return self._line.has(element)
 
     def put(self, element: Any) -> None:
-        """Puts an element at the end; defined where there is room."""
+        """Adds an element at the end; defined where the channel is not full."""
         self._become(self._line.appended(element), ".put")
 
     def take(self) -> None:
-        """Takes the head away; defined where there is one."""
+        """Removes the head; defined where the channel is not empty."""
         self._become(self._line.without_first(), ".take")
 
     def _become(self, value: TracedSequence, what: str) -> None:
@@ -438,21 +438,21 @@ STRUCTURES: Final[dict[type[Domain], type[Structure]]] = {
 
 
 def placed(domain: Domain, place: Place) -> Any:
-    """The value of a domain at a place; a scalar is read at once."""
+    """The value of a domain at a place. A scalar is read immediately; a structure keeps the place."""
     if type(domain) in TERMS:
         return TERMS[type(domain)](place.read(1)[0], place.defined, domain)
     return STRUCTURES[type(domain)](domain, place, None, TRUE)
 
 
 def wrapped(domain: Domain, nodes: list[Expression], defined: Expression) -> Any:
-    """The value of a domain that these expressions make up."""
+    """The value of a domain whose leaves are these expressions."""
     if type(domain) in TERMS:
         return TERMS[type(domain)](nodes[0], defined, domain)
     return STRUCTURES[type(domain)](domain, None, nodes, defined)
 
 
 def index_of(domain: Domain, index: Any) -> int | Term:
-    """The position of a parameter among an index's values, or the term of an index that the state decides."""
+    """The position of an index that is a plain value, or the term of an index that depends on the state."""
     term = term_of(domain, index, "index by")
     if isinstance(index, Term | Choice):
         return term
@@ -462,7 +462,7 @@ def index_of(domain: Domain, index: Any) -> int | Term:
 
 
 def nodes_of(domain: Domain, value: Any) -> tuple[list[Expression], Expression]:
-    """The expressions of a value to be stored in a domain, and the condition under which it has one that fits."""
+    """The expressions of a value to store at a domain, and the condition that the value is defined and fits."""
     if isinstance(value, Choice):
         (xs, dx), (ys, dy) = nodes_of(domain, value.yes), nodes_of(domain, value.no)
         nodes = [e.if_(value.condition.node, x, y) for x, y in zip(xs, ys, strict=True)]

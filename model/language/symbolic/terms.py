@@ -19,7 +19,7 @@ class Symbolic(OfTheState):
     __slots__ = ()
 
     def _either(self, condition: TracedFlag, yes: Any, no: Any) -> Any:
-        """`yes` where the condition holds, else `no`: of this one's domain."""
+        """`yes` where the condition holds, else `no`; the result has the domain of `self`."""
         raise NotImplementedError
 
     def _kind(self) -> Domain:
@@ -30,7 +30,7 @@ class Symbolic(OfTheState):
 
 
 class Term(Symbolic):
-    """A scalar: `node`, which is defined where `defined` holds."""
+    """A scalar: the expression `node`, defined where the condition `defined` holds."""
 
     __slots__ = ("node", "defined", "domain")
     node: Expression
@@ -38,7 +38,7 @@ class Term(Symbolic):
     domain: Domain
 
     def __init__(self, node: Expression, defined: Expression, domain: Domain) -> None:
-        put = object.__setattr__  # no assignment of a model's own
+        put = object.__setattr__  # the class's own __setattr__ is for a model's assignments
         put(self, "node", node)
         put(self, "defined", defined)
         put(self, "domain", domain)
@@ -59,7 +59,7 @@ class Term(Symbolic):
         return e.render(self.node)
 
     def _lift(self, other: object) -> Term:
-        """The other operand as a term of this one's kind."""
+        """The other operand as a term of the same class as `self`."""
         if isinstance(other, Term) and type(other) is type(self):
             return other
         if isinstance(other, Choice):
@@ -120,7 +120,7 @@ class TracedFlag(Term):
 
 
 def _kleene(a: Term, b: Term, decides: Callable[[Expression], Expression]) -> Expression:
-    """Where `a & b` (or, dually, `a | b`) has a value: both have one, or one of them decides alone."""
+    """The condition that `a & b` (or, dually, `a | b`) is defined: both are, or one is and decides the result alone."""
     if a.defined is TRUE and b.defined is TRUE:
         return TRUE
     return e.or_(e.and_(a.defined, b.defined), e.and_(a.defined, decides(a.node)), e.and_(b.defined, decides(b.node)))
@@ -128,7 +128,7 @@ def _kleene(a: Term, b: Term, decides: Callable[[Expression], Expression]) -> Ex
 
 @dataclass(frozen=True, eq=False)
 class Choice(OfTheState):
-    """`when` between two plain values: of which domain shows where it is stored or compared."""
+    """`when` between two plain values; its domain is known only when the result is stored or compared."""
 
     condition: TracedFlag
     yes: Any
@@ -250,7 +250,7 @@ class TracedMember(Term):
 
 
 class TracedIdentity(Term):
-    """A value that is equal to another or not."""
+    """A value that can only be compared for equality."""
 
     __slots__ = ()
 
@@ -265,7 +265,7 @@ class TracedIdentity(Term):
 
 
 def _fitting(node: Expression) -> Expression:
-    """The number; `ModelError` where it may be too large for an engine that computes with 64 bits."""
+    """The number `node`; `ModelError` where the number may be too large for an engine that computes with 64 bits."""
     if node.low < -LARGEST or node.high > LARGEST:
         what = f"{e.render(node)} can be from {node.low} to {node.high}, more than 63 bits hold"
         raise mistake(what, "compute with smaller numbers")
