@@ -14,7 +14,7 @@ from isrcheck.model.language.expressions import TRUE, Expression, Leaf
 
 @dataclass(frozen=True)
 class Step:
-    """A choice by the expression `index` among `count` elements of `stride` leaves; `first` is the index of element 0."""
+    """A choice by the expression `index` among `count` elements of `stride` leaves; `first` is where the first one is."""
 
     index: Expression
     first: int
