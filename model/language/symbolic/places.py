@@ -14,7 +14,7 @@ from isrcheck.model.language.expressions import TRUE, Expression, Leaf
 
 @dataclass(frozen=True)
 class Step:
-    """A choice by the expression `index` among `count` elements of `stride` leaves, of which the first is at `first`."""
+    """A choice by the expression `index` among `count` elements of `stride` leaves, the first of them at `first`."""
 
     index: Expression
     first: int
