@@ -2,8 +2,8 @@
 
 A *column* holds a value for each of up to `LANES` states: in bytes if the interval of the expression allows it, else in
 64-bit integers. A flag is a byte, 0 or 1. An instruction is a function of numpy with the numbers of its columns. Once
-numpy has run many instructions, `isrcheck.checker.kernel.machine` runs them. A column is reused as soon as no later
-instruction reads it, so that a program works in the processor's cache.
+numpy has run many instructions, compiled code runs whole programs (`isrcheck.checker.kernel.passes`). A column is free
+again as soon as no later instruction reads it, so that a program works in the processor's cache.
 
 The columns do the same as the LLVM text of `isrcheck.checker.kernel.llvm`: the same successors in the same order, the
 same tallies and verdicts. They are faster for up to some hundred thousand states, including the time of compilation.
@@ -16,10 +16,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from isrcheck.checker.kernel import programs
+from isrcheck.checker.kernel import programs, steps
 from isrcheck.checker.kernel.hashing import FIRST, LAST
 from isrcheck.checker.kernel.layout import Layout, Words
-from isrcheck.checker.kernel.planes import GROUP
 from isrcheck.checker.kernel.programs import LANES, Program
 from isrcheck.checker.kernel.ranges import require_fitting
 from isrcheck.checker.kernel.tally import ACTIONS, FAILURES, GREATEST, LEAST
@@ -56,50 +55,21 @@ class Columns:
         blocks = [self._expanded(self._expanding, block, start, tally) for start, block in _blocks(states)]
         if not blocks:
             blocks = [(states[:0], np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))]
+        if len(blocks) == 1:
+            return blocks[0]
         successors, sources, transitions = zip(*blocks, strict=True)
         return np.concatenate(successors), np.concatenate(sources), np.concatenate(transitions)
 
     def _expanded(
         self, program: Program, states: Words, start: int, tally: Integers
     ) -> tuple[Words, Integers, Integers]:
-        columns = program.begin(states)
-        words = program.words
-        degree = np.zeros(len(states), dtype=np.int32)
-        rows, sources, fired = [np.empty((len(words), 0), dtype=np.uint64)], list[Integers](), list[tuple[int, int]]()
-        for part in program.parts:
-            part.instructions.run(columns, len(states))
-            enabled = None if part.flag is None else columns[part.flag]
-            if part.failure is not None:
-                failing = columns[part.failure]
-                tally[FAILURES] += np.count_nonzero(failing)
-                if enabled is not None:
-                    enabled = np.greater(enabled, failing)
-            if enabled is None or not (count := int(np.count_nonzero(enabled))):
-                continue
-            part.body.run(columns, len(states))
-            degree += enabled
-            (where,) = np.nonzero(enabled)
-            after = words.take(where, axis=1)
-            for change in part.changes:
-                word = after[change.word]
-                word &= change.kept
-                word += change.base
-                for place, shift in change.values:
-                    value = columns[place][where].astype(np.uint64)
-                    value <<= shift
-                    word += value
-            rows.append(after)
-            sources.append(where)
-            fired.append((part.number, count))
-        numbers = np.array([number for number, _ in fired], dtype=np.int64)
-        counts = np.array([count for _, count in fired], dtype=np.int64)
-        np.add.at(tally, ACTIONS + self._actions[numbers], counts)
-        tally[LEAST] = min(tally[LEAST], degree.min())
-        tally[GREATEST] = max(tally[GREATEST], degree.max())
-        source = np.concatenate([np.empty(0, dtype=np.int64), *sources])
-        order = _by_group(source)
-        successors = np.concatenate(rows, axis=1)[:, order]
-        return np.ascontiguousarray(successors.T), source[order] + start, np.repeat(numbers, counts)[order]
+        expand = program.machined.expand if steps.on_machine() else program.expand
+        found = expand(np.ascontiguousarray(states), start)
+        tally[FAILURES] += found.failing
+        np.add.at(tally, ACTIONS + self._actions[found.numbers], found.counts)
+        tally[LEAST] = min(tally[LEAST], found.degrees.min())
+        tally[GREATEST] = max(tally[GREATEST], found.degrees.max())
+        return found.rows, found.positions, found.transitions
 
     def failures(self, states: Words) -> tuple[Integers, Integers]:
         """Positions in `states` and transitions of the failing instances."""
@@ -117,7 +87,7 @@ class Columns:
                 found.append(where)
                 which.append(np.full(len(where), part.number, dtype=np.int64))
             source = np.concatenate(found)
-            order = _by_group(source)
+            order = programs.by_group(source)
             sources.append(source[order] + start)
             transitions.append(np.concatenate(which)[order])
         return np.concatenate(sources), np.concatenate(transitions)
@@ -128,13 +98,8 @@ class Columns:
             self._judging = programs.judgement(self._bits, self._layout)
         out = np.zeros((len(states), (len(self._bits) + 63) // 64), dtype=np.uint64)
         for start, block in _blocks(states):
-            columns = self._judging.begin(block)
-            for part in self._judging.parts:
-                part.instructions.run(columns, len(block))
-                assert part.flag is not None
-                (where,) = np.nonzero(columns[part.flag])
-                if len(where):
-                    out[start + where, part.number // 64] |= np.uint64(1 << part.number % 64)
+            judge = self._judging.machined.judge if steps.on_machine() else self._judging.judge
+            judge(block, out[start : start + len(block)])
         return out
 
     def hashes(self, states: Words) -> npt.NDArray[np.uint64]:
@@ -152,8 +117,3 @@ class Columns:
 
 def _blocks(states: Words) -> Iterable[tuple[int, Words]]:
     return ((start, states[start : start + LANES]) for start in range(0, len(states), LANES))
-
-
-def _by_group(sources: Integers) -> Integers:
-    """The order of compiled code: by groups of `GROUP` states, and within a group by transition."""
-    return np.argsort((sources // GROUP).astype(np.uint16), kind="stable")

@@ -4,26 +4,27 @@ numpy needs most of a microsecond to begin an instruction, whatever the number o
 nanoseconds. It is compiled once and kept like all compiled code, but loading it takes longer than a small search with
 numpy.
 
-`run(program, count, lanes)`: an instruction is four 64-bit integers: its place in `OPERATIONS`, and the addresses of
-two columns and of a third for the result. It runs in blocks of `BLOCK` lanes, also past the last state: columns have
-room for whole blocks, and nobody reads the rest.
+`run(program, count, first, last)`: an instruction is four 64-bit integers: its place in `OPERATIONS`, and the addresses
+of two columns and of a third for the result. It runs from the lane `first` on in blocks of `BLOCK` lanes, also past the
+last state: columns have room for whole blocks, and nobody reads the rest. The other functions, in
+`isrcheck.checker.kernel.passes`, run whole programs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from isrcheck.checker.kernel.passes import BLOCK, SIGNATURES, passes
 from isrcheck.checker.kernel.registers import Function, copied, counted
 from isrcheck.checker.kernel.words import splat
 
 if TYPE_CHECKING:
     from isrcheck.checker.kernel.native import Code
 
-BLOCK: Final = 64
 NARROW: Final = 8
 WIDE: Final = 64
 
@@ -61,19 +62,18 @@ _COMPARED: Final[dict[Function, str]] = {np.equal: "eq", np.not_equal: "ne", np.
 
 
 @cache
-def machine() -> Callable[[int, int, int], None]:
-    """`run`, compiled or loaded."""
-    run: Callable[[int, int, int], None] = _code().calls["run"]
-    return run
+def machine() -> Mapping[str, Any]:
+    """The functions by name, compiled or loaded."""
+    return _code().calls
 
 
 @cache
 def _code() -> Code:
-    """The code object that keeps `run` alive."""
+    """The code object that keeps the functions alive."""
     from isrcheck.checker.kernel.native import Code
     from isrcheck.checker.kernel.objects import objects
 
-    return Code(machine_text(), {"run": (3, False)}, objects())
+    return Code(machine_text(), {"run": (4, False), **SIGNATURES}, objects())
 
 
 def machine_text() -> str:
@@ -84,8 +84,9 @@ def machine_text() -> str:
 declare <{BLOCK} x i{NARROW}> @llvm.ctpop.v{BLOCK}i{NARROW}(<{BLOCK} x i{NARROW}>)
 declare <{BLOCK} x i{WIDE}> @llvm.ctpop.v{BLOCK}i{WIDE}(<{BLOCK} x i{WIDE}>)
 attributes #0 = {{ nounwind "min-legal-vector-width"="512" }}
-define void @run(ptr %program, i64 %count, i64 %lanes) #0 {{
+define void @run(i64 %place, i64 %count, i64 %first_lane, i64 %lanes) #0 {{
 entry:
+  %program = inttoptr i64 %place to ptr
   %any = icmp sgt i64 %count, 0
   br i1 %any, label %instruction, label %done
 instruction:
@@ -110,7 +111,7 @@ next:
 done:
   ret void
 }}
-"""
+{passes()}"""
 
 
 def _operation(n: int, function: Function, given: int, gives: int) -> str:
@@ -119,7 +120,7 @@ def _operation(n: int, function: Function, given: int, gives: int) -> str:
     lines = "\n".join(f"  {line}" for line in _value(n, function, given, gives))
     return f"""\
 operation{n}:
-  %j{n} = phi i64 [ 0, %instruction ], [ %k{n}, %operation{n} ]
+  %j{n} = phi i64 [ %first_lane, %instruction ], [ %k{n}, %operation{n} ]
   %pa{n} = getelementptr i{given}, ptr %first, i64 %j{n}
   %a{n} = load {taken}, ptr %pa{n}, align 1
   %pb{n} = getelementptr i{given}, ptr %second, i64 %j{n}

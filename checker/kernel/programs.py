@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from isrcheck.checker.kernel.layout import Layout, Words
-from isrcheck.checker.kernel.machine import NARROW, OPERATIONS, WIDE, machine
+from isrcheck.checker.kernel.machine import NARROW, OPERATIONS, WIDE
+from isrcheck.checker.kernel.machined import Expanded, Machined
 from isrcheck.checker.kernel.operators import Writer
+from isrcheck.checker.kernel.planes import GROUP
 from isrcheck.checker.kernel.registers import Change, Column, Function, Instruction, Part, Register
+from isrcheck.checker.kernel.steps import Integers, Placed, PlacedChange, Placing, Steps
 from isrcheck.model.language.expressions import FALSE, Expression, Leaf
 from isrcheck.model.language.system import Transition, TransitionSystem
 
 LANES: Final = 1 << 11
 """How many states are processed at once: their columns stay in the cache."""
-ENOUGH: Final = 1 << 17
-"""After this many instructions by numpy, compiled code takes over: numpy's 0.1 s are as long as loading that code."""
 _WORD: Final = (1 << 64) - 1
 COMPARISONS: Final[tuple[Function, ...]] = (np.equal, np.not_equal, np.less_equal)
 """Functions whose results are flags of numpy."""
-Code = npt.NDArray[np.int64]
-Placing = tuple[Function, int, int, int]
-"""An instruction with the places of its registers."""
 
 
 def expansion(system: TransitionSystem, layout: Layout) -> Program:
@@ -86,59 +82,13 @@ def _flags(flags: dict[int, Expression], layout: Layout) -> Program:
 # --- places ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Placed:
-    """A part with the places of its registers."""
-
-    instructions: Steps
-    flag: int | None
-    failure: int | None
-    number: int
-    body: Steps
-    changes: list[PlacedChange]
-
-
-@dataclass(frozen=True)
-class PlacedChange:
-    word: int
-    kept: np.uint64
-    base: np.uint64
-    values: list[tuple[int, np.uint64]]
-
-
-class Steps:
-    """Instructions with the places of their registers; `code` gives them in the form that the machine reads."""
-
-    def __init__(self, placings: list[Placing], code: Callable[[list[Placing]], Code]) -> None:
-        self._placings, self._written = placings, code
-
-    @cached_property
-    def _code(self) -> tuple[Code, int]:
-        code = self._written(self._placings)
-        return code, code.ctypes.data
-
-    def run(self, columns: Sequence[Column], lanes: int) -> None:
-        """Runs them on the columns that `Program.begin` has made for some states."""
-        global _by_numpy
-        if _by_numpy >= ENOUGH:
-            machine()(self._code[1], len(self._placings), lanes)
-            return
-        _by_numpy += len(self._placings)
-        for function, a, b, out in self._placings:
-            function(columns[a], columns[b], columns[out])
-
-
-_by_numpy = 0
-"""Instructions that numpy has run in this process."""
-
-
 class Program:
     """Parts with their columns; `constants` and `leaves` are filled before it runs."""
 
     def __init__(
         self, parts: Sequence[Part], constants: dict[Register, int], leaves: dict[Register, Leaf], layout: Layout
     ) -> None:
-        self._layout = layout
+        self.layout = layout
         places = _placed(parts, [*constants, *leaves])
         narrow, wide = (1 + max((p for r, p in places.items() if r.wide == w), default=-1) for w in (False, True))
         self._narrow = np.zeros((narrow, LANES), dtype=np.int8)
@@ -148,9 +98,8 @@ class Program:
             (self._wide if register.wide else self._narrow)[places[register]] = value
         self._at = {register: place + (2 * narrow if register.wide else 0) for register, place in places.items()}
         """The number of a register's column among all: bytes, the same bytes as flags of numpy, and wide columns."""
-        self._leaves = [(self._at[register], layout.places[leaf.index]) for register, leaf in leaves.items()]
+        self.leaves = [(self._at[register], layout.places[leaf.index]) for register, leaf in leaves.items()]
         self.parts = [self._part(part) for part in parts]
-        self.words: Words = np.empty((layout.words, 0), dtype=np.uint64)
 
     def _part(self, part: Part) -> Placed:
         at, flags = self._at, self._count
@@ -168,7 +117,7 @@ class Program:
         placings = [(i.function, at[i.a], at[i.b], at[i.out] + flags.get(i.function, 0)) for i in instructions]
         return Steps(placings, self._code)
 
-    def _code(self, placings: list[Placing]) -> Code:
+    def _code(self, placings: list[Placing]) -> Integers:
         """The instructions in the form that the machine reads: the number of an operation, and addresses of columns."""
         rows = [(OPERATIONS[f, self._bits(a), self._bits(out)], a, b, out) for f, a, b, out in placings]
         code = np.array(rows, dtype=np.int64).reshape(len(rows), 4)
@@ -179,27 +128,93 @@ class Program:
         return NARROW if at < 2 * self._count else WIDE
 
     @cached_property
-    def _addresses(self) -> Code:
+    def _addresses(self) -> Integers:
         """The address of each column. Columns are never moved."""
         narrow, wide = self._narrow, self._wide
         bytes_ = narrow.ctypes.data + np.arange(len(narrow), dtype=np.int64) * narrow.strides[0]
         integers = wide.ctypes.data + np.arange(len(wide), dtype=np.int64) * wide.strides[0]
         return np.concatenate([bytes_, bytes_, integers])
 
+    def address(self, at: int) -> int:
+        """Where a column lies, plus one if it is wide: as `isrcheck.checker.kernel.passes` reads it."""
+        return int(self._addresses[at]) + (self._bits(at) == WIDE)
+
+    @cached_property
+    def machined(self) -> Machined:
+        """The program in the form that compiled code runs."""
+        leaves = [(self.address(at), place) for at, place in self.leaves]
+        return Machined(self.parts, leaves, self.address, self.layout.words, LANES)
+
+    def expand(self, states: Words, first: int) -> Expanded:
+        """The same as `Machined.expand`, by numpy."""
+        columns, failing = self.begin(states), 0
+        words = np.ascontiguousarray(states.T)
+        degrees = np.zeros(len(states), dtype=np.int32)
+        rows, sources, fired = [np.empty((len(words), 0), dtype=np.uint64)], list[Integers](), list[tuple[int, int]]()
+        for part in self.parts:
+            part.instructions.run(columns, len(states))
+            enabled = None if part.flag is None else columns[part.flag]
+            if part.failure is not None:
+                failing += int(np.count_nonzero(columns[part.failure]))
+                if enabled is not None:
+                    enabled = np.greater(enabled, columns[part.failure])
+            if enabled is None or not (count := int(np.count_nonzero(enabled))):
+                continue
+            part.body.run(columns, len(states))
+            degrees += enabled
+            (where,) = np.nonzero(enabled)
+            rows.append(_changed(part, words.take(where, axis=1), where, columns))
+            sources.append(where)
+            fired.append((part.number, count))
+        numbers, counts = np.array(fired, dtype=np.int64).reshape(-1, 2).T
+        source = np.concatenate([np.empty(0, dtype=np.int64), *sources])
+        order = by_group(source)
+        successors = np.ascontiguousarray(np.concatenate(rows, axis=1)[:, order].T)
+        transitions = np.repeat(numbers, counts)[order]
+        return Expanded(successors, source[order] + first, transitions, numbers, counts, degrees, failing)
+
+    def judge(self, states: Words, out: Words) -> None:
+        """The same as `Machined.judge`, by numpy."""
+        columns = self.begin(states)
+        for part in self.parts:
+            part.instructions.run(columns, len(states))
+            assert part.flag is not None
+            (where,) = np.nonzero(columns[part.flag])
+            if len(where):
+                out[where, part.number // 64] |= np.uint64(1 << part.number % 64)
+
     def begin(self, states: Words) -> list[Column]:
-        """The columns for some states, with their leaves; `words` are their words."""
-        self.words = np.ascontiguousarray(states.T)
+        """The columns for some states, with their leaves."""
+        words = np.ascontiguousarray(states.T)
         narrow = self._narrow[:, : len(states)]
         columns: list[Column] = [*narrow, *narrow.view(np.bool_), *self._wide[:, : len(states)]]
         bits = np.empty(len(states), dtype=np.uint64)
-        for at, place in self._leaves:
-            np.right_shift(self.words[place.word], np.uint64(place.shift), out=bits)
+        for at, place in self.leaves:
+            np.right_shift(words[place.word], np.uint64(place.shift), out=bits)
             np.bitwise_and(bits, np.uint64((1 << place.width) - 1), out=bits)
             column = columns[at]
             column[...] = bits
             if place.low:
                 column += place.low
         return columns
+
+
+def by_group(sources: Integers) -> Integers:
+    """The order of compiled code: by groups of `GROUP` states, and within a group by transition."""
+    return np.argsort((sources // GROUP).astype(np.uint16), kind="stable")
+
+
+def _changed(part: Placed, words: Words, where: Integers, columns: Sequence[Column]) -> Words:
+    """Words of states after a transition, one row for each word; `where` are the lanes of the states."""
+    for change in part.changes:
+        word = words[change.word]
+        word &= change.kept
+        word += change.base
+        for place, shift in change.values:
+            value = columns[place][where].astype(np.uint64)
+            value <<= shift
+            word += value
+    return words
 
 
 def _placed(parts: Sequence[Part], kept: Sequence[Register]) -> dict[Register, int]:

@@ -20,7 +20,7 @@ from isrcheck.checker.exports import crosscheck
 from isrcheck.checker.exports.crosscheck import TOOLS, Found
 from isrcheck.checker.exports.murphi import murphi
 from isrcheck.checker.exports.promela import promela
-from isrcheck.checker.kernel import lanes, llvm, programs
+from isrcheck.checker.kernel import lanes, llvm, programs, steps
 from isrcheck.checker.library import load_model_class
 from isrcheck.model.language import Model, ModelError
 from isrcheck.model.language import expressions as e
@@ -202,7 +202,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     def give_up(self: SmallSearch, *how: object) -> None:
         raise TooLarge
 
-    monkeypatch.setattr(programs, "ENOUGH", 1 << 62)
+    monkeypatch.setattr(steps, "ENOUGH", 1 << 62)
     if request.param == "compiled":
         monkeypatch.setattr(SmallSearch, "explore", give_up)
     return str(request.param)

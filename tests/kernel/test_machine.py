@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from isrcheck.checker.kernel import programs
+from isrcheck.checker.kernel import programs, steps
 from isrcheck.checker.kernel.columns import LANES
 from isrcheck.checker.kernel.compile import Kernel
 from isrcheck.checker.kernel.machine import BLOCK, NARROW, OPERATIONS, machine
@@ -35,7 +35,7 @@ def test_an_operation_is_that_of_numpy(function: Function, given: int, gives: in
     a, b = (np.concatenate([x, np.zeros(whole, dtype=x.dtype)]) for x in (a, b))
     found, wanted = (np.zeros(len(a), dtype=column(gives, []).dtype) for _ in range(2))
     code = np.array([OPERATIONS[function, given, gives], *(x.ctypes.data for x in (a, b, found))], dtype=np.int64)
-    machine()(code.ctypes.data, 1, len(a))
+    machine()["run"](code.ctypes.data, 1, 0, len(a))
     compares = function in programs.COMPARISONS
     function(a, b, wanted.view(np.bool_) if compares else wanted)
     assert found.tolist() == wanted.tolist() and wanted.any()
@@ -44,9 +44,12 @@ def test_an_operation_is_that_of_numpy(function: Function, given: int, gives: in
 def test_only_whole_blocks_up_to_the_last_lane_are_written() -> None:
     zeros, ones = np.zeros(3 * BLOCK, dtype=np.int8), np.ones(3 * BLOCK, dtype=np.int8)
     out = zeros.copy()
-    code = [OPERATIONS[np.add, NARROW, NARROW], *(x.ctypes.data for x in (zeros, ones, out))]
-    machine()(np.array(code, dtype=np.int64).ctypes.data, 1, BLOCK + 1)
+    code = np.array([OPERATIONS[np.add, NARROW, NARROW], *(x.ctypes.data for x in (zeros, ones, out))], dtype=np.int64)
+    machine()["run"](code.ctypes.data, 1, 0, BLOCK + 1)
     assert out.tolist() == [1] * 2 * BLOCK + [0] * BLOCK
+    out[:] = 0
+    machine()["run"](code.ctypes.data, 1, BLOCK, BLOCK + 1)
+    assert out.tolist() == [0] * BLOCK + [1] * BLOCK + [0] * BLOCK
 
 
 @pytest.mark.parametrize("enough", [-1, 5000], ids=["from the beginning", "from the middle on"])
@@ -56,15 +59,15 @@ def test_programs_give_what_they_give_on_numpy(model: str, enough: int, monkeypa
     system = trace(loaded.cls(), loaded.chosen(None))
 
     def answers(limit: int) -> list[np.ndarray]:
-        monkeypatch.setattr(programs, "ENOUGH", limit)
-        monkeypatch.setattr(programs, "_by_numpy", 0)
+        monkeypatch.setattr(steps, "ENOUGH", limit)
+        monkeypatch.setattr(steps, "_by_numpy", 0)
         kernel, given = Kernel(system), list[np.ndarray]()
         level = kernel.layout.pack(system.initial)
         while len(level) and sum(map(len, given)) < 3 * LANES:
             successors, *rest = kernel.expand(level)
             given += [successors, *rest, kernel.judge(successors), *kernel.failures(level)]
             level = np.unique(successors, axis=0)
-        assert (programs._by_numpy < limit) == (limit > 5000)
+        assert (steps._by_numpy < limit) == (limit > 5000)
         return given
 
     found, wanted = answers(enough), answers(1 << 40)

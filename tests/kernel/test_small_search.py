@@ -119,16 +119,23 @@ def test_what_is_compiled_ahead_is_compiled_once(monkeypatch: pytest.MonkeyPatch
     assert len(set(made)) == 1
 
 
-def test_states_with_one_hash_are_left_to_the_other_search(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_states_with_one_hash_are_found_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hashes of 64 bits do not collide by themselves, so they are made to."""
     toy = grid([6, 6])
-    wanted = essence(search(toy, **ANYTHING)[0])  # type: ignore[arg-type]
+    wanted, levels = search(toy, **ANYTHING)  # type: ignore[arg-type]
+    targets = levels.level_states(4)
+    edges = levels.edges_into(3, targets)
     hashes = Kernel.hashes
-    monkeypatch.setattr(Kernel, "hashes", lambda self, states: hashes(self, states) & np.uint64(7))
-    with pytest.raises(TooLarge):
-        SmallSearch(toy, Kernel(toy), Limits(), None, 0.0).explore(False, False)
-    monkeypatch.setattr(Kernel, "hashes", hashes)
-    assert essence(search(toy, **ANYTHING)[0]) == wanted  # type: ignore[arg-type]
+    monkeypatch.setattr(Kernel, "hashes", lambda self, states: hashes(self, states) & np.uint64(1))
+    found, levels = search(toy, **ANYTHING)  # type: ignore[arg-type]
+    assert essence(found) == essence(wanted)
+    with pytest.raises(small.Ambiguous):
+        small.Known.of(levels.kernel, targets)
+    same = levels.edges_into(3, targets)
+    assert np.array_equal(same.targets, edges.targets)
+    assert sorted(zip(same.transition, same.target, strict=True)) == sorted(
+        zip(edges.transition, edges.target, strict=True)
+    )
 
 
 def test_an_interrupt_and_the_time_leave_whole_levels() -> None:

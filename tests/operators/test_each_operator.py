@@ -16,7 +16,7 @@ import z3
 
 from isrcheck.checker.engines.symbolic.terms import BITS, INTEGERS, OPERATORS, Numbers, Terms
 from isrcheck.checker.exports import promela, tla
-from isrcheck.checker.kernel import lanes, operators, programs
+from isrcheck.checker.kernel import lanes, operators, steps
 from isrcheck.checker.kernel.columns import Columns
 from isrcheck.checker.kernel.compile import Kernel
 from isrcheck.checker.kernel.verdicts import Verdicts
@@ -149,14 +149,14 @@ def by_columns(operation: str) -> Answer:
 def on_the_machine(answer: Callable[[], Answer]) -> Answer:
     """What columns answer where numpy has run enough."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(programs, "_by_numpy", programs.ENOUGH)
+        patch.setattr(steps, "_by_numpy", steps.ENOUGH)
         return answer()
 
 
 def on_numpy(answer: Callable[[], Answer]) -> Answer:
     """What columns answer where numpy has not."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(programs, "_by_numpy", -programs.ENOUGH)
+        patch.setattr(steps, "_by_numpy", -steps.ENOUGH)
         return answer()
 
 

@@ -129,7 +129,8 @@ def answer(question: str) -> Answer:
     found, levels = search(
         system, keep_going=True, deadlock=False, limits=Limits(states=20_000), report=None, workers=1
     )
-    rows = np.concatenate([block for level in range(1, levels.depth + 1) for block in levels.blocks(level)])
+    # Sorted, since an engine may have the states of a level in any order.
+    rows = np.unique(np.concatenate([x for level in range(1, levels.depth + 1) for x in levels.blocks(level)]), axis=0)
     some = rows[:: max(1, len(rows) // SAMPLED)]
     reached = [system.decode(map(int, row)) for row in levels.kernel.layout.unpack(some)]
     generator = random.Random(1)

@@ -14,6 +14,7 @@ import numpy as np
 
 from isrcheck.checker.engines.local.levels import BLOCK, NativeLevels
 from isrcheck.checker.engines.local.levelwise import Level, Levelwise, Stopped, as_integer
+from isrcheck.checker.engines.local.state_set import StateSet
 from isrcheck.checker.exploration import Exploration, Limits, Progress, Report
 from isrcheck.checker.kernel.compile import Integers, Kernel
 from isrcheck.checker.kernel.layout import Words
@@ -32,7 +33,11 @@ ROOM: Final = 1 << 19
 
 
 class TooLarge(Exception):
-    """The space has more states than this search is for, or two of them have one hash."""
+    """There are more states than this search is for."""
+
+
+class Ambiguous(Exception):
+    """Two states have one hash."""
 
 
 class SmallLevels(NativeLevels):
@@ -56,7 +61,7 @@ class SmallLevels(NativeLevels):
     def finder(self, targets: Words) -> Callable[[Words], Integers]:
         try:
             return Known.of(self.kernel, targets).positions
-        except TooLarge:
+        except Ambiguous:
             return super().finder(targets)
 
 
@@ -71,12 +76,12 @@ class Known:
 
     @classmethod
     def of(cls, kernel: Kernel, rows: Words) -> Known:
-        """Distinct states with their positions. Raises `TooLarge` if two of them have the same hash."""
+        """Distinct states with their positions. Raises `Ambiguous` if two of them have the same hash."""
         hashes = kernel.hashes(rows)
         order = np.argsort(hashes, kind="stable")
         rows, hashes = rows[order], hashes[order]
         if (hashes[1:] == hashes[:-1]).any():
-            raise TooLarge
+            raise Ambiguous
         return cls(kernel, rows, hashes, order)
 
     def positions(self, states: Words) -> Integers:
@@ -89,29 +94,6 @@ class Known:
         same = (self.rows[place[near]] == states[near]).all(axis=1)
         found[near[same]] = self.numbers[place[near[same]]]
         return found
-
-    def with_new(self, rows: Words) -> tuple[Known, Words]:
-        """These states and some more, and which of those are new. Raises `TooLarge` if two have the same hash.
-
-        All of them then have number 0.
-        """
-        hashes = self.kernel.hashes(rows)
-        order = np.argsort(hashes, kind="stable")
-        rows, hashes = rows[order], hashes[order]
-        again = np.concatenate([np.zeros(min(1, len(rows)), dtype=np.bool_), hashes[1:] == hashes[:-1]])
-        if not (rows[1:] == rows[:-1])[again[1:]].all():
-            raise TooLarge
-        rows, hashes = rows[~again], hashes[~again]
-        place = np.searchsorted(self.hashes, hashes)
-        known = np.zeros(len(rows), dtype=np.bool_)
-        inside = place < len(self.hashes)
-        known[inside] = self.hashes[place[inside]] == hashes[inside]
-        if not (self.rows[place[known]] == rows[known]).all():
-            raise TooLarge
-        place, rows, hashes = place[~known], rows[~known], hashes[~known]
-        all_hashes = np.insert(self.hashes, place, hashes)
-        numbers = np.zeros(len(all_hashes), dtype=np.int64)
-        return Known(self.kernel, np.insert(self.rows, place, rows, axis=0), all_hashes, numbers), rows
 
 
 class SmallSearch(Levelwise):
@@ -135,7 +117,7 @@ class SmallSearch(Levelwise):
         self._report, self._began = report, began
         self._largest, self._ahead = largest, ahead
         none = np.empty((0, kernel.words), dtype=np.uint64)
-        self._known, self._fresh = Known.of(kernel, none), [none]
+        self._states, self._fresh = StateSet(kernel.words), [none]
         self._block = max(8, min(BLOCK, ROOM // max(kernel.transitions, 1)))
         self._begin()
 
@@ -169,7 +151,7 @@ class SmallSearch(Levelwise):
 
     @property
     def _held(self) -> int:
-        return 2 * self._known.rows.nbytes + self._known.hashes.nbytes
+        return self._states.nbytes + sum(rows.nbytes for rows in self._rows.rows)
 
     @property
     def _tally(self) -> Integers:
@@ -213,11 +195,10 @@ class SmallSearch(Levelwise):
             self._seen |= np.bitwise_or.reduce(verdicts[outside], axis=0)
             self._rejected += int(outside.sum())
             rows = np.ascontiguousarray(rows[~outside])
-        self._known, new = self._known.with_new(rows)
-        self._fresh.append(new)
-        if self._ahead and len(self._known.hashes) > self._largest // 4:
+        self._fresh.append(self._states.add(rows))
+        if self._ahead and len(self._states) > self._largest // 4:
             self.kernel.compile_ahead()
-        if len(self._known.hashes) > self._largest:
+        if len(self._states) > self._largest:
             raise TooLarge
 
     def _look_at_rest(self) -> int:
@@ -245,7 +226,7 @@ class SmallSearch(Levelwise):
     def _progress(self, level: int, expanded: int, elapsed: float) -> Progress:
         return Progress(
             level=level + 1,
-            distinct=len(self._known.hashes),
+            distinct=len(self._states),
             generated=self._generated + int(self._counted[ACTIONS:].sum()),
             frontier=self.history[-1].distinct,
             expanded=expanded,

@@ -1,0 +1,72 @@
+"""The states that a small search has found: a set to which states are added, and which tells the new ones."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from isrcheck.checker.kernel import steps
+from isrcheck.checker.kernel.layout import Words
+from isrcheck.checker.kernel.machine import machine
+
+LEAST: Final = 1 << 12
+"""The least number of entries of a table."""
+
+
+class StateSet:
+    """Packed states without an order. Compiled code looks them up as soon as it also runs the programs."""
+
+    def __init__(self, words: int) -> None:
+        self._words = words
+        self._few: set[bytes] | None = set()
+        self._rows = np.empty((0, words), dtype=np.uint64)
+        self._table = np.empty(0, dtype=np.int32)
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count if self._few is None else len(self._few)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that the states and their table take."""
+        few = 0 if self._few is None else len(self._few) * (8 * self._words + 33 + 32)
+        return few + self._rows.nbytes + self._table.nbytes
+
+    def add(self, states: Words) -> Words:
+        """Adds states. Returns those that were not there before, each once."""
+        states = np.ascontiguousarray(states)
+        if self._few is not None and steps.on_machine():
+            known, self._few = b"".join(self._few), None
+            self._insert(np.frombuffer(known, dtype=np.uint64).reshape(-1, self._words))
+        return self._insert(states) if self._few is None else self._pick(states, self._few)
+
+    def _pick(self, states: Words, few: set[bytes]) -> Words:
+        picked = list[int]()
+        for number, state in enumerate(states.view(f"V{states.itemsize * self._words}").reshape(-1).tolist()):
+            if state not in few:
+                few.add(state)
+                picked.append(number)
+        return states[picked]
+
+    def _insert(self, states: Words) -> Words:
+        self._make_room(self._count + len(states))
+        before, self._count = self._count, self._into(self._table, self._rows, self._count, states)
+        return self._rows[before : self._count].copy()
+
+    def _into(self, table: np.ndarray[tuple[int], np.dtype[np.int32]], rows: Words, count: int, states: Words) -> int:
+        found: int = machine()["keep_new"](
+            table.ctypes.data, len(table) - 1, rows.ctypes.data, count, states.ctypes.data, len(states), self._words
+        )
+        return found
+
+    def _make_room(self, most: int) -> None:
+        """Makes room for so many states; at most half of the table is used."""
+        if most > len(self._rows):
+            rows = np.empty((max(most, 2 * self._count), self._words), dtype=np.uint64)
+            rows[: self._count] = self._rows[: self._count]
+            self._rows = rows
+        if 2 * most > len(self._table):
+            known = self._rows[: self._count].copy()
+            self._table = np.zeros(max(LEAST, 1 << (2 * most - 1).bit_length()), dtype=np.int32)
+            self._into(self._table, self._rows, 0, known)

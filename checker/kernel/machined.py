@@ -1,0 +1,116 @@
+"""Programs over columns in the form that compiled code runs (`isrcheck.checker.kernel.passes`), and its calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from isrcheck.checker.kernel.layout import Place, Words
+from isrcheck.checker.kernel.machine import machine
+from isrcheck.checker.kernel.passes import BLOCK
+from isrcheck.checker.kernel.steps import Integers, Placed, PlacedChange
+
+
+class Expanded(NamedTuple):
+    """All successors of some states, in the order of groups of states and within a group of transitions."""
+
+    rows: Words
+    positions: Integers
+    transitions: Integers
+    numbers: Integers
+    """Some transitions, at least all that fired, and then how often each of them did."""
+    counts: Integers
+    degrees: npt.NDArray[np.int32]
+    failing: int
+    """How many instances fail."""
+
+
+class Machined:
+    """A program whose parts are records of integers. A call is about at most `lanes` states, as many as columns have.
+
+    `leaves` are the addresses of their columns, with their places in states of `words` words; `address` has those of
+    other columns. An address is odd if the column is wide.
+    """
+
+    def __init__(
+        self,
+        parts: Sequence[Placed],
+        leaves: Sequence[tuple[int, Place]],
+        address: Callable[[int], int],
+        words: int,
+        lanes: int,
+    ) -> None:
+        self._address, self._kept = address, list[Integers]()
+        fields = [(at, x.word, x.shift, (1 << x.width) - 1, x.low) for at, x in leaves]
+        self._leaves, self._leaf_count = self._array(fields), len(fields)
+        self._parts, self._part_count = self._array([self._part(part) for part in parts]), len(parts)
+        self._numbers = np.array([part.number for part in parts], dtype=np.int64)
+        self._firing = sum(part.flag is not None for part in parts)
+        self._words = np.zeros((words, lanes), dtype=np.uint64)
+        self._degrees = np.zeros(lanes, dtype=np.int32)
+        self._masks, self._ends = np.zeros(lanes // BLOCK, dtype=np.int64), np.zeros(lanes // BLOCK, dtype=np.int64)
+        self._counts = np.zeros(len(parts), dtype=np.int64)
+        self._out, self._sources = np.empty((0, words), dtype=np.uint64), np.empty(0, dtype=np.int64)
+
+    # --- records ----------------------------------------------------------------------------------------------------
+
+    def _array(self, rows: Sequence[Sequence[int]]) -> int:
+        """The address of an array of integers, which lives as long as this object."""
+        self._kept.append(np.array(rows, dtype=np.int64))
+        return self._kept[-1].ctypes.data
+
+    def _part(self, part: Placed) -> tuple[int, ...]:
+        flag, failure = (0 if at is None else self._address(at) for at in (part.flag, part.failure))
+        changes = self._array([self._change(change) for change in part.changes])
+        instructions, body = part.instructions, part.body
+        return (
+            instructions.address, len(instructions), flag, failure, body.address, len(body),
+            changes, len(part.changes), part.number,
+        )  # fmt: skip
+
+    def _change(self, change: PlacedChange) -> tuple[int, ...]:
+        values = [(self._address(at), int(shift)) for at, shift in change.values]
+        return change.word, _signed(int(change.kept)), _signed(int(change.base)), self._array(values), len(values)
+
+    # --- calls ------------------------------------------------------------------------------------------------------
+
+    def _read(self, states: Words) -> None:
+        words = self._words
+        words[:, : len(states)] = states.T
+        machine()["unpack"](self._leaves, self._leaf_count, words.ctypes.data, words.shape[1], len(states))
+
+    def expand(self, states: Words, first: int) -> Expanded:
+        n, size, width, count = len(states), len(states) * self._firing, states.shape[1], self._part_count
+        if len(self._sources) < size:
+            self._out, self._sources = np.empty((size, width), dtype=np.uint64), np.empty(size, dtype=np.int64)
+        self._read(states)
+        self._degrees[:], self._ends[:] = 0, 0
+        run, parts, counts, ends = machine(), self._parts, self._counts, self._ends
+        out, sources = self._out.ctypes.data, self._sources.ctypes.data
+        failing = run["expand"](
+            parts, count, states.ctypes.data, width, n, self._degrees.ctypes.data, self._masks.ctypes.data,
+            ends.ctypes.data, out, sources, counts.ctypes.data,
+        )  # fmt: skip
+        found = int(ends.sum())
+        ends[1:] = np.cumsum(ends[:-1])
+        ends[0] = 0
+        rows = np.empty((found, width), dtype=np.uint64)
+        positions, transitions = np.empty(found, dtype=np.int64), np.empty(found, dtype=np.int64)
+        run["arrange"](
+            parts, count, counts.ctypes.data, width, ends.ctypes.data, out, sources, first,
+            rows.ctypes.data, positions.ctypes.data, transitions.ctypes.data,
+        )  # fmt: skip
+        return Expanded(rows, positions, transitions, self._numbers, counts, self._degrees[:n], failing)
+
+    def judge(self, states: Words, out: Words) -> None:
+        """Sets the bits of the flags in the verdicts of some states."""
+        self._read(states)
+        machine()["judge"](self._parts, self._part_count, len(states), out.ctypes.data, out.shape[1])
+
+
+def _signed(word: int) -> int:
+    """The same 64 bits as a signed integer."""
+    return word - (1 << 64) if word >> 63 else word

@@ -1,0 +1,282 @@
+"""LLVM text that runs whole programs over columns: it reads states, expands or judges them, and keeps the new ones.
+
+The functions are the same for all models and are compiled together with `run` of `isrcheck.checker.kernel.machine`.
+All arguments are 64-bit integers, many of them addresses. A *part* of a program is `PART` integers, in the order of
+the names below it. Columns are bytes or 64-bit integers; the address of a column of 64-bit integers has its lowest bit
+set in leaves and values, since columns are aligned.
+
+`unpack(leaves, count, words, stride, lanes)`
+    Fills the columns of leaves from the words of states: word `w` of all states lies at `words + 8 * stride * w`.
+    A leaf is `LEAF` integers: column, word, shift, mask, least value.
+`expand(parts, count, rows, words, lanes, degrees, masks, ends, out, sources, counts) -> failures`
+    The successors of states, part by part. `rows` are the packed states, `words` the words of one. `degrees` (32 bits
+    a lane) and `ends` (the number of successors of each 64 lanes) are added to; `masks` has room for as many integers
+    as `ends`. `out` gets successors, `sources` the lane of each, `counts` their number for each part. Returns how many
+    instances fail.
+`arrange(parts, count, counts, words, starts, out, sources, first, rows, positions, transitions)`
+    Puts these successors in the order of 64 lanes, and within them of parts: to `rows` with source and transition of
+    each. `starts` has the place of the first successor of each 64 lanes, and is changed. `first` is added to sources.
+`judge(parts, count, lanes, out, words)`
+    Sets the bit `number` in the verdict of each state for which the flag of a part holds; a verdict has `words` words.
+`keep_new(table, mask, known, count, rows, n, words) -> count`
+    Appends to `known` the rows that are not among its `count` rows yet, each once, and returns how many it then has.
+    `table` has `mask + 1` 32-bit integers: 0, or the position of a row plus one. It must not get full.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from isrcheck.checker.kernel.hashing import FIRST
+from isrcheck.checker.kernel.routines import Routine
+
+BLOCK: Final = 64
+"""Lanes at a time."""
+LEAF: Final = 5
+PART: Final = 9
+INSTRUCTIONS, STEPS, FLAG, FAILURE, BODY, BODY_STEPS, CHANGES, CHANGE_COUNT, NUMBER = range(PART)
+"""The fields of a part: addresses are 0 where it has no flag or no failure."""
+CHANGE: Final = 5
+"""The integers of a change: word, bits that are kept, what is added, its values, how many."""
+VALUE: Final = 2
+"""The integers of a value: its column, and its shift."""
+SIGNATURES: Final = {
+    "unpack": (5, False),
+    "expand": (11, True),
+    "arrange": (11, False),
+    "judge": (5, False),
+    "keep_new": (7, True),
+}
+"""The number of arguments of each function, and whether it returns an integer."""
+
+_BYTES: Final = f"<{BLOCK} x i8>"
+_FLAGS: Final = f"<{BLOCK} x i1>"
+_DEGREES: Final = f"<{BLOCK} x i32>"
+_WORDS: Final = f"<{BLOCK} x i64>"
+DECLARATIONS: Final = """\
+declare i64 @llvm.ctpop.i64(i64)
+declare i64 @llvm.cttz.i64(i64, i1)
+"""
+
+
+def passes() -> str:
+    """The text of all functions; `run` is defined beside it."""
+    return "\n".join([DECLARATIONS, _unpack(), _expand(), _arrange(), _judge(), _keep_new()])
+
+
+def _unpack() -> str:
+    r = Routine("unpack", ["leaves", "count", "words", "stride", "lanes"], ["i", "lane"])
+    with r.each("i", "%count") as i:
+        column, word, shift, mask, low = (r.element(r.address("%leaves", r.times(i, LEAF)), f) for f in range(LEAF))
+        states = r.address("%words", r.times(word, "%stride"))
+        shifts, masks, lows = (_all_lanes(r, x) for x in (shift, mask, low))
+        wide, start = r.let(f"and i64 {column}, 1"), r.let(f"and i64 {column}, -2")
+        with r.each("lane", "%lanes", step=BLOCK) as lane:
+            bits = r.let(f"lshr {_WORDS} {r.load(r.address(states, lane), _WORDS)}, {shifts}")
+            value = r.let(f"add {_WORDS} {r.let(f'and {_WORDS} {bits}, {masks}')}, {lows}")
+            with r.when(f"eq i64 {wide}, 0"):
+                r.store(r.plus(start, lane), r.let(f"trunc {_WORDS} {value} to {_BYTES}"), _BYTES, 1)
+            with r.when(f"ne i64 {wide}, 0"):
+                r.store(r.address(start, lane), value, _WORDS)
+    return r.text()
+
+
+def _all_lanes(r: Routine, value: str) -> str:
+    one = r.let(f"insertelement {_WORDS} poison, i64 {value}, i64 0")
+    return r.let(f"shufflevector {_WORDS} {one}, {_WORDS} poison, <{BLOCK} x i32> zeroinitializer")
+
+
+def _part(r: Routine, number: str) -> list[str]:
+    part = r.address("%parts", r.times(number, PART))
+    return [r.element(part, field) for field in range(PART)]
+
+
+def _run(r: Routine, instructions: str, steps: str, first: str, last: str) -> None:
+    with r.when(f"ne i64 {steps}, 0"):
+        r.do(f"call void @run(i64 {instructions}, i64 {steps}, i64 {first}, i64 {last})")
+
+
+def _bits(r: Routine, column: str, lane: str) -> str:
+    """The lanes from one on in which a flag holds, as bits. Lanes without a state are left out."""
+    flags = r.let(f"icmp ne {_BYTES} {r.load(r.plus(column, lane), _BYTES, 1)}, zeroinitializer")
+    bits, left = r.let(f"bitcast {_FLAGS} {flags} to i64"), r.let(f"sub i64 %lanes, {lane}")
+    below = r.let(f"sub i64 {r.let(f'shl i64 1, {left}')}, 1")
+    whole = r.let(f"icmp sge i64 {left}, {BLOCK}")
+    return r.let(f"and i64 {bits}, {r.let(f'select i1 {whole}, i64 -1, i64 {below}')}")
+
+
+def _population(r: Routine, bits: str) -> str:
+    return r.let(f"call i64 @llvm.ctpop.i64(i64 {bits})")
+
+
+def _lowest(r: Routine, bits: str, lane: str) -> str:
+    """The lane of the lowest bit."""
+    return r.plus(r.let(f"call i64 @llvm.cttz.i64(i64 {bits}, i1 true)"), lane)
+
+
+def _drop_lowest(r: Routine, variable: str) -> None:
+    bits = r.get(variable)
+    r.put(variable, r.let(f"and i64 {bits}, {r.let(f'sub i64 {bits}, 1')}"))
+
+
+def _expand() -> str:
+    names = ["parts", "count", "rows", "words", "lanes", "degrees", "masks", "ends", "out", "sources", "counts"]
+    variables = ["i", "lane", "fired", "failing", "at", "bits", "change", "value", "sum", "word", "first", "last"]
+    r = Routine("expand", names, variables, returns=True)
+    r.put("failing", 0)
+    r.put("at", 0)
+    size = r.times("%words", 8)
+    with r.each("i", "%count") as i:
+        instructions, steps, flag, failure, body, body_steps, changes, change_count, _ = _part(r, i)
+        _run(r, instructions, steps, "0", "%lanes")
+        r.put("fired", 0)
+        with r.when(f"eq i64 {flag}, 0"), r.each("lane", "%lanes", step=BLOCK) as lane:
+            r.add_to("failing", _population(r, _bits(r, failure, lane)))
+        with r.when(f"ne i64 {flag}, 0"):
+            r.put("first", -1)
+            _enabled(r, flag, failure)
+            with r.when(f"ne i64 {r.get('fired')}, 0"):
+                _run(r, body, body_steps, r.get("first"), r.get("last"))
+                with r.each("lane", "%lanes", step=BLOCK) as lane:
+                    r.put("bits", r.load(r.plus("%masks", r.let(f"lshr i64 {lane}, 3"))))
+                    with r.while_not_zero("bits"):
+                        source = _lowest(r, r.get("bits"), lane)
+                        _drop_lowest(r, "bits")
+                        at = r.get("at")
+                        _successor(r, source, at, size, changes, change_count)
+                        r.store(r.address("%sources", at), source)
+                        r.put("at", r.plus(at, 1))
+        r.store(r.address("%counts", i), r.get("fired"))
+    return r.text(f"ret i64 {r.get('failing')}")
+
+
+def _enabled(r: Routine, flag: str, failure: str) -> None:
+    """Puts the lanes in which a part fires into `masks`, and `fired`, `first` and `last` (their blocks)."""
+    with r.each("lane", "%lanes", step=BLOCK) as lane:
+        r.put("bits", _bits(r, flag, lane))
+        with r.when(f"ne i64 {failure}, 0"):
+            fails = _bits(r, failure, lane)
+            r.add_to("failing", _population(r, fails))
+            r.put("bits", r.let(f"and i64 {r.get('bits')}, {r.let(f'xor i64 {fails}, -1')}"))
+        bits = r.get("bits")
+        r.store(r.plus("%masks", r.let(f"lshr i64 {lane}, 3")), bits)
+        with r.when(f"ne i64 {bits}, 0"):
+            count = _population(r, bits)
+            r.add_to("fired", count)
+            ends = r.plus("%ends", r.let(f"lshr i64 {lane}, 3"))
+            r.store(ends, r.plus(r.load(ends), count))
+            with r.when(f"slt i64 {r.get('first')}, 0"):
+                r.put("first", lane)
+            r.put("last", r.plus(lane, BLOCK))
+            place = r.address("%degrees", lane, 4)
+            ones = r.let(f"zext {_FLAGS} {r.let(f'bitcast i64 {bits} to {_FLAGS}')} to {_DEGREES}")
+            r.store(place, r.let(f"add {_DEGREES} {r.load(place, _DEGREES, 4)}, {ones}"), _DEGREES, 4)
+
+
+def _successor(r: Routine, source: str, at: str, size: str, changes: str, count: str) -> None:
+    """Writes one successor: a copy of the state, with its changed words."""
+    before, after = r.plus("%rows", r.times(source, size)), r.plus("%out", r.times(at, size))
+    with r.each("word", "%words") as word:
+        r.store(r.address(after, word), r.element(before, word))
+    with r.each("change", count) as change:
+        word, kept, base, values, how_many = (
+            r.element(r.address(changes, r.times(change, CHANGE)), field) for field in range(CHANGE)
+        )
+        place = r.address(after, word)
+        r.put("sum", r.plus(r.let(f"and i64 {r.load(place)}, {kept}"), base))
+        with r.each("value", how_many) as value:
+            column, shift = (r.element(r.address(values, r.times(value, VALUE)), field) for field in range(VALUE))
+            start = r.let(f"and i64 {column}, -2")
+            with r.when(f"eq i64 {r.let(f'and i64 {column}, 1')}, 0"):
+                narrow = r.load(r.plus(start, source), "i8", 1)
+                r.add_to("sum", r.let(f"shl i64 {r.let(f'sext i8 {narrow} to i64')}, {shift}"))
+            with r.when(f"ne i64 {r.let(f'and i64 {column}, 1')}, 0"):
+                r.add_to("sum", r.let(f"shl i64 {r.element(start, source)}, {shift}"))
+        r.store(place, r.get("sum"))
+
+
+def _arrange() -> str:
+    names = [
+        "parts",
+        "count",
+        "counts",
+        "words",
+        "starts",
+        "out",
+        "sources",
+        "first",
+        "rows",
+        "positions",
+        "transitions",
+    ]
+    r = Routine("arrange", names, ["i", "j", "at", "word"])
+    r.put("at", 0)
+    size = r.times("%words", 8)
+    with r.each("i", "%count") as i:
+        number, count = r.element(r.address("%parts", r.times(i, PART)), NUMBER), r.element("%counts", i)
+        with r.each("j", count):
+            at = r.get("at")
+            r.put("at", r.plus(at, 1))
+            source = r.element("%sources", at)
+            start = r.address("%starts", r.let(f"lshr i64 {source}, 6"))
+            place = r.load(start)
+            r.store(start, r.plus(place, 1))
+            before, after = r.plus("%out", r.times(at, size)), r.plus("%rows", r.times(place, size))
+            with r.each("word", "%words") as word:
+                r.store(r.address(after, word), r.element(before, word))
+            r.store(r.address("%positions", place), r.plus(source, "%first"))
+            r.store(r.address("%transitions", place), number)
+    return r.text()
+
+
+def _judge() -> str:
+    r = Routine("judge", ["parts", "count", "lanes", "out", "words"], ["i", "lane", "bits"])
+    with r.each("i", "%count") as i:
+        instructions, steps, flag, *_, number = _part(r, i)
+        _run(r, instructions, steps, "0", "%lanes")
+        bit = r.let(f"shl i64 1, {r.let(f'and i64 {number}, 63')}")
+        place = r.address("%out", r.let(f"lshr i64 {number}, 6"))
+        with r.each("lane", "%lanes", step=BLOCK) as lane:
+            r.put("bits", _bits(r, flag, lane))
+            with r.while_not_zero("bits"):
+                verdict = r.address(place, r.times(_lowest(r, r.get("bits"), lane), "%words"))
+                _drop_lowest(r, "bits")
+                r.store(verdict, r.let(f"or i64 {r.load(verdict)}, {bit}"))
+    return r.text()
+
+
+def _keep_new() -> str:
+    names = ["table", "mask", "known", "count", "rows", "n", "words"]
+    r = Routine("keep_new", names, ["i", "word", "hash", "found", "slot", "searching", "differs"], returns=True)
+    size = r.times("%words", 8)
+    r.put("found", "%count")
+    with r.each("i", "%n") as i:
+        row = r.plus("%rows", r.times(i, size))
+        r.put("hash", 0)
+        with r.each("word", "%words") as word:
+            h = r.let(f"xor i64 {r.get('hash')}, {r.element(row, word)}")
+            h = r.times(r.let(f"xor i64 {h}, {r.let(f'lshr i64 {h}, 32')}"), FIRST)
+            r.put("hash", r.let(f"xor i64 {h}, {r.let(f'lshr i64 {h}, 29')}"))
+        h = r.get("hash")
+        r.put("slot", r.let(f"and i64 {r.let(f'xor i64 {h}, ' + r.let(f'lshr i64 {h}, 32'))}, %mask"))
+        r.put("searching", 1)
+        with r.while_not_zero("searching"):
+            place = r.address("%table", r.get("slot"), 4)
+            entry = r.let(f"zext i32 {r.load(place, 'i32', 4)} to i64")
+            with r.when(f"eq i64 {entry}, 0"):
+                found = r.get("found")
+                new, more = r.plus("%known", r.times(found, size)), r.plus(found, 1)
+                with r.each("word", "%words") as word:
+                    r.store(r.address(new, word), r.element(row, word))
+                r.store(place, r.let(f"trunc i64 {more} to i32"), "i32", 4)
+                r.put("found", more)
+                r.put("searching", 0)
+            with r.when(f"ne i64 {entry}, 0"):
+                there = r.plus("%known", r.times(r.plus(entry, -1), size))
+                r.put("differs", 0)
+                with r.each("word", "%words") as word:
+                    other = r.let(f"xor i64 {r.element(there, word)}, {r.element(row, word)}")
+                    r.put("differs", r.let(f"or i64 {r.get('differs')}, {other}"))
+                r.put("searching", r.get("differs"))
+                r.put("slot", r.let(f"and i64 {r.plus(r.get('slot'), 1)}, %mask"))
+    return r.text(f"ret i64 {r.get('found')}")
