@@ -53,7 +53,7 @@ class _Asking(ast.NodeTransformer):
         return _asks("@is" if isinstance(node.ops[0], ast.Is) else "@is_not", node.left, node.comparators[0])
 
     def _part(self, node: ast.expr) -> ast.expr:
-        """An operand of a comparison, with `&` and `|` checked: `s.n == 1 & self.flag` means `s.n == (1 & self.flag)`."""
+        """An operand of a comparison; checks `&` and `|`: `s.n == 1 & self.flag` means `s.n == (1 & self.flag)`."""
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd | ast.BitOr):
             return _asks("@and" if isinstance(node.op, ast.BitAnd) else "@or", node.left, node.right)
         return node
