@@ -1,7 +1,8 @@
-"""Puts questions to the language where Python would put none: the same code, but that it asks.
+"""Inserts questions into a model's code, where Python alone would accept a mistake such as `is` on the state.
 
-Each question gives back what it is asked about, or raises `ModelError`. Names of questions begin with `@`, so no code
-has them already. Whole files ask, so a question minds only what it is asked while a method of a model runs.
+A *question* is a function that checks values at one place of the code. It returns the value with which the code goes
+on, or raises `ModelError`. The names of questions begin with `@`, so they clash with no name in the code. All functions
+of a file ask questions, also while no method of a model runs; most questions then check nothing.
 """
 
 from __future__ import annotations
@@ -19,17 +20,17 @@ from isrcheck.model.language.errors import OfTheState, TheState, is_running, mis
 from isrcheck.model.language.vocabulary import METHODS
 
 VALUES: Final = METHODS | frozenset(["count", "implies", "fresh", "used_up", "when", "for_all", "minimum", "maximum"])
-"""What gives a value and does nothing else."""
+"""The functions and methods that only return a value: a statement that drops the value is a mistake."""
 TYPED: Final = ("isinstance", "type", "id", "callable", "hash", "issubclass")
-"""Functions of Python that ask nobody."""
+"""Functions of Python that bypass the language; they are checked even where they are passed as arguments."""
 CONCEALED: Final = ("__class__", "__dict__")
 UNASKED: Final = frozenset({"super", "print"})
-"""What is called as it is."""
+"""The functions whose calls are not checked."""
 KEPT: Final = "keep it in a variable of the state"
 
 
 def asking(text: str) -> ast.Module:
-    """A file that asks."""
+    """The syntax tree of a file, with questions inserted."""
     tree = ast.parse(text)
     _Asking().visit(tree)
     return tree
@@ -37,9 +38,9 @@ def asking(text: str) -> ast.Module:
 
 class _Asking(ast.NodeTransformer):
     read: Set[str] = frozenset()
-    """The names that are read in the outermost function around."""
+    """The names that the outermost enclosing function reads."""
     within: bool = False
-    """Whether it is a function that is around, not a class or the file."""
+    """True if the innermost enclosing scope is a function, not a class or the file."""
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         self.generic_visit(node)
@@ -52,7 +53,7 @@ class _Asking(ast.NodeTransformer):
         return _asks("@is" if isinstance(node.ops[0], ast.Is) else "@is_not", node.left, node.comparators[0])
 
     def _part(self, node: ast.expr) -> ast.expr:
-        """An operand of a comparison: `s.n == 1 & self.flag` compares with `1 & self.flag`."""
+        """An operand of a comparison; checks `&` and `|`: `s.n == 1 & self.flag` means `s.n == (1 & self.flag)`."""
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd | ast.BitOr):
             return _asks("@and" if isinstance(node.op, ast.BitAnd) else "@or", node.left, node.right)
         return node
@@ -90,7 +91,7 @@ class _Asking(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
         outer = self.read, self.within
-        if not self.within:  # what is read in a function inside is read
+        if not self.within:  # a name that an inner function reads is read, too
             found = list(ast.walk(node))
             read = {x.id for x in found if isinstance(x, ast.Name) and not isinstance(x.ctx, ast.Store)}
             self.read = read.union(*(x.names for x in found if isinstance(x, ast.Global | ast.Nonlocal)))
@@ -106,7 +107,7 @@ class _Asking(ast.NodeTransformer):
         return node
 
     def visit_Assign(self, node: Any) -> Any:
-        """An assignment to a name that nothing reads."""
+        """Inserts a question into an assignment to a local name that nothing reads."""
         self.generic_visit(node)
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         names = [x.id for x in targets if isinstance(x, ast.Name) and x.id not in self.read and x.id[0] != "_"]
@@ -127,7 +128,7 @@ class _Asking(ast.NodeTransformer):
         return node
 
     def _deciding(self, node: ast.expr) -> ast.expr:
-        """What decides a branch: `if self.leads` without brackets is always true."""
+        """The condition of a branch. An attribute gets a question: `if self.leads` without `()` is always true."""
         bare = isinstance(node, ast.Attribute | ast.GeneratorExp)
         node = self.visit(node)
         return _asks("@decided", node) if bare else node
@@ -154,7 +155,7 @@ class _Asking(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.expr:
         by_name = node.func.id if isinstance(node.func, ast.Name) else ""
         self.generic_visit(node)
-        if by_name not in TYPED:  # where a type or a test is expected, it stays what it is
+        if by_name not in TYPED:  # in `isinstance(x, type)` the argument stays what it is
             node.args = [_asks("@called", x) if isinstance(x, ast.Name) and x.id in TYPED else x for x in node.args]
         if by_name not in UNASKED:
             node.func = _asks("@called", node.func)
@@ -187,7 +188,7 @@ def _number(value: int, place: ast.AST) -> ast.expr:
 
 def is_(a: Any, b: Any) -> bool:
     for one, other in ((a, b), (b, a)):
-        if type(other) is object:  # a mark of one's own, which no value of the state is
+        if type(other) is object:  # a modeller's sentinel, never a value of the state
             continue
         if isinstance(one, OfTheState) and (other is not None or one._may_be_none()):
             remedy = "write .is_none, or == none" if other is None or isinstance(other, NoBroker) else "write =="
@@ -223,7 +224,7 @@ def inverted(value: Any) -> Any:
 
 
 def run(value: Any) -> Any:
-    """What a statement calls: a function of the modeller may require something and give a value back as well."""
+    """The dropped result of a call. It is a mistake only if it never runs: the call may have required something."""
     if is_running() and (
         inspect.isgenerator(value) or inspect.isawaitable(value) or isinstance(value, map | filter | zip)
     ):
@@ -254,7 +255,7 @@ def matched(value: Any) -> Any:
 
 
 def parts(value: Any, depth: int = 4) -> list[Any]:
-    """A value, and what it holds where it is a container or an object of a plain class."""
+    """A value, and the values inside it if it is a list, a tuple, a dict or an object with attributes."""
     found = [value]
     if depth == 0 or isinstance(value, OfTheState | TheState | type | FunctionType):
         return found
@@ -289,7 +290,7 @@ def decided(value: Any) -> Any:
 
 
 def ordered(values: Any) -> Any:
-    """What is looped over; a set in which each process has another order is sorted."""
+    """The values that a loop goes over. A set is sorted if its order differs between processes."""
     if type(values) in (set, frozenset) and not all(isinstance(x, int | BrokerId) for x in values):
         return sorted(values, key=lambda x: (type(x).__name__, repr(x)))
     return values
@@ -314,7 +315,7 @@ def global_(*names: str) -> None:
         raise mistake(f"global {', '.join(names)} outlives the step", KEPT)
 
 
-# --- functions of Python that ask nobody ----------------------------------------------------------------------------
+# --- functions of Python that bypass the language -------------------------------------------------------------------
 
 
 def _of_typed(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -322,7 +323,7 @@ def _of_typed(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _of_others(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of `object`, which goes around what a class says."""
+    """A replacement for a function of `object`, which would bypass the methods of a value's class."""
 
     def asked(value: Any, *others: Any) -> Any:
         if isinstance(value, OfTheState | TheState):
@@ -367,7 +368,7 @@ GUARDED: Final[dict[int, Callable[..., Any]]] = {
     id(hash): _hash,
     id(id): _id,
 }
-"""By the identity of each, what is called instead while a method of a model runs."""
+"""For the `id` of a Python function, the function that is called instead while a method of a model runs."""
 
 QUESTIONS: Final = {
     "@is": is_,

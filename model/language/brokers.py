@@ -1,6 +1,7 @@
-"""Members of a scalarset as parameters: opaque values that are equal or not, hashable, and usable as an index.
+"""Members of a scalarset as parameters: opaque values that can be compared for equality, hashed, and used as an index.
 
-Brokers are the scalarset that is called so; a model may name others (`scalarset("client")`), each of values of its own.
+The brokers are one scalarset. A model may name other scalarsets (`scalarset("client")`); no value belongs to two
+scalarsets.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ BROKER: Final = "broker"
 
 
 def no_order(of: str) -> tuple[str, str]:
-    """What is said of an operator that members of a scalarset do not have, and what to write instead."""
+    """The error text for an operator that members of a scalarset do not have, and the remedy."""
     return (
         f"{of}s have no order and no arithmetic",
         f"compare {of}s with == and !=, or keep what is ordered in a number beside them",
@@ -23,7 +24,7 @@ def no_order(of: str) -> tuple[str, str]:
 
 
 class BrokerId:
-    """A member of a scalarset, a broker if it is no other; `s.log[b]` is its log, `number` its number for printing."""
+    """A member of a scalarset, by default a broker. `s.log[b]` is the broker's log; `number` is for printing."""
 
     __slots__ = ("number", "of")
 
@@ -49,7 +50,7 @@ class BrokerId:
         return NotImplemented
 
     def __hash__(self) -> int:
-        # That of a text differs between processes, and with it the order of a set.
+        # The hash of a text differs between processes, and would change the order of a set.
         return self.number if self.of == BROKER else _begin(self.of) + self.number
 
     def __index__(self) -> int:
@@ -70,12 +71,12 @@ class BrokerId:
 
 @cache
 def _begin(of: str) -> int:
-    """A number of a name, the same in every process."""
+    """A number computed from a name; the number is the same in every process."""
     return zlib.crc32(of.encode()) << 6
 
 
 class NoBroker:
-    """What an optional broker holds when it holds none."""
+    """The value `none` of an optional broker."""
 
     __slots__ = ()
 

@@ -1,6 +1,6 @@
-"""A concrete state as a model's methods see it, and what they do to it.
+"""A concrete state that a model's methods read and assign, and the results of running the methods on it.
 
-The reference engine, replay and explanations run on this: methods run as they are written, nothing is traced.
+The reference engine, replay and explanations use this module. Methods run as they are written; nothing is traced.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Disabled(Exception):
 class ConcreteState(TheState):
     """The state that a method reads and assigns, for one instance of an action or one predicate.
 
-    Names of its own begin with an underscore: every other name may be a variable's.
+    The state's own attributes begin with an underscore, because any other name may be a variable.
     """
 
     _doubt: Undefined | None = None
@@ -79,7 +79,7 @@ class ConcreteState(TheState):
             message = f"{caller()}: the state has no variable {name!r}; {nearest(name, self._positions)}"
             raise AttributeError(message) if name.startswith("__") else ModelError(message)
         found = part(self._model.domains[name], self._before[self._positions[name]], self, (name,))
-        if isinstance(found, Part):  # a structure notices reads of its parts; a scalar must be read anew
+        if isinstance(found, Part):  # a structure notices each read of its parts; a scalar must be read anew each time
             self.__dict__[name] = found
         return found
 
@@ -127,7 +127,7 @@ class ConcreteState(TheState):
         return flag_of(self._held(of).issuperset(range(1, of.high + 1)))
 
     def _held(self, of: Identity) -> set[Value]:
-        """The identities of a domain that there are in the state."""
+        """The identities of a domain that the state holds."""
         held: set[Value] = set()
         for name, domain in self._model.domains.items():
             for path, values in places(domain, self._before[self._positions[name]], of, (name,)):
@@ -137,15 +137,15 @@ class ConcreteState(TheState):
 
     @property
     def _acts(self) -> bool:
-        """Whether the method so far makes an instance."""
+        """True if the method has required or assigned something, so that the instance exists."""
         return bool(self._required or self._writes)
 
     def _reader(self) -> ConcreteState:
-        """The state before the action, to be read only."""
+        """The state before the action, read-only."""
         return ConcreteState(self._model, self._before)
 
     def _noticed(self, path: Path) -> None:
-        """A part of the state is read: refused if it was assigned, and noted for explanations."""
+        """Handles a read of a part of the state: refuses it if the part was assigned, and notes it for explanations."""
         for written, _ in self._writes:
             if overlap(written, path):
                 raise mistake(
@@ -179,7 +179,7 @@ class ConcreteState(TheState):
 
 
 def overlap(a: Path, b: Path) -> bool:
-    """Whether two paths can name a common part of the state."""
+    """True if two paths can lead to a common part of the state."""
     return all(x.meets(y) if isinstance(x, Index) else x == y for x, y in zip(a, b, strict=False))
 
 
@@ -188,7 +188,7 @@ def path_text(path: Path) -> str:
 
 
 def replaced(domain: Domain, value: Value, path: list[Any], new: Value) -> Value:
-    """A copy of a value with another part at a path."""
+    """A copy of a value with a new part at a path."""
     if not path:
         return new
     step, rest = path[0], path[1:]
@@ -224,13 +224,13 @@ def refusal(model: Model, state: State, method: Callable[..., Any], arguments: l
 
 
 def is_instance(model: Model, state: State, method: Callable[..., Any], arguments: list[Any]) -> bool:
-    """Whether a method requires or assigns anything, enabled or not; `method` is the plain function."""
+    """True if a method requires or assigns anything, enabled or not; `method` is the plain function."""
     s = ConcreteState(model, state, writable=True)
     return _is_disabled(s, method, model, s, *arguments) or s._acts
 
 
 def _is_disabled(s: ConcreteState, method: Callable[..., Any], *arguments: Any) -> bool:
-    """Runs a method that requires and assigns; says whether what it requires is false."""
+    """Runs a method of an action; True if something that the method requires is false."""
     try:
         require_no_answer(method, method.__name__, heeded(method, *arguments))
     except Disabled:
@@ -239,7 +239,7 @@ def _is_disabled(s: ConcreteState, method: Callable[..., Any], *arguments: Any) 
 
 
 def guard_of(model: Model, state: State, method: Callable[..., Any], arguments: list[Any]) -> Any:
-    """Whether an instance is enabled, as a flag; `method` is bound to the model."""
+    """The guard of an instance as a flag; `method` is bound to the model."""
     s = ConcreteState(model, state, writable=True)
     if _is_disabled(s, method, s, *arguments):
         return FALSE
@@ -247,13 +247,13 @@ def guard_of(model: Model, state: State, method: Callable[..., Any], arguments: 
 
 
 def is_wanted(model: Model, state: State, method: Callable[..., Any], arguments: list[Any]) -> bool:
-    """Whether an instance is enabled or nothing but `s.room` keeps it from being so; `method` is the plain function."""
+    """True if an instance is enabled, or disabled by `s.room` conditions only; `method` is the plain function."""
     s = ConcreteState(model, state, writable=True, endless=True)
     return not _is_disabled(s, method, model, s, *arguments) and s._acts
 
 
 def holds(model: Model, state: State, predicate: Callable[[Any, Any], Any]) -> PlainFlag:
-    """Whether a predicate holds; `EvaluationError` where it is undefined."""
+    """The value of a predicate as a flag; `EvaluationError` where the predicate is undefined."""
     result = heeded(predicate, model, ConcreteState(model, state))
     if isinstance(result, Undefined):
         raise EvaluationError(result._failure.what, result._failure.where)
@@ -263,24 +263,24 @@ def holds(model: Model, state: State, predicate: Callable[[Any, Any], Any]) -> P
 
 
 def said(model: Model, state: State, method: Callable[[Any, Any], Any]) -> Any:
-    """What a property gives back in a state."""
+    """The result of a property in a state."""
     return heeded(method, model, ConcreteState(model, state))
 
 
 def decided(condition: Any) -> bool:
-    """Whether a condition holds; `EvaluationError` where it is undefined."""
+    """True if a condition holds; `EvaluationError` where the condition is undefined."""
     if isinstance(condition, Undefined):
         raise EvaluationError(condition._failure.what, condition._failure.where)
     return condition if isinstance(condition, bool) else bool(condition.value)
 
 
 def leaves_of(model: Model, state: State) -> tuple[int, ...]:
-    """The integers of a state, by which states are ordered."""
+    """The integers of a state's leaves; states are ordered by these integers."""
     return tuple(x for d, value in zip(model.domains.values(), state, strict=True) for x in d.encode(value))
 
 
 def initial_states(model: Model) -> list[State]:
-    """Every initial state, in the order of the choices that `initial` is given; there is at least one."""
+    """Every initial state, in the order of the choices of `initial`'s parameters; `ModelError` if there is none."""
     first = tuple(d.first for d in model.domains.values())
     states: list[State] = []
     refused: dict[str, None] = {}
@@ -307,9 +307,9 @@ def initial_states(model: Model) -> list[State]:
 
 
 def explain(model: Model, state: State, predicate: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
-    """Why a predicate is false: the choice of `for_all` that falsifies it, and the parts of the state read for that.
+    """Why a predicate is false: the choice of `for_all` that falsifies it, and the parts of the state that were read.
 
-    Both are pairs of a name and JSON data; without a `for_all` the choice is empty.
+    Both consist of pairs of a name and JSON data. Without a `for_all` the choice is empty.
     """
     s = ConcreteState(model, state)
     result = predicate(model, s)
@@ -329,7 +329,7 @@ def _parameter_json(value: Any) -> Any:
 
 
 def note_text(model: Model, path: Path) -> str:
-    """The name of the part of a state at a path: indices by their values (`table[red]`), not by their positions."""
+    """The name of the part of a state at a path, with each index as its value (`table[red]`), not as its position."""
     text, domain = str(path[0]), model.domains[path[0]]
     for step in path[1:]:
         if isinstance(domain, Record):

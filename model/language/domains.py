@@ -1,9 +1,12 @@
-"""Finite domains: what a variable, a field or a parameter can hold.
+"""Finite domains: the values that a variable, a field or a parameter can hold.
 
-A *value* is plain Python data: flag bool, number int, enum str, broker int, optional broker int or None, set of brokers
-frozenset of int, record tuple in the order of its fields, sequence and channel tuple, messages frozenset of elements,
-bag tuple of elements in their order, per(...) tuple by index. Every domain orders its values; the order is that of the
-integers of their *leaves*, the scalars that a value is stored as, compared one after the other.
+A *value* is plain Python data. A flag is a bool, a number an int, an enum a str. A broker is an int, or None for no
+broker. A set of brokers is a frozenset of ints, and messages are a frozenset of elements. A record is a tuple in the
+order of its fields, and per(...) is a tuple in the order of its index. A sequence, a channel and a bag are tuples of
+elements; the elements of a bag are sorted.
+
+A value is stored as integers, its *leaves*. Every domain orders its values by their leaves, compared one after the
+other. A *scalarset* is a set of values that can only be compared for equality, such as the brokers.
 """
 
 from __future__ import annotations
@@ -22,12 +25,12 @@ from isrcheck.model.language.expressions import Kind
 Value = Any
 LARGEST_RANGE: Final = 1 << 63
 LARGEST_SET: Final = 4096
-"""How many elements the domain of a set of messages, or of a bag, may have: each is a leaf of the state."""
+"""The most possible elements of a set of messages, or of a bag: each possible element is a leaf of the state."""
 
 
 @dataclass(frozen=True)
 class Scalar:
-    """What one leaf of a domain can hold: integers `low..high` of a kind; `path` continues that of its variable.
+    """One leaf of a domain: integers `low..high` of a kind; `path` is the leaf's path after the name of its variable.
 
     `of` is the scalarset of a member or of a set of members.
     """
@@ -41,14 +44,14 @@ class Scalar:
 
 @dataclass(frozen=True)
 class Domain:
-    """The values of a variable; subclasses say how one is stored, ordered, checked and written as JSON."""
+    """The values of a variable; subclasses define how a value is stored, ordered, checked and written as JSON."""
 
     operators: ClassVar[tuple[str, str]]
-    """Of a scalar: what is said of an operator that its values do not have, and what to write instead."""
+    """For a scalar: the error text for an operator that its values do not have, and the remedy."""
 
     @cached_property
     def scalars(self) -> tuple[Scalar, ...]:
-        """The leaves of a value, in the order in which they decide which of two values is less."""
+        """The leaves of a value in order: the first leaf in which two values differ decides which of them is less."""
         return tuple(self._scalars())
 
     def _scalars(self) -> list[Scalar]:
@@ -59,7 +62,7 @@ class Domain:
         raise NotImplementedError
 
     def decode(self, leaves: Iterator[int]) -> Value:
-        """The value whose leaves come next."""
+        """The value whose leaves the iterator gives next."""
         raise NotImplementedError
 
     def contains(self, value: Value) -> bool:
@@ -73,14 +76,14 @@ class Domain:
         return value
 
     def from_json(self, data: Any) -> Value:
-        """The value that JSON data stands for; `ValueError` where it stands for none."""
+        """The value that JSON data represents; `ValueError` if the data represents no value of this domain."""
         if not self.contains(data):
             raise ValueError(f"{data!r} is not {self}")
         return data
 
     @cached_property
     def first(self) -> Value:
-        """The least value: what a variable holds at the start unless a model says otherwise."""
+        """The least value: a variable starts with this value unless the model assigns another one."""
         return self.decode(iter([s.low for s in self.scalars]))
 
     @property
@@ -90,7 +93,7 @@ class Domain:
 
 @dataclass(frozen=True)
 class Flag(Domain):
-    """False, then true."""
+    """The values false and true, in this order."""
 
     operators = (UNKNOWN_OPERATOR, "combine flags with & | ~, compare them with == and !=")
 
@@ -146,7 +149,7 @@ class Number(Domain):
 
 @dataclass(frozen=True)
 class Identity(Number):
-    """Values that are equal or not, and nothing else; stored as numbers, of which 0 is what a place holds at first."""
+    """Values that can only be compared for equality. They are stored as numbers; every place first holds 0."""
 
     operators = ("identities have no order and no arithmetic", "compare them with == and !=")
 
@@ -186,7 +189,7 @@ class Enum(Domain):
 
 @dataclass(frozen=True)
 class Broker(Domain):
-    """A member of the scalarset `of`, or with `optional` first of all None: equal or not, never less or more."""
+    """A member of the scalarset `of`, or None (the first value) if `optional`; it can only be compared for equality."""
 
     operators = no_order(BROKER)
     optional: bool = False
@@ -347,13 +350,13 @@ class Sequence_(Domain):
 
 @dataclass(frozen=True)
 class Messages(Domain):
-    """A set over a small domain, one flag for each element that it can have."""
+    """A set of elements of a small domain, stored as one flag for each possible element."""
 
     element: Domain
 
     @cached_property
     def elements(self) -> tuple[Value, ...]:
-        """What the set can have, in order."""
+        """The possible elements of the set, in order."""
         return _elements(self.element, "a set of messages", "a bit")
 
     def _scalars(self) -> list[Scalar]:
@@ -369,7 +372,7 @@ class Messages(Domain):
         return isinstance(value, frozenset) and all(map(self.element.contains, value))
 
     def values(self) -> Iterator[Value]:
-        # The first element decides first: it is the slowest bit of the product.
+        # The first element decides first, because its flag changes most slowly in the product.
         for flags in itertools.product((0, 1), repeat=len(self.elements)):
             yield self.decode(iter(flags))
 
@@ -386,7 +389,7 @@ class Messages(Domain):
 
 
 def _elements(domain: Domain, what: str, each: str) -> tuple[Value, ...]:
-    """The values of a domain; `ModelError` where they are too many for a leaf of the state each."""
+    """The values of a domain; `ModelError` if there are too many values to give each one a leaf of the state."""
     found = tuple(itertools.islice(domain.values(), LARGEST_SET + 1))
     if len(found) > LARGEST_SET:
         raise ModelError(
@@ -398,7 +401,7 @@ def _elements(domain: Domain, what: str, each: str) -> tuple[Value, ...]:
 
 @dataclass(frozen=True)
 class Bag(Domain):
-    """At most `capacity` elements in no order, equal ones as often as they are put: a number for each possible one."""
+    """At most `capacity` elements in no order, with repetitions; stored as a count for each possible element."""
 
     element: Domain
     capacity: int
@@ -409,7 +412,7 @@ class Bag(Domain):
 
     @cached_property
     def elements(self) -> tuple[Value, ...]:
-        """What the bag can have, in order."""
+        """The possible elements of the bag, in order."""
         return _elements(self.element, "a bag", "a number")
 
     @cached_property
@@ -417,7 +420,7 @@ class Bag(Domain):
         return {x: i for i, x in enumerate(self.elements)}
 
     def of(self, elements: Iterable[Value]) -> Value:
-        """The bag with these elements: in order, so that equal bags are equal."""
+        """The bag with these elements; they are sorted, so that equal bags are equal tuples."""
         return tuple(sorted(elements, key=self.positions.__getitem__))
 
     def _scalars(self) -> list[Scalar]:
@@ -444,7 +447,7 @@ class Bag(Domain):
         yield from self._values(len(self.elements), self.capacity)
 
     def _values(self, kinds: int, room: int) -> Iterator[Value]:
-        """The bags of the last so many elements; how often there is the first of them decides first."""
+        """The bags of at most `room` of the last `kinds` elements, ordered first by the count of the first one."""
         if kinds == 0:
             yield ()
             return
@@ -466,7 +469,7 @@ class Bag(Domain):
 
 @dataclass(frozen=True)
 class Channel(Sequence_):
-    """At most `capacity` elements on their way: put at the end, taken from the head. Stored as a sequence is."""
+    """At most `capacity` elements in transit: put at the end, taken from the head. It is stored like a sequence."""
 
     def __str__(self) -> str:
         return f"a channel of at most {self.capacity} elements"
@@ -520,7 +523,7 @@ class Per(Domain):
 
 
 def _end(number: Any) -> Any:
-    """An end of a domain; in a proof for all bounds, what stands for it there."""
+    """An end of a domain; in a proof for all bounds, the value that represents this end."""
     return number.as_end() if hasattr(type(number), "as_end") else number
 
 
@@ -532,13 +535,13 @@ def a_or_an(noun: str) -> str:
 
 flag: Final = Flag()
 broker: Final = Broker()
-"""One of the model's brokers; how many there are is the model's setting that `counts=broker`."""
+"""One of the model's brokers; the model's setting with `counts=broker` gives the number of brokers."""
 
 
 def scalarset(name: str) -> Broker:
-    """Values that are equal or not, under a name of the author's: `client = scalarset("client")`.
+    """Values that can only be compared for equality, under a name of the author's: `client = scalarset("client")`.
 
-    How many there are is the model's setting that `counts=client`; reports call them `client 0`, `client 1`.
+    The model's setting with `counts=client` gives the number of values; reports call them `client 0`, `client 1`.
     """
     if not isinstance(name, str) or not re.fullmatch("[a-z][a-z0-9_]*", name):
         raise mistake(f"scalarset({name!r})", 'give a word of small letters in the singular: scalarset("client")')
@@ -546,7 +549,7 @@ def scalarset(name: str) -> Broker:
 
 
 def number(low: int, high: int) -> Number:
-    """Whole numbers from `low` to `high`, both of them included."""
+    """Whole numbers from `low` to `high`, both included."""
     ends = _end(low), _end(high)
     if not all(_is_whole(end) or hasattr(type(x), "as_end") for end, x in zip(ends, (low, high), strict=True)):
         raise mistake(f"number({low!r}, {high!r})", "give two whole numbers")
@@ -556,7 +559,7 @@ def number(low: int, high: int) -> Number:
 
 
 def identity(size: int) -> Identity:
-    """`size` values that can only be compared for equality: 0, and what `s.fresh` gives; versions, say."""
+    """`size` values, such as versions, that can only be compared for equality: 0, and the results of `s.fresh`."""
     if hasattr(type(size), "as_end"):
         raise mistake("an identity without bounds", "prove this model at its settings, without --unbounded")
     if not _is_whole(size):
@@ -576,7 +579,7 @@ def _require_domain(domain: Any, what: str) -> None:
 
 
 def enum(*members: str) -> Enum:
-    """One of some names, in the order in which they are given; compared with `==` to a string."""
+    """One of the given names, in the given order; a value is compared to a string with `==`."""
     if not all(isinstance(member, str) for member in members):
         raise mistake(f"enum{members}", "give names: texts")
     return Enum(members)
@@ -597,7 +600,7 @@ def set_of(element: Broker) -> BrokerSet:
 
 
 def record(**fields_: Domain) -> Record:
-    """Values side by side, each with a name: `record(epoch=number(0, 3), leader=optional(broker))`."""
+    """A record of named values: `record(epoch=number(0, 3), leader=optional(broker))`."""
     if not fields_:
         raise mistake("a record without fields", "name its fields: record(epoch=number(0, 3))")
     for name in fields_:
@@ -608,22 +611,22 @@ def record(**fields_: Domain) -> Record:
 
 
 def sequence(element: Domain, capacity: int) -> Sequence_:
-    """A log: at most `capacity` values, appended at the end and truncated from there."""
+    """A log: at most `capacity` values, appended and truncated at the end."""
     return Sequence_(element, _room(element, capacity, "a sequence of capacity"))
 
 
 def channel(element: Domain, capacity: int) -> Channel:
-    """Messages on their way in order: put at the end, taken from the head, at most `capacity` of them at once."""
+    """At most `capacity` messages in transit, in order: put at the end, taken from the head."""
     return Channel(element, _room(element, capacity, "a channel of capacity"))
 
 
 def bag(element: Domain, size: int) -> Bag:
-    """Messages on their way in no order: at most `size` at once, and two equal ones are two."""
+    """At most `size` messages in transit, in no order; equal messages count separately."""
     return Bag(element, _room(element, size, "a bag of size"))
 
 
 def _room(element: Any, capacity: Any, what: str) -> Any:
-    """How many elements something holds at most."""
+    """The capacity of a structure; raises `ModelError` if it is no whole number or `element` is no domain."""
     _require_domain(element, f"in {what.rpartition(' of')[0]}")
     if not _is_whole(capacity) and not hasattr(type(capacity), "as_end"):
         raise mistake(f"{what} {capacity!r}", "give a whole number")
@@ -631,13 +634,13 @@ def _room(element: Any, capacity: Any, what: str) -> Any:
 
 
 def messages(element: Domain) -> Messages:
-    """A set of values of a domain: what is on its way, in no order, each at most once."""
+    """A set of values of a domain: messages in transit, in no order, each at most once."""
     _require_domain(element, "in a set of messages")
     return Messages(element)
 
 
 def per(index: Domain, element: Domain) -> Per:
-    """A value for each of an index: `per(broker, number(0, 3))`."""
+    """One value for each value of an index: `per(broker, number(0, 3))`."""
     known = isinstance(index, Broker | Number | Enum | Flag) and not isinstance(index, Identity)
     if not known or (isinstance(index, Broker) and index.optional):
         raise mistake(f"per({index}, ...) is not known", "index by broker, number, enum or flag")
@@ -646,7 +649,7 @@ def per(index: Domain, element: Domain) -> Per:
 
 
 def scalarsets(domain: Domain) -> Iterator[Broker]:
-    """The scalarsets that a domain has members of, as they stand in it."""
+    """Each use of a scalarset in a domain, in order."""
     if isinstance(domain, Broker):
         yield domain
     for f in fields(domain):
@@ -657,7 +660,7 @@ def scalarsets(domain: Domain) -> Iterator[Broker]:
 
 
 def resolved(domain: Domain, counts: Mapping[str, int]) -> Domain:
-    """The domain with the number of members of each scalarset filled in, by its name."""
+    """The domain with the number of members of each scalarset filled in; `counts` has these numbers by name."""
     if isinstance(domain, Broker):
         return replace(domain, count=counts.get(domain.of, 0))
     changes: dict[str, Any] = {}

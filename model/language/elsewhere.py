@@ -1,4 +1,4 @@
-"""What a method of a model must not use: it is not of the model, or the language cannot see what it does."""
+"""Functions and modules that a model's methods must not use: they leave the model or hide what they do."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ MODULES: Final = {
     **dict.fromkeys(("threading", "_thread", "multiprocessing", "concurrent", "asyncio", "_asyncio"), BESIDE),
     **dict.fromkeys(("contextvars", "_contextvars", "shelve", "sqlite3", "queue"), CONTEXT),
 }
-"""What is wrong with calling something of a module."""
+"""For each module, the error text for a call of one of its functions."""
 VALUES: Final = frozenset({"datetime", "pathlib", "uuid", "urllib", "http"})
-"""Modules whose objects are values like any other: a date that is written in the file stays as it is."""
+"""Modules whose objects may be used as values: a date that is written in the file does not change."""
 POSIX: Final = frozenset({"urandom", "getrandom", "times", "getpid"})
 
 _NAMED: Final = [
@@ -42,7 +42,7 @@ _BY_IDENTITY: Final = {
 
 
 def wrong_with(value: Any, name: str) -> str | None:
-    """What is wrong with a value that a method names, and what to write instead; None for most."""
+    """The error text and remedy for a value that a method names; None if the method may use the value."""
     said = _BY_IDENTITY.get(id(value))
     if said is not None:
         return said.format(getattr(value, "__name__", name))
@@ -61,7 +61,7 @@ def wrong_with(value: Any, name: str) -> str | None:
 
 
 def wrong_to_call(function: Any, name: str = "") -> str | None:
-    """What is wrong with calling a function, a method or a class."""
+    """The error text and remedy for a call of a function, a method or a class; None if the call is allowed."""
     if _is_written_to(getattr(function, "__self__", None)):
         return None
     said = _BY_IDENTITY.get(id(function)) or _of(_module(function))
@@ -76,7 +76,7 @@ def wrong_to_call(function: Any, name: str = "") -> str | None:
 
 
 def _is_written_to(value: Any) -> bool:
-    """Whether it is what messages are printed to: nothing comes back from there."""
+    """True for standard output and standard error: a method may write to them, because nothing comes back."""
     return value is not None and any(value is x for x in (sys.stdout, sys.stderr))
 
 
@@ -88,7 +88,7 @@ def _module(function: Any) -> str:
 
 
 def _of(module: str) -> str | None:
-    """What is wrong with a module, or with one that it is in."""
+    """The error text for a module, or else for the nearest package around it; None if there is no such text."""
     while module:
         if module in MODULES:
             return MODULES[module]

@@ -30,7 +30,7 @@ _language = [str(Path(__file__).parent), "<string>"]  # the initialisers that `d
 
 
 def speaks_the_language(folder: Path) -> None:
-    """Registers a folder with another interpretation of the language: no line in it counts as a modeller's own line."""
+    """Registers a folder with another interpretation of the language; no line in it counts as a modeller's own line."""
     _language.append(str(folder))
 
 
@@ -38,7 +38,7 @@ class _Running(threading.local):
     """The state of the model's method that runs in this thread.
 
     `made` lists the mistakes made so far; it is None while no method runs. `looks` counts the running calls of `print`.
-    `watched` is told of each function that the method calls. `written` locates a condition that is given as text.
+    `watched` receives each function that the method calls. `written` locates a condition that is given as text.
     """
 
     made: list[ModelError] | None = None
@@ -64,7 +64,7 @@ class UnknownName(ModelError):
 
 
 class NoSuchAttribute(ModelError, AttributeError):
-    """A method or field that a value of the state does not have. Being an `AttributeError`, it works with `hasattr`."""
+    """A method or field that a value of the state does not have; also an `AttributeError`, so that `hasattr` works."""
 
 
 class EvaluationError(Exception):
@@ -99,7 +99,7 @@ def modellers_frame() -> FrameType:
 
 
 def caller() -> str:
-    """`file:line` of the innermost frame outside the language: the modeller's own line."""
+    """The modeller's own line as `file:line`: the innermost frame outside the language and Python's library."""
     if running.written is not None:
         return running.written
     frame = modellers_frame()
@@ -147,7 +147,7 @@ def _no_condition(value: object) -> tuple[str, str]:
 
 
 def not_a_condition(value: object) -> ModelError:
-    """The error for a value that stands where a condition is needed and is not one."""
+    """The error for a value that is not a condition where a condition is needed."""
     return mistake(*_no_condition(value))
 
 
@@ -161,7 +161,7 @@ def not_an_answer(method: Callable[..., Any], value: object) -> ModelError:
 
 
 def require_no_answer(method: Callable[..., Any], what: str, value: object) -> None:
-    """Raises `ModelError` where a method that should only require and assign returns a value, which nothing reads."""
+    """Raises `ModelError` if a method that should only require and assign returns a value: nothing would read it."""
     if value is not None:
         remedy = "write s.require(...) for what must hold, and `return` alone"
         raise mistake_in(method, f"{what} gives back {value!r}, which nothing uses", remedy)
@@ -179,14 +179,14 @@ def require_takes(method: Callable[..., Any], count: int, who: str, what: str) -
 
 
 def require_own(function: Any, count: int, who: str, what: str) -> None:
-    """Like `require_takes`, and refuses a function of the language or of Python: an error could not cite its line."""
+    """Like `require_takes`, but refuses functions of the language and of Python: an error could not cite their line."""
     if not inspect.isfunction(function) or function.__code__.co_filename.startswith(tuple(_language)):
         raise mistake(f"{who} is {function!r}", f"give a function of {what}, of your own")
     require_takes(function, count, who, what)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """The end of an error about an unknown name: the nearest known names, then all names unless they are very many."""
+    """The end of an error about an unknown name: the nearest known names, then all of them unless they are too many."""
     names = sorted(known)
     close = difflib.get_close_matches(name, names, n=3)
     guess = f"did you mean {' or '.join(close)}? " if close else ""
@@ -218,7 +218,7 @@ class OfTheState:
             cls.__repr__ = _to_look_at(cls.__repr__)  # type: ignore[method-assign]
 
     def _shown(self) -> str:
-        """The end of a message: it names the value, if the value has a name."""
+        """The end of an error message, which names the value; empty if the value has no name."""
         return ""
 
     def _may_be_none(self) -> bool:

@@ -1,13 +1,13 @@
-"""Expressions over a symbolic state: hash-consed, typed, each with the interval of its values.
+"""Expressions over a symbolic state: shared nodes, each with a kind and the interval of its values.
 
-An *expression* is a node of a shared graph; two expressions that are built alike are the same object, so `is`
-compares them. Every value is an integer: a *flag* is 0 or 1, a *number* itself, an *enum* the position of its
-member, a *broker* its index (-1 is "none"), a *set* of brokers a bit mask.
+An *expression* is a node of a shared graph. Two expressions that are built alike are the same object, so `is` compares
+them. Every value is an integer: a *flag* is 0 or 1, a *number* itself, an *enum* the position of its member, a *broker*
+its index (-1 is "none"), a *set* of brokers a bit mask.
 
-`SEMANTICS` says what each operator means on integers. Engines translate operators, nothing else.
+`SEMANTICS` defines each operator on integers. Engines only translate operators.
 
-Every expression has a value in every state: where a model's own operation has none (the record at an offset past
-the log's end), the layer above pairs the expression with the condition under which it is defined.
+Every expression has a value in every state. An operation of a model may have none: for example, the record at an offset
+past the log's end. The layer above then pairs the expression with the condition under which the operation is defined.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def eq(a: Expression, b: Expression) -> Expression:
 
 
 def le(a: Expression, b: Expression) -> Expression:
-    """a <= b. Against a constant it always has the form `x <= c` or its negation, so equal bounds are equal nodes."""
+    """a <= b. With a constant, it always has the form `x <= c` or its negation, so equal bounds are equal nodes."""
     if a is b or a.high <= b.low:
         return TRUE
     if a.low > b.high:
@@ -118,7 +118,7 @@ def multiply(a: Expression, b: Expression) -> Expression:
 
 
 def if_(condition: Expression, yes: Expression, no: Expression) -> Expression:
-    """`yes` where the condition holds, else `no`; of any kind."""
+    """`yes` where the condition holds, else `no`; both must have the same kind."""
     if is_constant(condition):
         return yes if condition is TRUE else no
     if yes is no:
@@ -139,7 +139,7 @@ def if_(condition: Expression, yes: Expression, no: Expression) -> Expression:
 
 
 def has(members: Expression, broker: Expression) -> Expression:
-    """Whether the set has the broker; "none" is in no set."""
+    """True where the set has the broker; "none" is in no set."""
     if is_constant(broker):
         if broker.low < 0 or not members.high >> broker.low:
             return FALSE
@@ -151,7 +151,7 @@ def has(members: Expression, broker: Expression) -> Expression:
 
 
 def only(broker: Expression, size: int) -> Expression:
-    """The set of this one broker, of `size` brokers; empty for "none"."""
+    """The set with this broker as its only member, if there are `size` brokers; empty for "none"."""
     if is_constant(broker):
         return constant("set", 1 << broker.low if broker.low >= 0 else 0)
     return interned("only", (broker,), "set", 0, (1 << size) - 1)
@@ -231,7 +231,7 @@ SEMANTICS: Final[dict[str, Callable[..., int]]] = {
 
 
 def topological(roots: Iterable[Expression]) -> list[Expression]:
-    """Every expression below the roots, arguments before what uses them, in an order that depends on the roots only."""
+    """The roots and all expressions below them, arguments first; the order depends on the roots only."""
     order: dict[Expression, None] = {}
     stack = [(root, False) for root in reversed(list(roots))]
     while stack:
@@ -247,7 +247,7 @@ def topological(roots: Iterable[Expression]) -> list[Expression]:
 
 
 def evaluate(roots: Sequence[Expression], leaves: Sequence[int]) -> list[int]:
-    """The integers that the roots stand for in a state given by the values of its leaves."""
+    """The values of the roots in a state that is given by the integers of its leaves."""
     values: dict[Expression, int] = {}
     for node in topological(roots):
         if isinstance(node.value, Leaf):

@@ -1,7 +1,8 @@
-"""Fairness of actions: the instances that, taken together, cannot stay enabled for ever without being taken.
+"""Fairness of actions: assumptions that instances of actions do not stay enabled for ever without being taken.
 
-An *obligation* is one fairness assumption. If it is *weak*, instances that stay enabled are eventually taken. If it is
-*strong*, instances that are enabled infinitely often are eventually taken. A step that changes nothing is not enabled.
+An *obligation* is one fairness assumption about a group of instances. If the obligation is *weak*, instances that stay
+enabled are eventually taken. If it is *strong*, instances that are enabled infinitely often are eventually taken. A
+step that changes nothing is not enabled.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from isrcheck.model.language.system import Label, shown
 
 @dataclass(frozen=True)
 class Obligation:
-    """A fairness assumption about some instances, which are given by their positions among the labels."""
+    """A fairness assumption about a group of instances, which are given by their positions among the labels."""
 
     name: str
     action: str
@@ -28,7 +29,7 @@ class Obligation:
 
 @dataclass(frozen=True)
 class Fairness:
-    """A question's fairness of healing actions: `default` where the model says nothing; named actions override both.
+    """The fairness of healing actions in a question: `default`, unless the model or the question sets another one.
 
     A perturbation is unfair unless the question names it ("clients go on writing").
     """

@@ -1,4 +1,4 @@
-"""Identities, values that can only be compared for equality: finding them in a plain state, and checks of their use."""
+"""Finds identities, values that can only be compared for equality, in a plain state, and checks their use."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def _absorbed(part: Expression, dual: str, neutral: Expression, others: dict[Exp
 
 
 def _compares(part: Expression) -> bool:
-    """True if a literal may bound the interval of a number; most literals do not."""
+    """True if `part`, perhaps negated, may bound the interval of a number; most parts do not."""
     literal = part.arguments[0] if part.operator == "not" else part
     return literal.operator == "le" or (literal.operator == "eq" and literal.arguments[0].kind == "number")
 
@@ -98,7 +98,7 @@ def _comparison(part: Expression, conjunction: bool) -> list[tuple[Expression, i
 
 
 def _tightest(parts: list[Expression], conjunction: bool) -> list[Expression] | None:
-    """The parts without bounds that other bounds imply; None where the bounds contradict each other."""
+    """The parts, except for bounds that other bounds imply; None if the bounds contradict each other."""
     comparing = [part for part in parts if _compares(part)]
     if len(comparing) < 2:
         return parts  # a single comparison was already simplified by intervals when it was built

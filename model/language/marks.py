@@ -1,4 +1,4 @@
-"""What marks a function of a model: as an action, as an initial state, as a predicate of one kind or another."""
+"""The marks of a model's functions: as an action, as the initial states, or as a predicate of some kind."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from isrcheck.model.language.errors import mistake, mistake_in, modellers_frame,
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 MARKS = ("__action__", "__predicate__")
-"""What marks leave on a method."""
+"""The attributes that marks set on a method."""
 Fair = Literal["weak", "strong", "none"]
 FAIR: Final[tuple[Fair, ...]] = ("weak", "strong", "none")
 
@@ -21,7 +21,7 @@ ParameterDomain = Domain | Callable[[Any], Domain]
 
 @dataclass(frozen=True)
 class Action:
-    """What `@action` says of a method: parameters, actor, whether it disturbs or heals, promises, at which settings."""
+    """The arguments of `@action`: parameters, actor, perturbation or healing, fairness, and where the action exists."""
 
     parameters: dict[str, ParameterDomain]
     actor: str
@@ -46,17 +46,20 @@ def action(
 ) -> Callable[[Method], Method]:
     """Marks a method `(self, s, ...)` as an action.
 
-    `actor` is who acts: the name of a parameter, whose value it then is, or a plain word ("controller"). Each other
-    keyword is a parameter with its domain, or with a function from the model to it. A *perturbation* (crash, expiry,
-    a client's write, an arbitrary election) may happen or not; everything else is *healing*.
+    `actor` says who acts: it is a plain word ("controller"), or the name of a parameter whose value is the actor. Each
+    further keyword is a parameter with its domain, or with a function that computes the domain from the model. A
+    *perturbation* (crash, expiry, a client's write, an arbitrary election) may happen or not. Every other action is
+    *healing*.
 
-    `where` says at which settings there is such an action: a function from the model to whether it is there. At others
-    it is switched off: it has no instance, and no report misses it.
+    `where` says at which settings the action exists: it is a function from the model to true or false. At other
+    settings the action is switched off: it has no instance, and no report counts it as missing.
 
-    Of a healing action it is promised that no instance stays able to happen and never does (`fair="weak"`), nor is
-    able to again and again (`fair="strong"`, for what happens within the step that enables it), or nothing is
-    (`fair="none"`, what an administrator may do). With `together` the promise is about all instances that agree in
-    these parameters, with `handler` about those of all actions of one handler that agree in what they all take.
+    The other arguments are the fairness of a healing action. With `fair="weak"`, no instance stays enabled for ever
+    without happening. With `fair="strong"`, no instance is enabled again and again without ever happening; use it for
+    an action that happens within the step that enables it. With `fair="none"` there is no such promise; use it for what
+    an administrator may do. With `together`, one promise covers all instances that agree in these parameters. With
+    `handler`, one promise covers the instances of all actions of one handler, if they agree in the parameters that all
+    these actions have.
     """
     if bare is not None or not isinstance(actor, str) or not actor:
         raise mistake("@action without who acts", 'write @action(actor="controller"), or name a parameter')
@@ -83,7 +86,7 @@ def action(
 
 
 def _require_promise(perturbation: bool, fair: Any, together: Any, handler: Any, parameters: Any) -> None:
-    """Raises `ModelError` for a promise that means nothing."""
+    """Raises `ModelError` for arguments about fairness that are invalid or contradict each other."""
     if fair is not None and fair not in FAIR:
         raise mistake(f"fair={fair!r}", 'write "weak", "strong" or "none"')
     if perturbation and (fair, together, handler) != (None, None, None):
@@ -107,15 +110,16 @@ def marked_as(kind: str) -> Callable[[Method], Method]:
 
 
 def invariant(method: Method) -> Method:
-    """Marks a function `(model, s)` as an invariant; its docstring is the sentence that users see when it breaks."""
+    """Marks a function `(model, s)` as an invariant; users see its docstring when the invariant is violated."""
     return marked_as("invariant")(method)
 
 
 def needs(*variables: str, setting: str | None = None, family: str | None = None) -> Callable[[Method], Method]:
-    """Names the variables that a predicate reads and the setting that it is about, for models that may not have them.
+    """Declares the variables that a predicate reads and the setting that it is about, because some models lack them.
 
-    A variable that is there only where the setting has some value is not named. `family` is for what is meant of some
-    models alone, whatever they have: the folder below `model/` in which they are, or are built upon (`designs`).
+    A variable that exists only for some values of the setting is not declared. `family` restricts the predicate to some
+    models, whatever variables the others have. It is the folder below `model/` that defines these models or a model
+    from which they derive (`designs`).
     """
 
     def mark(method: Method) -> Method:
@@ -134,7 +138,7 @@ def goal(*, where: Callable[[Any], Any]) -> Callable[[Method], Method]: ...
 def goal(method: Any = None, *, where: Callable[[Any], Any] | None = None) -> Any:
     """Marks a function `(model, s)` as a goal: some state where it holds should be reachable.
 
-    `where` says at which settings: elsewhere the goal is switched off, and that it is never reached says nothing.
+    `where` says at which settings. At other settings the goal is switched off and need not be reached.
     """
     if method is None:
         return lambda of: _aimed_at(marked_as("goal")(of), where)
@@ -147,7 +151,7 @@ def _aimed_at(method: Method, where: Callable[[Any], Any] | None) -> Method:
 
 
 def constraint(method: Method) -> Method:
-    """Marks a function `(model, s)` as a state constraint: states where it is false are checked and not explored."""
+    """Marks a function `(model, s)` as a state constraint: states where it is false are checked, but not expanded."""
     return marked_as("constraint")(method)
 
 
@@ -172,19 +176,19 @@ def _require_domains(method: Callable[..., Any], who: str, parameters: dict[str,
 
 
 def _markable(method: Any, mark: str) -> None:
-    """Raises `ModelError` for what a mark cannot be put on."""
+    """Raises `ModelError` if the mark cannot be put on `method`."""
     if not inspect.isfunction(method):
         raise mistake(f"@{mark} marks a {type(method).__name__}", "mark a plain function, and put nothing around it")
     require_plain(method, f"{mark} {method.__name__}")
     if any(hasattr(method, kind) for kind in MARKS):
         raise mistake_in(method, f"{method.__name__} is marked twice", "mark it once")
-    body = modellers_frame().f_locals  # of the class, while it is being made
+    body = modellers_frame().f_locals  # of the class that is being defined
     if "__qualname__" in body and any(hasattr(body.get(method.__name__), kind) for kind in MARKS):
         raise mistake_in(method, f"{method.__name__} is there twice in one class", "give each a name of its own")
 
 
 def require_plain(method: Callable[..., Any], who: str) -> None:
-    """Raises `ModelError` for a function that does not run when it is called."""
+    """Raises `ModelError` for an asynchronous function or a generator, which does not run when it is called."""
     if inspect.iscoroutinefunction(method) or inspect.isasyncgenfunction(method):
         raise mistake_in(method, f"{who} is async and would never run", "write def")
     if inspect.isgeneratorfunction(method):

@@ -46,7 +46,7 @@ from isrcheck.model.language.together import Together, refuse_clashes
 
 RESERVED = frozenset({"require", "enabled", "room", "fresh", "used_up"})
 TOLD = "told_"
-"""Prefix of the names of methods that tell what an action did; see `telling`."""
+"""Prefix of the names of methods that describe a step in a sentence; see `telling`."""
 
 
 def kebab(name: str) -> str:
@@ -56,10 +56,10 @@ def kebab(name: str) -> str:
 class Model:
     """A protocol: variables, initial states, actions, and predicates on its states.
 
-    A subclass declares settings, gives `variables()`, and marks methods with `@action`, `@constraint`, `@goal`,
-    `@invariant`. `invariants` names the invariants checked by default, in kebab-case. `profiles` maps names to settings
-    that a question starts from. `together` lists settings that clash or do nothing. A subclass that is only a base of
-    other models, and whose module does not have its name, sets `abstract = True` in its body.
+    A subclass declares settings, defines `variables()`, and marks methods with `@action`, `@constraint`, `@goal`,
+    `@invariant`. `invariants` names the invariants checked by default, in kebab-case. `profiles` defines named settings
+    from which a question starts. `together` lists settings that clash, and settings that do nothing without another. A
+    subclass that is only a base of other models sets `abstract = True` in its body.
     """
 
     abstract: ClassVar[bool] = True
@@ -133,7 +133,7 @@ class Model:
         """Raises `UnknownName` for settings that do not go together."""
 
     def lane(self, actor: str, parameters: dict[str, Value]) -> str:
-        """The lane of a drawing on which an action instance is drawn: its actor, unless a model overrides this."""
+        """The lane of a drawing that shows an action instance: the instance's actor, unless a model overrides this."""
         return actor
 
     @classmethod
@@ -143,7 +143,7 @@ class Model:
 
     @classmethod
     def declared_settings(cls) -> dict[str, Setting]:
-        """Settings by name, those of the most general class first, without settings that a class fixes to a value."""
+        """Settings by name, without settings that a class fixes to a value; the settings of base classes come first."""
         found: dict[str, Setting] = {}
         for base in reversed(cls.__mro__):
             found.update({n: s for n, s in base.__dict__.items() if isinstance(s, Setting)})
@@ -166,7 +166,7 @@ class Model:
 
     @property
     def goals_switched_off(self) -> list[str]:
-        """The goals that these settings switch off."""
+        """The goals that the model's settings switch off."""
         goals = {name: getattr(method, "__where__", None) for name, method in self.predicates("goal").items()}
         return [name for name, where in goals.items() if not is_there(where, self, name)]
 
@@ -183,12 +183,12 @@ class Model:
 
     @property
     def domains(self) -> dict[str, Domain]:
-        """Name and domain of every variable; the domains know the number of brokers."""
+        """Name and domain of every variable; the domains contain the number of brokers."""
         return self._domains
 
     @cached_property
     def member_counts(self) -> dict[str, int]:
-        """The number of members of each scalarset, by the scalarset's name."""
+        """The number of members of each scalarset, such as the brokers, by the scalarset's name."""
         found: dict[str, int] = {}
         for name, declared in self.declared_settings().items():
             if declared.counts is not None:
@@ -222,13 +222,13 @@ class Model:
         return resolved(domain, self.member_counts)
 
     def broker(self, number: int) -> BrokerId:
-        """The broker with a number. A model that calls this distinguishes that broker from the others."""
+        """The broker with this number. A model that calls this method distinguishes one broker from the others."""
         if not 0 <= number < self.broker_count:
             raise mistake(f"there is no broker {number}", f"brokers are 0 to {self.broker_count - 1}")
         return BrokerId(number)
 
     def instances(self, method: Callable[..., Any]) -> Iterator[tuple[tuple[Domain, Value], ...]]:
-        """Each choice of an action's parameters as (domain, value), in label order; empty if it is switched off."""
+        """Each choice of an action's parameters as (domain, value), in label order; none for a switched-off action."""
         spec: Action = method.__action__  # type: ignore[attr-defined]
         if is_there(spec.where, self, method.__name__):
             yield from self._choices(spec.parameters, method)
@@ -267,7 +267,7 @@ class Model:
             yield tuple(zip(domains, values, strict=True))
 
     def _require_counted(self, domain: Domain) -> None:
-        """Raises `ModelError` where a scalarset of a domain has no member: every predicate would hold vacuously."""
+        """Raises `ModelError` if a scalarset in a domain has no member: every predicate on members would hold."""
         for name in (broker.of for broker in scalarsets(domain)):
             where = f"{self.__stands__}: model {self.name()} has {name}s"
             if name not in self.member_counts:
@@ -277,9 +277,10 @@ class Model:
 
 
 def is_there(where: Callable[[Any], Any] | None, model: Any, name: str) -> bool:
-    """True if the settings switch an action or a goal on; `ModelError` where its `where` returns no condition.
+    """True if the settings switch an action or a goal on; `ModelError` if its `where` returns no condition.
 
-    `where` runs as a model's methods do: randomness and effects that the language cannot see are refused.
+    `where` runs with the checks for a model's methods: randomness, and effects that the language cannot see, are
+    refused.
     """
     if where is None:
         return True
@@ -343,7 +344,7 @@ def _check_marks(cls: type, name: str, member: Any, inherited: Any) -> None:
 
 
 def _inside(name: str, member: Any) -> list[Any]:
-    """The functions held by a property, by a class method or by a wrapper that a decorator made."""
+    """The functions inside a property, a class method, or a wrapper that a decorator made."""
     held = [getattr(member, attribute, None) for attribute in ("fget", "func", "__func__", "__wrapped__")]
     names = getattr(getattr(member, "__code__", None), "co_freevars", ())
     cells = dict(zip(names, getattr(member, "__closure__", None) or (), strict=False))

@@ -12,14 +12,15 @@ from weakref import WeakValueDictionary
 
 Kind = Literal["flag", "number", "enum", "broker", "set"]
 LARGEST: Final = 1 << 62
-"""Numbers stay below this, so that sums, differences and shifts by one never leave the 64 bits of an engine."""
+"""Numbers stay below this limit, so sums, differences and shifts by one never leave the 64 bits of an engine."""
 
 
 @dataclass(frozen=True)
 class Leaf:
     """One scalar of a state: its position, its path in messages (`log[1].length`), its kind and its interval.
 
-    `of` is the scalarset of a leaf of kind "broker" or "set"; these kinds also serve scalarsets other than brokers.
+    `of` is the scalarset of a leaf of kind "broker" or "set"; these kinds are also used for other scalarsets than
+    brokers.
     """
 
     index: int

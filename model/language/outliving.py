@@ -1,4 +1,4 @@
-"""What a method changes besides the state: it would outlive the step, and the next run would be another."""
+"""Detects what a method changes besides the state: the change would outlive the step and affect the next run."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from isrcheck.model.language.errors import mistake_in, running
 from isrcheck.model.language.running import codes, enclosed, functions_of, is_a_modellers
 
 Place = tuple[int, str]
-"""The address of the function around which it is (0: the model), and its name."""
+"""A watched value: the address of the function that uses the value (0: the model), and the value's name."""
 OUTLIVES: Final = "keep it in a variable of the state"
 HOLDS_MORE: Final = frozenset({"builtins", "types", "collections", "array", "numpy", "itertools", "weakref"})
-"""Modules of Python whose objects can be changed, and say by `__reduce_ex__` what they hold."""
+"""Modules of Python whose objects can be changed and show their contents by `__reduce_ex__`."""
 
 
 PLAIN: Final = frozenset({type(None), bool, int, str, bytes})
 UNCHANGED: Final = frozenset({property, classmethod, BuiltinFunctionType, type(str.join)})
-"""What has nothing to change, and is equal to itself alone."""
+"""Types whose values cannot change, and are equal only to themselves."""
 
 
 @contextmanager
 def nothing_outlives(method: Callable[..., Any], what: str, model: Any) -> Iterator[None]:
-    """Raises `ModelError` where a method, while it is traced, has changed something besides the state."""
+    """Raises `ModelError` if the method, run in the `with` block, has changed something besides the state."""
     watched = _Watched(method, model)
     outer, running.watched = running.watched, watched
     try:
@@ -42,7 +42,7 @@ def nothing_outlives(method: Callable[..., Any], what: str, model: Any) -> Itera
 
 
 class _Watched:
-    """The functions that a method runs, and what was around them before each first ran."""
+    """The functions that a method runs, and the shapes of the values around each function before it first ran."""
 
     def __init__(self, method: Callable[..., Any], model: Any) -> None:
         self.functions = dict.fromkeys(functions_of(method, model), True)
@@ -52,12 +52,12 @@ class _Watched:
             self.before |= _around(function, True)
 
     def meet(self, function: FunctionType) -> None:
-        """A function is about to run; most are known already."""
+        """Called before a function runs: watches the function unless it is already watched."""
         code = function.__code__
         if id(code) not in self.codes:
             self.codes[id(code)] = code
             if is_a_modellers(function.__globals__.get("__name__", ""), code.co_filename):
-                whole = self.functions[function] = not code.co_flags & CO_NESTED  # what is made in the step is its own
+                whole = self.functions[function] = not code.co_flags & CO_NESTED  # nested: made in the step
                 self.before = {**_around(function, whole), **self.before}
 
     def of_the_model(self, model: Any) -> dict[Place, Any]:
@@ -74,7 +74,7 @@ class _Watched:
 
 
 def _around(function: FunctionType, whole: bool) -> dict[Place, Any]:
-    """The shapes of the globals that a function names; of the whole also what it encloses, defaults and attributes."""
+    """The shapes of the globals that a function names; if `whole`, also of free variables, defaults and attributes."""
     shape, code, globals_ = _Shapes().of, function.__code__, function.__globals__
     names = {name for one in codes(code) for name in one.co_names if name in globals_ and name[0] != "@"}
     found = {name: shape(globals_[name]) for name in sorted(names)}
@@ -86,7 +86,7 @@ def _around(function: FunctionType, whole: bool) -> dict[Place, Any]:
 
 
 class _Same:
-    """Equal to itself alone. It keeps what it stands for, so that nothing else gets its address."""
+    """A value that is compared by identity. It is kept alive here, so that no other value gets its address."""
 
     __slots__ = ("value",)
 
@@ -100,18 +100,21 @@ class _Same:
 
 
 class _Shapes:
-    """What differs after a change of containers, functions' attributes, and what a modeller has made."""
+    """Computes *shapes* of values: if a value changes, its shape after the change differs from its shape before.
+
+    A shape covers containers, attributes of functions, and objects of a modeller's own classes and modules.
+    """
 
     def __init__(self) -> None:
         self.seen: dict[int, tuple[int, Any]] = {}
 
     def of(self, value: Any) -> Any:
-        """The shape of a value; for a value that was met before, its number."""
+        """The shape of a value; for a value that was seen before, its number."""
         kind = type(value)
         if kind in PLAIN:
             return kind, value
         if kind is float or kind is complex:
-            return kind, repr(value)  # not a number is no equal of itself
+            return kind, repr(value)  # NaN is not equal to itself
         if kind in UNCHANGED or (kind is FunctionType and not value.__dict__):
             return value
         if id(value) in self.seen:
@@ -122,7 +125,7 @@ class _Shapes:
         return [_Same(value) if kept else kind, held]
 
     def _held(self, value: Any) -> Any:
-        """What a value holds; None of what does not change, or cannot be told."""
+        """The contents of a value; None if they do not change or cannot be determined."""
         kind = type(value)
         match value:
             case tuple() | list() | set() | frozenset() | deque():

@@ -1,4 +1,4 @@
-"""The values that a model's methods compute with on a concrete state: plain Python values, nothing traced.
+"""The values that a model's methods compute with on a concrete state: plain Python values; nothing is traced.
 
 A log is a tuple and a set is a frozenset. An assignment replaces a part of the state. The methods have the names of
 those in `symbolic`; the two modules share no code.
@@ -59,7 +59,7 @@ class Failure:
 class Undefined(OfTheState):
     """The result of an operation that is undefined in this state.
 
-    It knows the domain of the missing structure, if any, and the state and path at which the structure would lie. An
+    It stores the domain of the missing structure, if any, and the state and path at which the structure would lie. An
     assignment to that path or below it is undefined too.
     """
 
@@ -355,7 +355,7 @@ class PlainSet(Plain):
         return self._beside(other, operation(self.value, plain_value(other)))
 
     def _beside(self, operand: Any, value: frozenset[int]) -> PlainSet:
-        """A set made from this set and an operand. Its scalarset comes from the one that is not empty."""
+        """A set made from this set and an operand; its scalarset comes from whichever of the two is not empty."""
         of = scalarset_of(self) or scalarset_of(operand) or self.domain.element.of
         return PlainSet(value, BrokerSet(replace(self.domain.element, of=of)))
 
@@ -529,7 +529,7 @@ class PlainPer(Part):
         return self._undefined(f"the index {shown_key(key)} is not {self._domain.index}")
 
     def _undefined(self, what: str | Failure) -> Undefined:
-        # An index outside its domain counts as a dynamic one: it may clash with an assignment at any index.
+        # An index outside its domain counts as dynamic: it may clash with an assignment at any index.
         place = None if self._state is None else (self._state, (*self._path, step_to(0, True)))
         return Undefined(what, self._domain.element, place)
 
@@ -814,12 +814,12 @@ def lifted(value: Any) -> Any:
 
 
 def _any_of(members: Iterable[Any]) -> Broker:
-    """The domain of plain members: it only tells the members' scalarset."""
+    """A domain of plain members, which only gives the members' scalarset."""
     return replace(ANY_BROKER, of=next((x.of for x in members if isinstance(x, BrokerId)), BROKER))
 
 
 def plain_value(operand: Any, domain: Domain | None = None) -> Value:
-    """The plain value of an operand: the state's own value, a broker's number, or None for none."""
+    """The plain value of an operand: the state's own value, a broker's number, or None for `none`."""
     kind = type(operand)
     if domain is None and kind in LITERAL:
         return operand

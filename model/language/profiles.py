@@ -1,4 +1,4 @@
-"""Profiles: named settings that a question about a model begins with, each with a sentence that says what it asks."""
+"""Profiles: named settings from which a question about a model starts, each with a sentence that explains it."""
 
 from __future__ import annotations
 
@@ -10,27 +10,26 @@ from isrcheck.model.language.errors import ModelError, UnknownName, nearest
 from isrcheck.model.language.settings import AtSettings
 
 PLAIN: Final = "plain"
-"""What a question begins with that names no profile."""
+"""The profile from which a question starts if it names no profile."""
 BARE: Final = "bare"
-"""The settings' own defaults; every model has it, and none declares it."""
+"""The profile of the settings' own defaults; every model has this profile, and no model declares it."""
 
 Declared = Mapping[str, tuple[Mapping[str, Any], str]]
-"""Name -> (settings, one line that says what is asked), as a class body has it."""
+"""The profiles that a class body declares: name -> (settings, one line that says what is asked)."""
 
 
 @dataclass(frozen=True)
 class Profile:
-    """Settings that go together, and in one line what is asked with them."""
+    """Settings, and one line that says what is asked with them."""
 
     settings: dict[str, Any]
     sentence: str
 
 
 def profiles_of(cls: type[AtSettings]) -> dict[str, Profile]:
-    """A model's profiles by name, those of the class it is built upon first.
+    """A model's profiles by name; the profiles of base classes come first.
 
-    If a class gives a setting a fixed value or another default, this counts more than an inherited profile, which then
-    says nothing of that setting.
+    If a class gives a setting a fixed value or another default, the profiles that the class inherits omit this setting.
     """
     found: dict[str, Profile] = {}
     for owner in reversed(cls.__mro__):
@@ -41,7 +40,7 @@ def profiles_of(cls: type[AtSettings]) -> dict[str, Profile]:
 
 
 def check_profiles(cls: type[AtSettings]) -> None:
-    """Raises `ModelError` where a profile of the class's own body says what its settings cannot be."""
+    """Raises `ModelError` if a profile in the class's own body is malformed or does not fit the class's settings."""
     declared = cls.declared_settings()
     for name, profile in cls.__dict__.get("profiles", {}).items():
         where = f"{cls.__name__}.profiles: {name}"

@@ -1,10 +1,10 @@
-"""What a proof is written with: history, lemmas, targets.
+"""The language of proofs: history, lemmas, targets.
 
-A *proof* says why an invariant holds in every reachable state, whatever the bounds. *History variables* remember what
-the state of the model forgets; they are recorded beside an action's own effects and never decide whether it can happen.
-*Lemmas* are conditions on states, history included, that together are *inductive*: they hold at the start, and every
-step from a state where all hold leads to a state where all hold. What follows from the lemmas are the model's own
-`invariants` that the proof names, and *targets* that it states itself, about the history.
+A *proof* shows why an invariant holds in every reachable state, whatever the bounds. *History variables* remember what
+the model's state forgets. They are recorded beside an action's own effects and never decide whether the action can
+happen. *Lemmas* are conditions on states, history included, that together are *inductive*: they hold at the start, and
+every step from a state where all hold leads to a state where all hold. The lemmas imply what is to be proved: the
+model's own `invariants` that the proof names, and *targets*, which are the proof's own statements about the history.
 
 A proof is a class in a file beside the model:
 
@@ -24,8 +24,9 @@ A proof is a class in a file beside the model:
             \"""The value is not above the greatest one.\"""
             return s.value <= s.greatest
 
-Parameters of lemmas and targets are quantified: they hold for all values. Without bounds a numeric parameter stands for
-every whole number of its domain, and Python cannot loop over it: take a parameter instead of a `range`, or `below`.
+Parameters of lemmas and targets are quantified: the condition must hold for all their values. Without bounds a numeric
+parameter represents every whole number of its domain, and Python cannot loop up to it. Instead of a `range`, use
+another parameter, or `below`.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def _statement(kind: Kind, parameters: dict[str, ParameterDomain]) -> Callable[[
 
 
 def lemma(**parameters: ParameterDomain) -> Callable[[Method], Method]:
-    """Marks a method `(self, s, ...)` as a lemma: part of what every step must keep."""
+    """Marks a method `(self, s, ...)` as a lemma: one of the conditions that every step must preserve together."""
     return _statement("lemma", parameters)
 
 
@@ -87,15 +88,15 @@ def candidate(**parameters: ParameterDomain) -> Callable[[Method], Method]:
 
 
 def target(**parameters: ParameterDomain) -> Callable[[Method], Method]:
-    """Marks a method as what the lemmas prove beside invariants of the model: it has a name that no invariant has."""
+    """Marks a method as a target, which the lemmas prove beside the model's invariants; no invariant has its name."""
     return _statement("target", parameters)
 
 
 def records(*actions: str) -> Callable[[Method], Method]:
-    """Marks a method as a recorder of actions, those of them that a model has.
+    """Marks a method as a recorder of the named actions; a model need not have all of these actions.
 
-    It takes parameters of the action by name, reads the state before it, and gives the new values of history variables
-    as a dict.
+    The recorder takes parameters of the action by name and reads the state before the action. It returns a dict with
+    the new values of history variables.
     """
 
     def mark(method: Method) -> Method:
@@ -106,10 +107,11 @@ def records(*actions: str) -> Callable[[Method], Method]:
 
 
 class Proof:
-    """Why invariants of a model hold; see this file's beginning. `of` is the model, or what several derive from.
+    """A proof of invariants of a model; the docstring of this file describes its parts.
 
-    `invariants` names what is proved of the model itself, as the model has it: a proof does not say it again.
-    `mutants` are models that a proof must not prove: each takes away one thing that the protocol needs.
+    `of` is the model, or a common base class of several models. `invariants` names the invariants of the model to
+    prove; the proof does not state them again. `mutants` are models for which the proof must fail: each lacks one thing
+    that the protocol needs.
     """
 
     of: ClassVar[type[Model]] = Model
@@ -120,28 +122,28 @@ class Proof:
         self.model: Any = model
 
     def history(self) -> dict[str, Domain]:
-        """Name and domain of each history variable; each starts at the first value of its domain."""
+        """Name and domain of each history variable; the variable starts at the first value of its domain."""
         return {}
 
     @classmethod
     def name(cls) -> str:
-        """The name on the command line: that of the file."""
+        """The name on the command line: the name of the file."""
         return kebab(cls.__module__.rpartition(".")[2])
 
     @classmethod
     def statements(cls, *kinds: Kind) -> dict[str, Statement]:
-        """Statements of some kinds by name, in the order of the file, those of the most general class first."""
+        """The statements of the given kinds by name, in the order of the file; those of base classes come first."""
         found = [x.__statement__ for x in cls._methods() if hasattr(x, "__statement__")]
         return {x.name: x for x in found if x.kind in kinds}
 
     @classmethod
     def aims(cls) -> tuple[str, ...]:
-        """The names of what is proved: invariants of the model, then targets."""
+        """The names of the statements to prove: invariants of the model, then targets."""
         return (*cls.invariants, *cls.statements("target"))
 
     @classmethod
     def targets(cls, invariants: Mapping[str, Invariant], model: str) -> dict[str, Statement]:
-        """What is proved, given the invariants of a model; `ModelError` where the proof and they do not go together."""
+        """The statements to prove, given a model's invariants; `ModelError` for an unknown or an ambiguous name."""
         found = {}
         for name in cls.invariants:
             if name not in invariants:
@@ -190,18 +192,18 @@ def _of_invariant(name: str, invariant: Invariant) -> Statement:
 
 
 def _same_class(a: type, b: type) -> bool:
-    """Whether two classes are defined at the same place: a user's file may be run for the model and for its proof."""
+    """True if two classes have the same definition: a user's file may run twice, for the model and for its proof."""
     return a is b or (a.__qualname__ == b.__qualname__ and _file_of(a) == _file_of(b))
 
 
 def _file_of(cls: type) -> str:
-    """The file that a class is defined in, or its module where it has no method that says so."""
+    """The file that defines a class; the name of its module if the class body has no function."""
     found = [x for x in vars(cls).values() if inspect.isfunction(x)]
     return str(Path(found[0].__code__.co_filename).resolve()) if found else cls.__module__
 
 
 class _Before:
-    """The state before an action as a recorder sees it: to be read, and nothing else."""
+    """The state before an action as a recorder sees it: it can only be read."""
 
     def __init__(self, s: Any) -> None:
         self.__dict__["_s"] = s
@@ -220,7 +222,7 @@ class _Before:
 
 
 def recorded_values(proof: Proof, recorder: Callable[..., Any], s: Any, arguments: dict[str, Any]) -> dict[str, Any]:
-    """What a recorder gives for an instance of an action; `ModelError` for anything but values of history variables."""
+    """The result of a recorder for an action instance; `ModelError` unless it has only values of history variables."""
     taken = list(inspect.signature(recorder).parameters)[2:]
     for name in taken:
         if name not in arguments:

@@ -1,7 +1,8 @@
-"""What must happen: marks of properties of whole behaviours, and what a function marked so says.
+"""Marks for properties of whole behaviours, and the questions that a marked function asks.
 
-A property is a function `(model, s)`. It gives a condition (of `leads_to` a pair of them), or with `for_each` one for
-every choice of its parameters. What it says is said of fair behaviours, those that keep every promise of `fairness`.
+A property is a function `(model, s)`. It returns a condition, or with `leads_to` a pair of conditions. With `for_each`
+it returns these for every choice of its parameters. A property is about fair behaviours: those that satisfy the
+fairness assumptions (see `fairness`).
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from isrcheck.model.language.marks import marked_as
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 Asked = tuple[tuple[str, Any], ...]
-"""The choice of a property's parameters: names with JSON data."""
+"""A choice of a property's parameters: pairs of a name and JSON data."""
 
 KINDS: Final = ("eventually", "leads_to", "always_eventually", "eventually_always", "eventually_never", "stable")
 
 
 def eventually(method: Method) -> Method:
-    """Marks a property: from the start, the condition holds in the end, be it for a moment."""
+    """Marks a property: every behaviour reaches a state where the condition holds, if only for a moment."""
     return marked_as("eventually")(method)
 
 
@@ -34,7 +35,7 @@ def leads_to(method: Method) -> Method:
 
 
 def always_eventually(method: Method) -> Method:
-    """Marks a property: the condition holds again and again, or for ever."""
+    """Marks a property: the condition becomes true again and again, or stays true for ever."""
     return marked_as("always_eventually")(method)
 
 
@@ -49,7 +50,7 @@ def stable(method: Method) -> Method:
 
 
 def eventually_never(*actions: str) -> Callable[[Method], Method]:
-    """Marks a property: as long as its condition holds, the named actions do not go on happening for ever."""
+    """Marks a property: if the condition stays true, the named actions do not go on happening for ever."""
     if not actions or not all(isinstance(name, str) for name in actions):
         raise mistake("@eventually_never without actions", 'name them: @eventually_never("shrink-isr", "expand-isr")')
 
@@ -62,13 +63,13 @@ def eventually_never(*actions: str) -> Callable[[Method], Method]:
 
 @dataclass(frozen=True)
 class Each:
-    """What a property says for each choice of its parameters."""
+    """The result of `for_each`: a property's conditions for each choice of its parameters."""
 
     instances: tuple[tuple[Asked, Any], ...]
 
 
 def for_each(says: Callable[..., Any], **domains: Iterable[Any]) -> Each:
-    """A question for every choice of parameters; `says` gives None for a choice that is not to be asked.
+    """One question for every choice of parameters; `says` returns None for a choice that is left out.
 
     >>> for_each(lambda a: a > 1, a=[1, 2]).instances
     (((('a', 1),), False), ((('a', 2),), True))
@@ -89,7 +90,7 @@ def _json(value: Any) -> Any:
 
 
 def kind_of(method: Any) -> str | None:
-    """Which kind of property a function is marked as; None where it is none."""
+    """The kind of property that a function is marked as; None if it is not marked as a property."""
     kind = getattr(method, "__predicate__", None)
     return kind if kind in KINDS else None
 
@@ -97,9 +98,9 @@ def kind_of(method: Any) -> str | None:
 def questions_of(
     method: Callable[..., Any], answer: Any, is_condition: Callable[[Any], bool]
 ) -> list[tuple[Asked, Any]]:
-    """The questions that a property asks; of each the choice, and its condition or pair of conditions.
+    """The questions of a property: for each one the choice of parameters, and its condition or pair of conditions.
 
-    Raises `ModelError` where it gives back something else.
+    Raises `ModelError` if the property returns anything else.
     """
     found: list[tuple[Asked, Any]] = list(answer.instances) if isinstance(answer, Each) else [((), answer)]
     if isinstance(answer, Each) and not found:

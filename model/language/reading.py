@@ -1,7 +1,7 @@
-"""A condition written as text, computed step by step in one state of a model, traced or plain: never run as Python.
+"""Computes a condition given as text in one state of a model, traced or plain; the text is never run as Python.
 
-Nothing else of Python can be reached: no name that begins with an underscore, no attribute but variables and settings,
-what values of the state have, and the model's own functions.
+The rest of Python is out of reach: no name begins with an underscore, and the only attributes are variables, settings,
+properties and methods of values of the state, and the model's own functions.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from isrcheck.model.language.texts import LONGEST, Bare, Binder, Condition, NotR
 from isrcheck.model.language.vocabulary import METHODS
 
 MOST: Final = 200_000
-"""Steps that a text takes in one state: a text of others is to end, too."""
+"""The most steps of a text in one state: a text may come from somebody else, and must end."""
 WORDS: Final = METHODS | frozenset(["length", "is_empty", "is_full", "first", "last", "head", "size", "is_none"])
-"""What values of the state have, records aside: what changes the state is not among it."""
+"""The methods and properties of values that a text may use, besides record fields. None of them changes the state."""
 COMPARED: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
@@ -41,7 +41,7 @@ COMBINED: Final[dict[type[ast.operator], tuple[Callable[[Any, Any], Any], tuple[
     ast.BitAnd: (operator.and_, (frozenset,)),
     ast.BitOr: (operator.or_, (frozenset,)),
 }
-"""What each operator does, and of which plain values beside those of the state."""
+"""For each operator its function, and the types of plain values that it accepts beside values of the state."""
 VALUES: Final = (OfTheState, bool, int, str, BrokerId, NoBroker, frozenset, type(None))
 LISTS: Final = (list, tuple, range)
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
@@ -75,7 +75,7 @@ class Reading:
         return QUANTIFIERS[condition.word](asked)
 
     def _conditional(self, among: Any, value: Callable[[], Any], of_all: bool) -> Any:
-        """What a quantifier asks of one choice: what is left out holds of all, and is none of some."""
+        """The condition of a quantifier for one choice; a left-out choice is true for `every` and false for `some`."""
         if among is False:
             return of_all
         found = value()
@@ -86,7 +86,7 @@ class Reading:
     def _choices(
         self, binders: Sequence[Binder], known: dict[str, Any], among: Any = True
     ) -> Iterator[tuple[dict[str, Any], Any]]:
-        """Each choice of the names in front of a colon, with the condition under which it is one."""
+        """Each choice of values for the names before a colon, with the condition under which the choice counts."""
         if not binders:
             yield {}, among
             return
@@ -98,11 +98,11 @@ class Reading:
                 yield {name: x, **others}, rest
 
     def _scalarsets(self) -> dict[str, tuple[BrokerId, ...]]:
-        """The members of each scalarset by what a text calls them: `clients`."""
+        """The members of each scalarset, by the name that texts use: `clients`."""
         return {f"{name}s": tuple(x for x in self.m.everybody if x.of == name) for name in self.m.member_counts}
 
     def _members_meant(self, at: int) -> tuple[BrokerId, ...]:
-        """What a quantifier goes through that does not say it: brokers, or the only scalarset that there is."""
+        """The values for a quantifier without `in`: the brokers, or the members of the only scalarset."""
         found = self._scalarsets()
         if len(found) != 1 and not self.m.brokers:
             names = " or ".join(f"in {name}" for name in found) or "in range(...) of a setting"
@@ -110,7 +110,7 @@ class Reading:
         return next(iter(found.values())) if len(found) == 1 else self.m.brokers
 
     def _members_of(self, domain: Any) -> tuple[BrokerId, ...]:
-        """What a set may have."""
+        """The possible members of a set."""
         of = domain.element.of if isinstance(domain, BrokerSet) else BROKER
         return self._scalarsets().get(f"{of}s", ())
 
@@ -122,7 +122,7 @@ class Reading:
         return found
 
     def _raw(self, node: ast.expr, known: dict[str, Any]) -> Any:
-        """The same, but it may be the state, the model or a function."""
+        """The value of a part of the condition; it may also be the state, the model or a function."""
         self.steps += 1
         if self.steps > MOST:
             raise self._error(node, f"more than {MOST:,} steps in one state", "go through fewer values")
@@ -146,7 +146,7 @@ class Reading:
 
     @contextmanager
     def _at(self, node: ast.expr) -> Iterator[None]:
-        """What goes wrong meanwhile is said of this column."""
+        """Makes errors in the `with` block cite this column."""
         outer, running.written = running.written, f"{self.text.strip()!r}, column {self._column(node) + 1}"
         try:
             yield
@@ -160,7 +160,7 @@ class Reading:
         return node.value
 
     def _name(self, node: ast.Name, known: dict[str, Any]) -> Any:
-        """A bound name, then a variable, then a setting: only then what a method has for them."""
+        """The value of a bound name, else of a variable, else of a setting, else of a name that methods use (`s`)."""
         name = node.id
         if name in known:
             return known[name]
@@ -212,7 +212,7 @@ class Reading:
             raise self._error(node, f"[{index!r}] of a list", "write a number that the state does not decide")
         by = getattr(_domain_of(of), "index", None)
         if isinstance(by, Broker) and isinstance(node.slice, ast.Constant) and index in range(by.count):
-            index = BrokerId(index, by.of)  # `log[0]`, as reports have it
+            index = BrokerId(index, by.of)  # `log[0]`, as reports write it
         with self._at(node):
             return of[index]
 
@@ -242,7 +242,7 @@ class Reading:
         return found
 
     def _boolop(self, node: ast.BoolOp, known: dict[str, Any]) -> Any:
-        """As Python has it: what comes after what decides without the state is not looked at."""
+        """`and` or `or`. As in Python, once an operand decides without the state, later operands are not computed."""
         decides, values = isinstance(node.op, ast.Or), list[Any]()
         for each in node.values:
             values.append(self._condition(each, known))
@@ -303,7 +303,7 @@ class Reading:
             return function(*values)
 
     def _function(self, node: ast.expr, known: dict[str, Any]) -> Callable[..., Any]:
-        """What is called: a word of the language, a method of a value of the state, or one of the model."""
+        """The function that is called: a word of the language, or a method of a value of the state or of the model."""
         if isinstance(node, ast.Name) and node.id in FUNCTIONS:
             return FUNCTIONS[node.id]
         found = self._raw(node, known)
@@ -339,7 +339,7 @@ class Reading:
             yield from self._generated(node, at + 1, inner, of_all, limits)
 
     def _members(self, node: ast.expr, known: dict[str, Any]) -> list[tuple[Any, Any]]:
-        """What a name can be, each with the condition under which it is: of a set of brokers, that it is in the set."""
+        """The values that a bound name takes, each with a condition: a member of a set counts where the set has it."""
         values = self.of(node, known)
         if isinstance(_domain_of(values), BrokerSet) or isinstance(values, Undefined):
             with self._at(node):
@@ -355,7 +355,7 @@ def is_condition(value: Any) -> bool:
 
 
 def _domain_of(value: Any) -> Any:
-    """The domain of a value of the state; a field of a record may have any name."""
+    """The domain of a value of the state; it is not read as a field of a record, because a field may have any name."""
     for name in ("domain", "_domain") if isinstance(value, OfTheState) else ():
         with suppress(AttributeError):
             return object.__getattribute__(value, name)
@@ -363,7 +363,7 @@ def _domain_of(value: Any) -> Any:
 
 
 def _both(one: Any, other: Any) -> Any:
-    """Both conditions, of which plain ones decide at once."""
+    """The conjunction of two conditions, simplified if one of them is a Python bool."""
     if one is False or other is False:
         return False
     return other if one is True else one if other is True else one & other

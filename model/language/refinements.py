@@ -37,7 +37,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Refinement:
-    """The arguments of `@refinement`: the specification, its settings for a model, and the function adding history."""
+    """The arguments of `@refinement`: the specification, its settings for a model, and a function that adds history."""
 
     of: str
     settings: Callable[[Any], dict[str, Any]] | None
@@ -52,9 +52,9 @@ def refinement(
 ) -> Callable[[Method], Method]:
     """Marks a function `(model, s)` as a mapping to the specification named `of`.
 
-    A setting of the specification takes the value of the model's setting with its name, if there is one. `settings` is
-    a function of the model that returns further settings. `history` is a function from the model's class to a subclass
-    with the history variables that the mapping reads.
+    A setting of the specification takes the value of the model's setting with the same name, if there is one.
+    `settings` is a function of the model that returns further settings. `history` is a function from the model's class
+    to a subclass with the history variables that the mapping reads.
     """
     if not isinstance(of, str) or not of:
         raise mistake(f"@refinement of {of!r}", 'name the specification: @refinement(of="replicated-log")')
@@ -89,7 +89,7 @@ def specified(specification: type[Model], model: Model, mapping: Callable[..., A
 
 
 def traced(model: Model, specification: Model, mapping: Callable[..., Any]) -> tuple[list[Expression], Expression]:
-    """Each leaf of the specification as an expression over the model's leaves, and the condition that one is undefined.
+    """The specification's leaves as expressions over the model's leaves, and the condition that some leaf is undefined.
 
     Raises `ModelError` if the mapping returns anything but values of the specification's variables.
     """
@@ -136,7 +136,7 @@ def _answer(mapping: Callable[..., Any], specification: Model, answer: Any) -> M
 
 
 def _checked(mapping: Callable[..., Any], name: str, made: Callable[[], Any]) -> Any:
-    """The result of `made`; a `ModelError` in it is reported as a mistake of the mapping."""
+    """The result of calling `made`; reports a `ModelError` as a mistake of the mapping."""
     try:
         return made()
     except ModelError as error:

@@ -1,4 +1,4 @@
-"""What is required only to keep a search finite: another epoch, another version, a place in a channel."""
+"""Conditions that only keep a search finite: there is room for another epoch, version, or element of a channel."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from isrcheck.model.language.errors import OfTheState, not_a_condition
 
 
 class Room(OfTheState):
-    """A condition that `s.room` marks; `require` takes it and nothing else does."""
+    """A condition that `s.room` marks; only `require` accepts it."""
 
     __slots__ = ("_condition",)
     _condition: Any

@@ -1,10 +1,10 @@
-"""How a method of a model is run: its code asks where Python would let something pass.
+"""Runs methods of a model with further checks, where Python alone would accept a mistake.
 
-The functions of a modeller get other code before they first run: the same, but that it puts questions to the language
-(`asking`). All functions of a file ask in this way as soon as it has a method of a model, or such a method names
-something of it. Whatever else is called while a method runs gets code that asks as it is called, also in packages that
-are installed; Python's own library does not. Models that ship are left as they are, for speed; a test puts them through
-the same.
+Before a modeller's function first runs, it gets other code: the same code with questions inserted (see `asking`). The
+function then *asks*. All functions of a file ask as soon as the file has a method of a model, or such a method names
+something of the file. Any other function asks from the first time that a method calls it, also if the function is from
+an installed package. Python's own library never asks. Shipped models do not ask either, for speed; a test checks them
+in the same way.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from isrcheck.model.language.elsewhere import wrong_to_call, wrong_with
 from isrcheck.model.language.errors import ModelError, OfTheState, caller, mistake_in, running
 
 SHIPPED: Final = "isrcheck."
-"""How the names of modules begin that ship."""
+"""Prefix of the names of shipped modules."""
 DATACLASS: Final = "__create_fn__"
-"""How the names of functions begin that `dataclass` writes."""
+"""Prefix of the qualified names of functions that `dataclass` writes."""
 FUNCTIONS: Final = (FunctionType, staticmethod, classmethod, property)
 
 _reached: dict[tuple[FunctionType, type], list[FunctionType]] = {}
-"""The functions of a modeller that a method of a model runs or names, itself among them."""
+"""For a method and a model's class: the modeller's functions that the method runs or names, with the method itself."""
 _settled: dict[int, CodeType] = {}
-"""Code that asks, and code that has nothing to ask, by its address."""
+"""Code that asks, and code that needs no questions, by its address."""
 _names: dict[int, tuple[CodeType, list[tuple[str, str, bool]]]] = {}
-"""The names in a function's code, by its address."""
+"""The names in a function's code, by the address of the code."""
 _walked: dict[int, Any] = {}
-"""Globals of files that ask as a whole, and classes that do, by their address."""
+"""Globals of files, and classes, whose functions all ask; by their address."""
 _built_upon: set[str] = set()
-"""Installed packages that the classes of a model are from."""
+"""Installed packages that define classes of a model."""
 
 
 def heeded(method: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """What a method of a model gives; a mistake made in it is raised even if the method has caught it."""
+    """The result of a method of a model; raises a mistake made in the method even if the method has caught it."""
     functions_of(method, getattr(method, "__self__", arguments[0]))
     made: list[ModelError] = []
     outer, looks, running.made, running.looks = running.made, running.looks, made, 0
@@ -62,7 +62,7 @@ def heeded(method: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
 
 
 def functions_of(method: Callable[..., Any], model: Any) -> list[FunctionType]:
-    """A modeller's functions that a method runs or names; when they are first found, they and their files ask."""
+    """The modeller's functions that a method runs or names; the first call makes them and their files ask."""
     key: tuple[Any, type] = getattr(method, "__func__", method), type(model)
     if key not in _reached:
         _build_upon([*(cls.__module__ for cls in key[1].__mro__), getattr(key[0], "__module__", None) or ""])
@@ -79,9 +79,10 @@ def functions_of(method: Callable[..., Any], model: Any) -> list[FunctionType]:
 def _reach(
     value: Any, model: type, found: dict[FunctionType, None], depth: int = 4, named: tuple[str, str] | None = None
 ) -> None:
-    """Adds the functions that a value is, holds or names.
+    """Adds to `found` the modeller's functions that a value is, holds or names.
 
-    `depth` is how far containers are looked into; `named` is `file:line` where a function names it, and how.
+    `depth` limits how deep containers are searched. `named` is the `file:line` at which a function names the value, and
+    the name.
     """
     what = wrong_with(value, named[1]) if named else None
     if named and what:
@@ -113,14 +114,14 @@ def _reach(
 
 
 def inside(value: Any) -> Any:
-    """What a partial function, a cached one or a cached property calls; the value itself of anything else."""
+    """The function inside a partial function, a cached function or a cached property; any other value itself."""
     if getattr(type(value), "__module__", None) != "functools":
         return value
     return getattr(value, "func", getattr(value, "__wrapped__", value))
 
 
 def _members(cls: type) -> list[Any]:
-    """The functions of a modeller's class and of those that it is built upon; those of a model are found by name."""
+    """The functions of a modeller's class and its bases. Models are skipped: their functions are found by name."""
     classes = [c for c in cls.__mro__ if is_a_modellers(c.__module__) and not hasattr(c, "declared_settings")]
     return [x for c in classes for x in vars(c).values() if isinstance(x, FUNCTIONS) or inside(x) is not x]
 
@@ -139,11 +140,11 @@ def _paths(*names: str) -> tuple[str, ...]:
 
 @cache
 def is_a_modellers(module: str, file: str = "") -> bool:
-    """Whether a module is neither shipped nor Python's own nor installed, or a model is built upon its package."""
+    """True unless a module is shipped, Python's or installed; also true if a model derives from its package."""
     if module.startswith(SHIPPED) or module in sys.builtin_module_names:
         return False
     if not file:
-        file = getattr(sys.modules.get(module), "__file__", None) or ""  # none of what is run from a user's file
+        file = getattr(sys.modules.get(module), "__file__", None) or ""  # empty for a module run from a user's file
     if _is_installed(file):
         return module.partition(".")[0] in _built_upon
     return not file.startswith((*_paths("stdlib", "platstdlib"), "<frozen "))
@@ -154,14 +155,14 @@ def _is_installed(file: str) -> bool:
 
 
 def _is_pythons(module: str, file: str) -> bool:
-    """Whether a function asks nobody: Python's own, and what ships."""
+    """True if a function never asks: it is shipped, or Python's own."""
     return module.startswith(SHIPPED) or not (_is_installed(file) or is_a_modellers(module, file))
 
 
 def _named(function: FunctionType, model: type) -> Iterator[tuple[str, str, Any]]:
-    """What the code of a function names: globals, members of modules and of the model, and what it encloses.
+    """The values that a function's code names: globals, members of modules and of the model, free variables, defaults.
 
-    Each with `file:line` and its name.
+    Each value comes with its `file:line` and its name.
     """
     globals_, first = function.__globals__, function.__code__
     builtins = _builtins(globals_)
@@ -185,7 +186,7 @@ def _named(function: FunctionType, model: type) -> Iterator[tuple[str, str, Any]
 
 
 def _names_in(code: CodeType) -> list[tuple[str, str, bool]]:
-    """The names in the code of a function: each with `file:line`, and whether it is a global."""
+    """The names in the code of a function, each with its `file:line`; the flag is true for a global name."""
     if id(code) not in _names:
         found: dict[tuple[str, bool], str] = {}
         file = Path(code.co_filename).name
@@ -204,7 +205,7 @@ def _builtins(globals_: dict[str, Any]) -> dict[str, Any]:
 
 
 def enclosed(function: FunctionType) -> list[Any]:
-    """The values of the free variables of a function, None for one that has no value yet."""
+    """The values of a function's free variables; None for a variable that has no value yet."""
     found = []
     for cell in function.__closure__ or ():
         try:
@@ -218,7 +219,7 @@ def enclosed(function: FunctionType) -> list[Any]:
 
 
 def codes(code: CodeType) -> Iterator[CodeType]:
-    """The code of a function, and of those in it."""
+    """The code of a function and of the functions inside it."""
     yield code
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
@@ -226,7 +227,7 @@ def codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def called(function: Any) -> Any:
-    """The question that is asked of whatever is called: its code asks from now on, too."""
+    """The question about each function that is called: from now on, the function asks, too."""
     if running.made is None:
         return function
     plain: Any = function.__func__ if type(function) is MethodType else function
@@ -255,7 +256,7 @@ def called(function: Any) -> Any:
 
 
 def _settle_class(cls: type) -> None:
-    """Lets the functions of a class ask: operators and properties run without being called."""
+    """Makes the functions of a class ask: its operators and properties run without a visible call."""
     if id(cls) not in _walked:
         _walked[id(cls)] = cls
         found: dict[FunctionType, None] = {}
@@ -265,14 +266,14 @@ def _settle_class(cls: type) -> None:
 
 
 def _installed_members(cls: type) -> list[FunctionType]:
-    """What of an installed class runs without being called: operators and properties."""
+    """The operators and properties of an installed class, which run without a visible call."""
     classes = [c for c in cls.__mro__ if _is_installed(getattr(sys.modules.get(c.__module__), "__file__", None) or "")]
     found = [_unwrapped(x) for c in classes for n, x in vars(c).items() if n[:2] == "__" or isinstance(x, property)]
     return [x for x in found if isinstance(x, FunctionType)]
 
 
 def _walk(globals_: dict[str, Any]) -> None:
-    """Lets every function ask that a file has: a method may run it without its name."""
+    """Makes every function of a file ask, because a method may run a function without naming it."""
     if id(globals_) in _walked:
         return
     _walked[id(globals_)] = globals_
@@ -285,7 +286,7 @@ def _walk(globals_: dict[str, Any]) -> None:
 
 
 def _unwrapped(value: Any) -> Any:
-    """The function that is in a static method, a class method, a property or a cached function."""
+    """The function inside a static method, a class method, a property or a cached function; any other value itself."""
     for name in ("__func__", "fget", "__wrapped__"):
         held = getattr(value, name, None) if isinstance(value, FUNCTIONS) or inside(value) is not value else None
         if isinstance(held, FunctionType):
@@ -294,7 +295,7 @@ def _unwrapped(value: Any) -> Any:
 
 
 def _settle(function: FunctionType) -> None:
-    """Lets a function ask that is about to run; raises `ModelError` where it cannot and should."""
+    """Makes a function ask before it runs; raises `ModelError` if the function cannot ask but needs to."""
     code = function.__code__
     if id(code) in _settled:
         return
@@ -307,7 +308,7 @@ def _settle(function: FunctionType) -> None:
 
 
 def _unasked(code: CodeType) -> tuple[str, str] | None:
-    """What is wrong with code that cannot ask, if it would, and what to do instead."""
+    """The error text and remedy for code that cannot ask but needs to; None for code that needs no questions."""
     if code.co_qualname.startswith(DATACLASS):
         return None
     why, remedy = "whose source cannot be read", "keep the model in a file"
@@ -324,7 +325,7 @@ def _unasked(code: CodeType) -> tuple[str, str] | None:
 
 
 def _ask(function: FunctionType) -> bool:
-    """Gives a function code that asks; false where its code is not what its file says."""
+    """Gives a function code that asks; False if the function's code differs from the text of its file."""
     old = function.__code__
     if id(old) in _settled:
         return True
@@ -344,9 +345,9 @@ def _is_the_same(a: CodeType, b: CodeType) -> bool:
 
 @lru_cache(maxsize=16)
 def _compiled(text: str, file: str) -> dict[tuple[str, int], list[tuple[CodeType, CodeType]]]:
-    """The code of the functions of a file, as it is written and asking, by name and first line."""
+    """The code of each function of a file, as written and with questions, by name and first line."""
     try:
-        with warnings.catch_warnings():  # given when the file was imported
+        with warnings.catch_warnings():  # they were given when the file was imported
             warnings.simplefilter("ignore")
             plain = compile(text, file, "exec", dont_inherit=True)
             other = compile(asking(text), file, "exec", dont_inherit=True)

@@ -25,9 +25,9 @@ class Setting:
 
     `counts` is the scalarset (`broker` or another) whose number of members the setting gives. `bound` is a predicate
     that holds in the states where the setting stops the model from continuing ("the log is full"). `leaves_out` maps
-    values of the setting to behaviour of the real system that the model omits at this value. A report prints it,
-    because the verdict does not cover that behaviour. `recorded=False` is for a setting added after scenarios of the
-    model were recorded: files of traces and scenarios name the setting only if its value is not the default.
+    values of the setting to behaviour of the real system that the model omits at this value. A report prints this text,
+    because the verdict does not cover that behaviour. `recorded=False` is for a setting that was added after scenarios
+    of the model were recorded: files of traces and scenarios name the setting only if its value is not the default.
     """
 
     default: int | bool | str
@@ -111,7 +111,7 @@ def setting(
 
 
 def budget(default: int = 0, *, at_most: int, meaning: str) -> Any:
-    """Declares a budget from 0 to `at_most`: how often an event may happen. A variable of the same name counts events.
+    """Declares a budget from 0 to `at_most`: how often an event may happen. A variable with its name counts the events.
 
     The setting's bound holds where the budget is used up. With a budget of 0 the event never happens, and the variable
     may be missing. With a larger budget a missing variable is a `ModelError`.

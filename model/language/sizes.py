@@ -21,7 +21,7 @@ from isrcheck.model.language.domains import (
 )
 
 HUGE: Final = 1 << 64
-"""Stands for this number and every larger one."""
+"""Represents this number and every larger number."""
 MOST_LEAVES: Final = 10_000
 """The most leaves of a variable: each leaf is in every state and in every expression that reads the whole variable."""
 MOST_INSTANCES: Final = 10_000
@@ -44,7 +44,7 @@ def values(domain: Domain) -> int:
         case Record():
             return product(map(values, domain.domains))
         case Sequence_():
-            return _power(values(domain.element), domain.capacity)  # of the longest ones
+            return _power(values(domain.element), domain.capacity)  # counts only the longest sequences
         case Messages():
             return _power(2, values(domain.element))
         case Bag():

@@ -1,10 +1,10 @@
-"""Sentences that describe steps in the protocol's words, and the read-only states that these sentences are made from.
+"""Sentences that describe steps in the protocol's words, and the read-only states from which these sentences are made.
 
 For an action `shrink_isr` a model may define a method `told_shrink_isr(self, old, new, ...)`. Its arguments are the
 states before and after the action, then the action's parameters. The method returns a sentence without its full stop.
-Subclasses may override the method. `old` and `new` hold plain Python values: numbers, strings, `True`, brokers
-(printed as `broker 1`, `None` for none), sets of brokers (printed as `{0, 1}`), sequences with `len` and `[offset]`,
-records with fields. The states are read-only.
+Subclasses may override the method. `old` and `new` are read-only and hold plain Python values: numbers, strings,
+`True`, brokers (printed as `broker 1`, `None` for none), sets of brokers (printed as `{0, 1}`), sequences with `len`
+and `[offset]`, records with fields.
 """
 
 from __future__ import annotations

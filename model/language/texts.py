@@ -20,12 +20,12 @@ class NotRead(UnknownName):
 
 
 Binder = tuple[str, ast.expr | None, int]
-"""A bound name, the expression that it ranges over (None: the brokers), and that expression's column."""
+"""A bound name, the expression that it ranges over (None if the text has no `in`), and that expression's column."""
 
 
 @dataclass(frozen=True)
 class Quantified:
-    """A quantifier in front: `every b in brokers: ...`. Without `in` it ranges over brokers."""
+    """A quantifier in front: `every b in brokers: ...`. Without `in` it ranges over brokers, or the only scalarset."""
 
     word: str
     binders: tuple[Binder, ...]
@@ -70,7 +70,7 @@ def _parsed(text: str, at: int) -> Condition:
 
 
 def _pieces(text: str) -> list[str]:
-    """The pieces of a text between the commas outside brackets."""
+    """The pieces of a text, split at the commas outside brackets."""
     depth, pieces = 0, [""]
     for character in text:
         depth += (character in "([{") - (character in ")]}")

@@ -1,4 +1,4 @@
-"""Which settings do not go together, and which do nothing without another: declared in a model's body as `together`."""
+"""Settings that must not be combined, and settings that do nothing without another: `together` in a model's body."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from isrcheck.model.language.errors import UnknownName
 from isrcheck.model.language.settings import AtSettings
 
 Condition = Callable[[Any], Any]
-"""Of a model at its settings."""
+"""A condition on a model at its settings."""
 
 
 @dataclass(frozen=True)
 class Clash:
-    """Settings that make no sense together `where` something is so; `why`, and what to write instead."""
+    """Settings that must not be combined if `where` is true of the model; `why` gives the reason and the remedy."""
 
     settings: tuple[str, ...]
     where: Condition
@@ -24,7 +24,7 @@ class Clash:
 
 @dataclass(frozen=True)
 class Idle:
-    """Settings that do nothing `unless` something is so; `words` says what."""
+    """Settings that do nothing unless the condition `unless` is true of the model; `words` says what they need."""
 
     settings: tuple[str, ...]
     unless: Condition
@@ -32,21 +32,21 @@ class Idle:
 
 
 Together = tuple[Clash | Idle, ...]
-"""What a class body has as `together`."""
+"""The type of `together` in a class body."""
 
 
 def clash(*settings: str, where: Condition, why: str) -> Clash:
-    """Declares settings that are refused together."""
+    """Declares settings whose combination is refused."""
     return Clash(settings, where, why)
 
 
 def idle(*settings: str, unless: Condition, words: str) -> Idle:
-    """Declares settings of which a report says that they do nothing."""
+    """Declares settings that may do nothing; if so, a report says that they do nothing."""
     return Idle(settings, unless, words)
 
 
 def refuse_clashes(model: AtSettings) -> None:
-    """Raises `UnknownName`, with names and values, for settings of a model that do not go together."""
+    """Raises `UnknownName` if a model's settings must not be combined; the message has their names and values."""
     for found in _declared(model, Clash):
         if found.where(model):
             values = " and ".join(f"{name}={said(getattr(model, name))}" for name in found.settings)
@@ -54,7 +54,7 @@ def refuse_clashes(model: AtSettings) -> None:
 
 
 def idle_settings(model: AtSettings) -> dict[str, str]:
-    """The settings that are not as by default and do nothing all the same, each with what they need."""
+    """The settings that do nothing although they differ from their defaults; for each setting, what it needs."""
     declared = model.declared_settings()
     changed = {name for name, setting in declared.items() if model.settings[name] != setting.default}
     found = {
@@ -67,7 +67,7 @@ def idle_settings(model: AtSettings) -> dict[str, str]:
 
 
 def left_out(model: AtSettings) -> dict[str, str]:
-    """The settings whose values leave out what happens in the system, each with what that is."""
+    """The settings whose values make the model omit behaviour of the real system; for each setting, this behaviour."""
     declared = model.declared_settings()
     found = {name: setting.leaves_out.get(model.settings[name]) for name, setting in declared.items()}
     return {name: words for name, words in found.items() if words is not None}

@@ -56,8 +56,9 @@ def layout(model: Model) -> tuple[tuple[Variable, ...], tuple[Leaf, ...]]:
 class SymbolicState(TheState):
     """The state that a traced method reads and assigns. Every read returns the value before the action.
 
-    `nodes` are expressions for the leaves, if another model's state represents this one; by default each leaf is its
-    own expression. `guards` are the guards of the action instances that were traced before, by the actions' functions.
+    If another model's state represents this state, `nodes` are the expressions for the leaves; by default each leaf is
+    its own expression. `guards` has the guards of the action instances that were traced before, by the action's
+    function.
     """
 
     def __init__(
@@ -242,7 +243,7 @@ def trace(
 
 
 def _require_counted(model: Model, initial: tuple[tuple[int, ...], ...], constraints: tuple[Predicate, ...]) -> None:
-    """Raises `ModelError` where constraints exclude every initial state: all invariants would hold vacuously."""
+    """Raises `ModelError` if constraints exclude every initial state: without any state, all invariants would hold."""
     false = [[c.name for c in constraints if e.evaluate([c.holds, c.failure], leaves) == [0, 0]] for leaves in initial]
     if all(false):
         names = sorted({name for names in false for name in names})
@@ -252,7 +253,7 @@ def _require_counted(model: Model, initial: tuple[tuple[int, ...], ...], constra
 
 
 def judging(model: Model, system: TransitionSystem, invariants: dict[str, Invariant]) -> TransitionSystem:
-    """The system with the predicates of `model`, traced on `model`: they may ask which of its actions are enabled."""
+    """The system with predicates traced on `model`, because they may ask which actions of `model` are enabled."""
     sheet = _Sheet(model, *layout(model))
     return replace(
         system,
@@ -307,7 +308,7 @@ def meaningless(model: Model, invariants: dict[str, Invariant]) -> frozenset[str
 
 
 def askable(model: Model, properties: dict[str, Invariant]) -> dict[str, Invariant]:
-    """The properties that can be checked; the others raise `UnknownName`: a setting switches their subject off."""
+    """The properties that can be checked; the others raise `UnknownName`: a setting switches off their subject."""
     sheet, found = _Sheet(model, *layout(model)), {}
     for name, asked in properties.items():
         with suppress(UnknownName):
@@ -319,9 +320,9 @@ def askable(model: Model, properties: dict[str, Invariant]) -> dict[str, Invaria
 def questions_through(
     specification: Model, nodes: Sequence[Expression], properties: dict[str, Invariant]
 ) -> tuple[Question, ...]:
-    """Questions of a specification's properties over a model's states: `nodes` express the specification's leaves.
+    """The questions of a specification's properties over a model's states; `nodes` express the specification's leaves.
 
-    Raises `UnknownName` for a property of actions: a model does not take the specification's actions.
+    Raises `UnknownName` for a property of actions, because a model does not take the specification's actions.
     """
     for name, method in properties.items():
         if kind_of(method) == "eventually_never":

@@ -1,8 +1,8 @@
 """Types of a state and of its values for editors and type checkers: a model's methods receive the state as `s`.
 
-No class of this file is ever instantiated. At run time each engine has values of its own, which also know which
-operations are defined and where. `isrcheck models MODEL --types` writes the class of a model's state with these types.
-Methods annotate `s` with that class, imported for type checkers only.
+No class of this file is ever instantiated. At run time each engine has its own values, which also determine where an
+operation is defined. `isrcheck models MODEL --types` writes the class of a model's state with these types. Methods
+annotate `s` with that class, which they import for type checkers only.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The methods that values of a state have, by name: none of them changes the state."""
+"""The names of methods that read a value of the state and do not change the state."""
 
 from __future__ import annotations
 

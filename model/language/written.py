@@ -1,9 +1,9 @@
-"""Conditions written as text: read by Python's grammar, computed step by step here, never evaluated as Python.
+"""Conditions given as text: parsed by Python's grammar, computed step by step, never evaluated as Python.
 
-A text has the language's own words (`every`, `some`, `implies`, `when`), `and`, `or`, `not`, `in`, comparisons in
-chains, sums, sets, and what a model's methods may read: `s.isr`, a variable by its bare name, settings, `brokers`,
-the model's own functions. `every b: ...` and `some p in partitions: ...` are quantifiers in front. Nothing else of
-Python can be reached: no name that begins with an underscore, no attribute but of the state and the model.
+A text may use the language's own words (`every`, `some`, `implies`, `when`), `and`, `or`, `not`, `in`, chained
+comparisons, sums and sets. It may read what a model's methods may read: `s.isr`, a variable by its bare name, settings,
+`brokers`, the model's own functions. `every b: ...` and `some p in partitions: ...` are quantifiers at the front. The
+rest of Python is out of reach: no name begins with an underscore, and all attributes belong to the state or the model.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ __all__ = ["LONGEST", "NotRead", "is_written", "value_of", "written"]
 
 
 def is_written(name: str) -> bool:
-    """Whether what stands for an invariant is a condition rather than a name."""
+    """True if the text that a user gives for an invariant is a condition, not an invariant's name."""
     return re.fullmatch(r"[\w-]+", name.strip()) is None
 
 
 def written(text: str) -> Callable[[Any, Any], Any]:
-    """The invariant that a text says; raises `NotRead`, also later, when it is asked of a model."""
+    """The invariant that a text describes; a bad text raises `NotRead` now, or when the invariant is evaluated."""
     condition = whole(text)
 
     def holds(m: Any, s: Any) -> Any:
@@ -39,7 +39,7 @@ def written(text: str) -> Callable[[Any, Any], Any]:
 
 
 def value_of(text: str, m: Any, s: Any) -> Any:
-    """What a text says in a state of a model: a value as methods have it."""
+    """The value of a text in a state of a model: a value with which the model's methods can compute."""
     return _computed(text, whole(text), m, s)
 
 

@@ -1,4 +1,4 @@
-"""The least value of an identity that the state does not hold, as an expression of the state before the action."""
+"""The least identity that the state does not hold, as an expression over the state before the action."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from isrcheck.model.language.symbolic.terms import TracedFlag, TracedIdentity
 def least_unheld(state: Traced, variables: Sequence[tuple[Domain, int]], of: Identity) -> TracedIdentity:
     """The least value except 0 that no place of the domain holds; defined where such a value exists.
 
-    `variables` are the domains of the state, each with its first leaf. Places past the end of a sequence hold 0.
+    `variables` are the domains of the state's variables, each with its first leaf. Places past the end of a sequence
+    hold 0.
     """
     places = [place for domain, start in variables for place in _places(domain, start, of)]
-    # Fewer places than values cannot hold them all.
+    # If there are fewer places than values, some value is always free.
     always = sum(1 if values is None else len(values) for _, values in places) < of.high
     node, some = e.constant("number", of.high), e.TRUE if always else e.FALSE
     for value in reversed(range(1, of.high + 1)):
@@ -41,7 +42,10 @@ def _holds(state: Traced, leaf: int, values: frozenset[Value] | None, value: Val
 
 
 def _places(domain: Domain, start: int, of: Identity) -> Iterator[tuple[int, frozenset[Value] | None]]:
-    """Leaves with identities, each with None if it stores the value, or with the values that it holds while not 0."""
+    """The leaves that hold identities, each with None or with a set of identities.
+
+    None: the leaf stores the identity. A set: the state holds these identities while the leaf is not 0.
+    """
     match domain:
         case Identity() if domain == of:
             yield start, None

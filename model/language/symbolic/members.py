@@ -116,7 +116,7 @@ class TracedSet(Term):
         return self._of_members(some(self.has(b) & holds(b) for b in self._members()))
 
     def _of_members(self, answer: TracedFlag) -> TracedFlag:
-        """The answer of a quantifier, undefined where the set is undefined, even if it does not depend on members."""
+        """The result of a quantifier; undefined where the set is undefined, even if the result depends on no member."""
         return TracedFlag(answer.node, e.and_(self.defined, answer.defined), Flag())
 
     @property

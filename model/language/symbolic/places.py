@@ -14,7 +14,7 @@ from isrcheck.model.language.expressions import TRUE, Expression, Leaf
 
 @dataclass(frozen=True)
 class Step:
-    """A choice by the expression `index` among `count` elements of `stride` leaves, the first of them at `first`."""
+    """The choice of one of `count` elements of `stride` leaves each: `index` is `first` for the first element."""
 
     index: Expression
     first: int

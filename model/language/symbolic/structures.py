@@ -1,5 +1,7 @@
-"""Structures (record, per(...), sequence, channel, messages, bag). A structure lies at a place of the state, where its
-parts can be assigned, or is a computed value, which cannot be assigned.
+"""Structures: record, per(...), sequence, channel, messages, bag.
+
+A structure lies at a place of the state, where its parts can be assigned, or is a computed value, which cannot be
+assigned.
 """
 
 from __future__ import annotations
@@ -215,7 +217,7 @@ class TracedSequence(Structure):
         return TracedNumber(node, e.and_(self._is_defined, defined, e.or_(*here)), Number(node.low, node.high))
 
     def _places(self, element: Any) -> tuple[list[Expression], Expression]:
-        """For each offset, the condition that the element is at this offset."""
+        """For each offset, the condition that the element is there; then the condition that the element is defined."""
         nodes, defined = nodes_of(self._domain.element, element)
         same = [e.and_(*(e.eq(x, y) for x, y in zip(slot, nodes, strict=True))) for slot in self._slots()]
         return [e.and_(self._below(e.constant("number", i)), x) for i, x in enumerate(same)], defined
@@ -235,7 +237,7 @@ class TracedSequence(Structure):
         return TracedFlag(e.and_(fits_in, *same), e.and_(self._is_defined, defined), Flag())
 
     def without(self, offset: Any) -> TracedSequence:
-        """The sequence without its element at an offset, later elements moved up; defined below the length."""
+        """The sequence without the element at an offset; later elements move up. Defined where there is an element."""
         at = self.length._lift(offset)
         slots = [*self._slots(), self._padding()]
         moved = [
@@ -272,7 +274,7 @@ class TracedSequence(Structure):
         return TracedSequence(self._domain, None, [kept.node, *slots], e.and_(self._is_defined, kept.defined, inside))
 
     def without_first(self) -> TracedSequence:
-        """The sequence without its first element; the others move up. Defined where the sequence is not empty."""
+        """The sequence without its first element; later elements move up. Defined where the sequence is not empty."""
         slots = [node for slot in [*self._slots()[1:], self._padding()] for node in slot]
         some = e.lt(e.constant("number", 0), self.length.node)
         length = e.subtract(self.length.node, e.constant("number", 1))
@@ -323,7 +325,7 @@ class TracedMessages(Structure):
 
 
 def which(domain: Messages | Bag, element: Any) -> tuple[list[Expression], Expression]:
-    """For each possible element, the condition that `element` equals it; then the condition that it is defined."""
+    """The conditions that each possible element equals `element`; then the condition that `element` is defined."""
     nodes, defined = nodes_of(domain.element, element)
     return [
         e.and_(*(e.eq(x, y) for x, y in zip(nodes, constants(domain.element, value), strict=True)))
@@ -356,7 +358,7 @@ class TracedBag(Structure):
 
     @property
     def size(self) -> TracedNumber:
-        """The number of elements; each of several equal elements counts."""
+        """The number of elements; equal elements count separately."""
         total = self._total()
         return TracedNumber(total, self._is_defined, Number(total.low, total.high))
 

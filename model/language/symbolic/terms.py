@@ -120,7 +120,7 @@ class TracedFlag(Term):
 
 
 def _kleene(a: Term, b: Term, decides: Callable[[Expression], Expression]) -> Expression:
-    """The condition that `a & b` (or, dually, `a | b`) is defined: both are, or one is and decides the result alone."""
+    """The condition that `a & b` (or `a | b`) is defined: both operands are, or one is and decides the result alone."""
     if a.defined is TRUE and b.defined is TRUE:
         return TRUE
     return e.or_(e.and_(a.defined, b.defined), e.and_(a.defined, decides(a.node)), e.and_(b.defined, decides(b.node)))
