@@ -184,7 +184,7 @@ class Conforming:
         """The outcome of the same steps at Kafka's own settings if they do not conform, else `outcome`.
 
         Kafka's own settings may not allow the steps before the difference. Then the trial does not show that the
-        settings explain the difference, and `outcome` is returned without them.
+        settings explain the difference, and `of_others` of the outcome is empty.
         """
         kafka = self.mapping.of_kafka(self.report.kafka)
         own = {name: kafka[name][0] for name in outcome.of_others}

@@ -52,7 +52,7 @@ class Reached:
 
 
 class Coverage:
-    """A folder with JaCoCo's data. Data of an earlier run in the same folder is kept, and the new run adds to it."""
+    """A folder with JaCoCo's data. Data of earlier runs with the same version is kept, and a new run adds to it."""
 
     def __init__(self, folder: Path, names: Iterable[str], classpath: str, tell: Told) -> None:
         self.folder = folder

@@ -85,7 +85,7 @@ class Driver:
     def drive(self, path: Iterator[Step]) -> Driven:
         """Takes steps until there is a difference or the path ends, and sends each taken step to the path.
 
-        Where the model leaves open what Kafka decides, the taken step may differ from the wanted step.
+        Where the model leaves a choice open and Kafka decides, the taken step may differ from the wanted step.
         """
         first = next(path)
         before, taken = as_data(self.model.domains, first.state), [first]

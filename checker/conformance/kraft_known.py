@@ -76,7 +76,7 @@ def _reverted(model: Any, driven: Driven) -> bool:
 
 
 def _idle_isr(model: Any, driven: Driven) -> bool:
-    """After a cancelled reassignment the only ISR member is not active, and leaves the ISR when it starts or stops."""
+    """After a cancelled reassignment a member of the ISR is not active, and leaves the ISR when it starts or stops."""
     *before, label = _labels(driven)
     broker, difference = label.to_json().get("b"), driven.difference
     if not any(x.action == "cancel-partition-reassignment" for x in before) or label.action not in STARTS_AND_STOPS:

@@ -123,7 +123,7 @@ class BrokerMetadataPublisher(ReplicaFetcher):
 
     @action(b=broker, to=any_batch, actor="b")
     def update_metadata_cache(self, s: KraftState, b: Any, to: int) -> None:
-        """KRaftMetadataCache.setImage: a broker reads who is active now; nothing is new about the partition."""
+        """KRaftMetadataCache.setImage: a broker reads which brokers are active; its partition has not changed."""
         _, changed, gone = self.publish(s, b, to)
         s.require(~changed)
         if self.reassigns:
@@ -145,7 +145,7 @@ class BrokerMetadataPublisher(ReplicaFetcher):
 
     @goal
     def another_broker_leads(self, s: KraftState) -> Any:
-        """A broker other than the first leads as the controller says."""
+        """A broker other than the first leads, and the controller agrees."""
         first, state = self.brokers[0], s.state[0]
         return some(
             self.leads(s, 0, b) & (state.leader == b) & (state.epoch == s.replica[0][b].epoch)
