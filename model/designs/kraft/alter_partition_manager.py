@@ -6,7 +6,7 @@ the leader epoch, the partition epoch, the members of the new ISR, and the broke
 fetched (KIP-903).
 
 Left out: errors of the whole request, after which the same request is sent again; requests of a leader that has
-stopped, because whatever happens to such a request could also have happened before the leader stopped.
+stopped. Whatever happens to such a request could also have happened before the leader stopped.
 
 Source: AlterPartitionManager.scala of Kafka 4.3; KIP-497, KIP-903.
 """

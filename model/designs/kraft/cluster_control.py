@@ -4,8 +4,8 @@ A broker is *active* if it is registered, not fenced and not in controlled shutd
 brokers. A broker is fenced when its session ends, whether the broker is down, cut off or slow. The resulting changes of
 partitions are in the same batch.
 
-Left out: the times of sessions; the broker's metadata offset (Kafka unfences a broker only after it has read its
-registration, which it has here from the start); feature levels; shutdowns that wait for other brokers' metadata.
+Left out: the times of sessions, the broker's metadata offset, feature levels, shutdowns that wait for other brokers'
+metadata. Kafka unfences a broker only after it has read its registration; here a broker has it from the start.
 
 Source: ClusterControlManager.java, BrokerHeartbeatManager.java of Kafka 4.3, ReplicationControlManager.java
 (handleBrokerFenced, handleBrokerUnfenced, handleBrokerShutdown); KIP-631, KIP-841, KIP-966.

@@ -8,9 +8,9 @@ snapshot.
 
 Batches that all brokers have passed are forgotten.
 
-Left out: batches that are cut in two; a failover of the controller (it answers after the batch is committed, and the
-next controller has the same log); the moment within a publication in which the cache is new and the partition is not
-yet.
+Left out: batches that are cut in two; the moment within a publication in which the cache is new and the partition is
+not yet; a failover of the controller. A controller answers after its batch is committed, and the next controller has
+the same log.
 
 Source: MetadataLoader.java, MetadataBatchLoader.java, TopicDelta.java, KRaftMetadataCache.java of Kafka 4.3.
 """

@@ -4,8 +4,8 @@ Each decision of the controller is committed in one batch before the controller 
 that may be lost.
 
 Left out: creation and deletion of topics, several partitions in a request, and the checks that cannot fail here. These
-are the checks for a topic or partition that does not exist, for a request that is ahead of the controller, and for an
-ISR with a broker that is not a replica (its removal has raised the leader epoch).
+are the checks for a topic or partition that does not exist, for a request ahead of the controller, and for an ISR
+member that is not a replica. (The removal of a replica has raised the leader epoch.)
 
 Source: ReplicationControlManager.java of Kafka 4.3; KIP-497, KIP-841, KIP-903.
 """
