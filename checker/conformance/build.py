@@ -1,8 +1,8 @@
 """Builds the harness with Maven for a version of Kafka, and keeps it in the user's own cache folder.
 
-The files in that folder are run, so it is used only if nobody else may write it. Its name has a hash of the sources.
-The folder appears whole or not at all, because several processes may build at once. ISRCHECK_CACHE names another
-folder; if it is empty, nothing is kept.
+The files in that folder are executed, so it is used only if no other user may write to it. Its name contains a hash of
+the sources. Several processes may build at once, so the folder appears only when it is complete. The variable
+ISRCHECK_CACHE names another folder; if the variable is empty, nothing is kept.
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ MOVED: Final[Mapping[str, Mapping[str, str]]] = {
     "4.3": _SINCE_4_3,
     "4.4": _SINCE_4_4,
 }
-"""For each version of Kafka, by its first two numbers, the packages that differ from the sources."""
+"""For each version of Kafka, by its first two numbers: names in the imports of the sources, and their names in that
+version."""
 NEWEST: Final = "4.4.0"
 BUILD_SECONDS: Final = 540
 JACOCO: Final = "0.8.14"
@@ -91,7 +92,7 @@ def classpath(version: str, tell: Told = lambda line: None) -> str:
 
 
 def jacoco(tell: Told = lambda line: None) -> tuple[Path, Path]:
-    """JaCoCo's agent and JaCoCo's command, as jars. Maven fetches them if they are not there."""
+    """The jars of JaCoCo's agent and of JaCoCo's command. Maven fetches them if they are not there."""
     folder = _root() / f"jacoco-{JACOCO}"
     if not _has_jacoco(folder):
         tell(f"fetching JaCoCo {JACOCO} with Maven, once ...")
@@ -111,7 +112,7 @@ def _has_jacoco(folder: Path) -> bool:
 
 
 def known_version(version: str) -> str:
-    """A version of Kafka that has sources of the harness. Raises `Failure` (150) for other versions."""
+    """The version, if the harness has sources for it. Raises `Failure` (150) for other versions."""
     found = re.fullmatch(r"(\d+\.\d+)\.\d+", version, re.ASCII)
     if found is None or found[1] not in MOVED:
         known = ", ".join(f"{x}.x" for x in MOVED)
@@ -132,7 +133,7 @@ def _tool(name: str, own: Path | None = None) -> str:
 
 
 def _folder(version: str) -> Path:
-    """Where the harness of these sources is kept."""
+    """The folder of the harness that is built from these sources for a version of Kafka."""
     return _root() / f"kafka-{version}-{_hash()}"
 
 
@@ -144,7 +145,7 @@ def _temporary() -> Path:
 
 
 def _root() -> Path:
-    """The folder that keeps harnesses. If nothing is to be kept, a temporary folder of this process."""
+    """The folder that keeps harnesses, or a temporary folder of this process if nothing is to be kept."""
     named = os.environ.get(VARIABLE)
     if named == "":
         return _temporary()
@@ -175,7 +176,7 @@ def _is_whole(folder: Path) -> bool:
 
 
 def _rename(sources: Path, moved: Mapping[str, str]) -> None:
-    """Rewrites the imports of classes that another version of Kafka has in another package."""
+    """Rewrites the imports of classes that are in another package in this version of Kafka."""
     for path in sorted(sources.rglob("*.java")):
         text = path.read_text(encoding="utf-8")
         for old, new in moved.items():
@@ -211,7 +212,7 @@ def _maven(arguments: list[str], folder: Path, what: str) -> None:
 
 @contextmanager
 def _kept_as(folder: Path, is_whole: Callable[[Path], bool]) -> Iterator[Path]:
-    """A new folder to fill. Afterwards it replaces `folder` if that is missing or not whole."""
+    """A new folder to fill. Afterwards it replaces `folder`, if `folder` is missing or not whole."""
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     ready = Path(tempfile.mkdtemp(dir=folder.parent, prefix="."))
     try:

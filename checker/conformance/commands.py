@@ -1,4 +1,4 @@
-"""The commands for the harness, and the protocol of a mapping: calls for each action, variables for each state."""
+"""The commands for the harness, and the protocol of a mapping: calls for each action, values for each state."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ class Conformance(Protocol):
     unreached: Mapping[str, str]
     """Actions that the harness cannot take, and why."""
     calls: Mapping[str, Callable[[Moment], list[Command]]]
-    """For each action the calls that it stands for."""
+    """For each action, a function that returns the calls which carry it out."""
 
     def of_kafka(self, version: str) -> Mapping[str, tuple[Any, ...]]:
-        """For each setting the values that describe a version of Kafka. The first value is that of random walks."""
+        """For each setting the values that describe a version of Kafka. Random walks use the first value."""
 
     def decided(self, moment: Moment, answer: Mapping[str, Any]) -> Mapping[str, Any]:
         """The arguments that the model leaves open and Kafka has decided, read after the action's calls have run."""
@@ -59,7 +59,7 @@ class Conformance(Protocol):
     def offers(
         self, model: Any, state: Mapping[str, Any], seen: SeenState, answer: Mapping[str, Any]
     ) -> Mapping[str, bool]:
-        """Whether Kafka would take an action now, for each action whose enabledness the model can tell."""
+        """For each action that can be compared, whether Kafka would take it now."""
 
     def known(self, model: Any, driven: Any) -> str | None:
         """The words for a known difference in a driven path. None for a new difference."""

@@ -34,7 +34,7 @@ class Outcome:
 
     `of_others` are the settings of the model that do not describe this version of Kafka. If a path with such settings
     differs, the same steps are tried at Kafka's own settings. If they conform there, the difference follows from the
-    settings. Otherwise this is the outcome of that trial. `length` counts the steps of a recorded path.
+    settings. Otherwise the outcome of that trial replaces this one. `length` counts the steps of a recorded path.
     """
 
     name: str
@@ -81,8 +81,8 @@ class Outcome:
 class Report:
     """All paths of one run. `shown` is the shortest path that was found to the first difference.
 
-    `pairs` counts successive pairs of actions. `why` says, for each action that no path took, what kept covering walks
-    from it. `reached` is the coverage of Kafka's classes, by class.
+    `pairs` counts successive pairs of actions. `why` says, for each action that no path took, why covering walks did
+    not take it. `reached` is the coverage of Kafka's classes, by class.
     """
 
     model: str
@@ -183,8 +183,8 @@ class Conforming:
     def controlled(self, driver: Driver, outcome: Outcome, path: list[Step]) -> tuple[Driver, Outcome]:
         """The outcome of the same steps at Kafka's own settings if they do not conform, else `outcome`.
 
-        If Kafka's own settings do not allow the steps before the difference, the settings do not explain the
-        difference: nothing shows that Kafka would not differ in the same way.
+        Kafka's own settings may not allow the steps before the difference. Then the trial does not show that the
+        settings explain the difference, and `of_others` of the outcome is empty.
         """
         kafka = self.mapping.of_kafka(self.report.kafka)
         own = {name: kafka[name][0] for name in outcome.of_others}
@@ -244,7 +244,7 @@ def recorded(loaded: LoadedModel, scenario: Scenario) -> tuple[Model, list[Step]
 
 
 def with_traces(model: str, names: tuple[str, ...]) -> list[Scenario]:
-    """The scenarios of a model that expect a violation and so have a path; only those in `names` if names are given."""
+    """The scenarios of a model that have a recorded path, since they expect a violation; only `names`, if given."""
     found = [collection.one(name) for name in names] if names else list(_all(model))
     for scenario in found:
         if scenario.model != model:

@@ -1,7 +1,7 @@
 """Which methods and branches of Kafka's classes a run has reached, as JaCoCo counts them.
 
-JaCoCo's agent watches the harness, and JaCoCo's command makes the report. Maven Central has both. Branches are those of
-byte code: they include branches that a Scala compiler adds, for patterns for example.
+JaCoCo's agent watches the harness, and JaCoCo's command makes the report. Maven Central has both. Branches are counted
+in byte code. So they include branches that the Scala compiler adds, for patterns for example.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ REPORT_SECONDS: Final = 300
 
 
 LAMBDA: Final = re.compile(r"(?:lambda|\$anonfun)\$(.+?)(?:\$\d+)*(?:\$adapted)?")
-"""The names that the compilers of Java and Scala give to a function that is written in a method."""
+"""The names that the compilers of Java and Scala give to a function that is written inside a method."""
 
 
 @dataclass(frozen=True)
 class Reached:
     """A method of a class: its first line, and how much of it was reached. A method without branches has 0 of 0.
 
-    Methods of the same name count as one, and a function that is written in a method belongs to that method.
+    Methods of the same name count as one. A function that is written inside a method belongs to that method.
     """
 
     owner: str
@@ -52,7 +52,7 @@ class Reached:
 
 
 class Coverage:
-    """A folder with JaCoCo's data. Data of earlier runs with the same version is kept and added to."""
+    """A folder with JaCoCo's data. Data of earlier runs with the same version is kept, and a new run adds to it."""
 
     def __init__(self, folder: Path, names: Iterable[str], classpath: str, tell: Told) -> None:
         self.folder = folder
@@ -65,7 +65,7 @@ class Coverage:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The options of Java that the harness is started with."""
+        """The options of Java with which the harness is started."""
         watched = ":".join(name.removesuffix(".class").replace("/", ".") for name in self.classes)
         record = (self.folder / RECORD).resolve()
         return (f"-javaagent:{self._agent}=destfile={record},includes={watched}",)
@@ -112,7 +112,7 @@ def summary(found: list[Reached]) -> list[dict[str, Any]]:
 
 
 def _classes(classpath: str, names: frozenset[str]) -> Iterator[tuple[str, Path]]:
-    """The class files with such names and those of their inner classes, each with its jar."""
+    """The class files with these names and those of their inner classes, each with its jar."""
     for jar in map(Path, classpath.split(os.pathsep)):
         if jar.name.startswith(JARS):
             with zipfile.ZipFile(jar) as archive:

@@ -1,7 +1,7 @@
-"""Covering walks: they count what was tried and driven, and next try what was tried least after the last action.
+"""Covering walks: random walks that prefer the actions which were tried least often after the previous action.
 
-So an action that is seldom enabled is taken where it is enabled. An action that is never enabled at some place is tried
-there less and less often.
+So an action that is seldom enabled is taken where it is enabled. An action that is never enabled after some other
+action is tried there less and less often.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ Pair = tuple[str, str]
 """An action and the next action. The first action of a path comes after START."""
 START: Final = "start"
 SHARE: Final = 0.5
-"""The share of steps of a covering walk that take what was tried least. The other steps are those of a random walk:
-some actions need long preparation, such as a replica that catches up, and constant change never reaches them."""
+"""The share of the steps of a covering walk that take the action tried least. The other steps are those of a random
+walk, because some actions need long preparation, such as a replica that catches up. Constant change would never reach
+them."""
 
 
 DECIDED: Final = "what Kafka has decided itself"
@@ -27,9 +28,9 @@ DECIDED: Final = "what Kafka has decided itself"
 
 @dataclass
 class Covering:
-    """Over all walks: how often each action was tried after each other, and where undriven actions were refused.
+    """Counts over all walks: how often each action was tried after each other action, and where actions were refused.
 
-    For each action of which no instance was taken yet, `refused` counts the false conditions: `file:line`.
+    `refused` counts the false conditions, as `file:line`, of each action until an instance of the action is taken.
     """
 
     tried: Counter[Pair] = field(default_factory=Counter)
@@ -37,7 +38,7 @@ class Covering:
     refused: dict[str, Counter[str]] = field(default_factory=dict)
 
     def order(self, before: str, actions: Sequence[str]) -> list[str]:
-        """The actions in the order of how often they were tried after `before`, fewest first. The order is stable."""
+        """The actions, those first that were tried least often after `before`. The order is stable."""
         return sorted(actions, key=lambda action: self.tried[before, action])
 
     def note(self, before: str, action: str, taken: bool) -> None:

@@ -1,4 +1,4 @@
-"""Drives a path of the model through the harness and compares after each step. Makes paths shorter."""
+"""Drives a path of the model through the harness, compares after each step, and shortens paths that differ."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from isrcheck.model.language.system import Label
 from isrcheck.model.language.telling import SeenState
 
 Path = Generator[Step, Step | None, None]
-"""A generator that asks for one step after the other and receives the step that was taken."""
+"""A generator that yields the wanted steps one by one, and receives each step that was taken."""
 SHORTENINGS: Final = 400
-"""How many paths are driven, at most, to shorten one that does not conform."""
+"""The most paths that are driven to shorten one path that does not conform."""
 MISSING: Final = "nothing"
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The first step, counted from 1, that Kafka refuses or after which its state differs; 0 is the start.
+    """The first step that Kafka refuses or after which its state differs, counted from 1; 0 is the start.
 
     `parts` are paths of variables, with the value in the model and the value in Kafka.
     """
@@ -37,7 +37,7 @@ class Difference:
 
     @property
     def kind(self) -> str:
-        """The kind of difference, the same for every broker. Two paths with the same kind differ in the same way."""
+        """The refusal, or the differing parts without their indices. Paths of the same kind differ in the same way."""
         names = sorted({part.partition("[")[0] + part[part.rfind("]") + 1 :] for part, _, _ in self.parts})
         return f"refused: {self.refused}" if self.refused is not None else ", ".join(names)
 
@@ -85,7 +85,7 @@ class Driver:
     def drive(self, path: Iterator[Step]) -> Driven:
         """Takes steps until there is a difference or the path ends, and sends each taken step to the path.
 
-        The step taken may differ from the step asked for, where the model leaves open what Kafka decides.
+        Where the model leaves a choice open and Kafka decides, the taken step may differ from the wanted step.
         """
         first = next(path)
         before, taken = as_data(self.model.domains, first.state), [first]
@@ -135,7 +135,7 @@ class Driver:
         return step
 
     def _compared(self, step: int, after: State) -> Difference | None:
-        """The parts of a state of the model that differ in Kafka."""
+        """The difference between a state of the model and that of Kafka; None if there is none."""
         data = as_data(self.model.domains, after)
         seen = SeenState(self.model, after)
         says = self.mapping.expected(self.model, data, seen)
@@ -147,7 +147,7 @@ class Driver:
         return Difference(step, None, parts) if parts else None
 
     def _is_enabled(self, state: State, action: str) -> bool:
-        """Whether an instance of an action is enabled that Kafka may take."""
+        """Whether the model has an enabled instance of an action that Kafka can take."""
         labels = self.interpreter.labels
         return any(label.action == action and self._step(state, i) is not None for i, label in enumerate(labels))
 
@@ -173,7 +173,7 @@ class Driver:
         for number, label in enumerate(self.interpreter.labels):
             if label.action not in self.mapping.unreached:
                 by_action.setdefault(label.action, []).append(number)
-        # An action comes first in the order of these numbers as often as its weight says (Efraimidis, Spirakis).
+        # The chance that an action comes first is proportional to its weight (Efraimidis, Spirakis).
         drawn = {action: choose.random() ** (1 / self.mapping.weights.get(action, 1)) for action in by_action}
         order = sorted(by_action, key=lambda each: -drawn[each])
         before = START if at.label is None else at.label.action
@@ -201,8 +201,8 @@ class Driver:
     def shortened(self, driven: Driven) -> Driven:
         """A shorter path that differs in the same way, without irrelevant steps. The last step stays the last.
 
-        Larger parts are left out first, then single steps, then pairs of steps. A step that is then no longer enabled
-        may be replaced by another instance of the same action: a place in the metadata log changes when an earlier
+        Larger parts are left out first, then single steps, then pairs of steps. If a later step is then no longer
+        enabled, another instance of the same action may replace it: a place in the metadata log changes when an earlier
         batch is gone.
         """
         best, tries, kind = driven, 0, _kind(driven)
@@ -228,8 +228,8 @@ class Driver:
     def walked(self, steps: Sequence[Step], loosely: bool = False) -> Path:
         """The same action instances from the same start, without those that are no longer enabled.
 
-        With `loosely`, another instance of the same action and actor replaces an instance that is not enabled, if there
-        is one.
+        With `loosely`, an instance that is not enabled is replaced by another instance of the same action and actor, if
+        there is one.
         """
         at = (yield steps[0]) or steps[0]
         for wanted in steps[1:]:

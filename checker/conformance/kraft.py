@@ -1,8 +1,8 @@
 """The mapping of `kraft` to Kafka's classes: the calls for each action, and the variables of a state.
 
-Kafka's own controller decides: each broker builds its image from the records that the controller writes, and the leader
-is given the controller's answer to AlterPartition. `kraft_state` says which parts of Kafka's state are read.
-docs/conformance.md has a table of what is real.
+Kafka's own controller decides. Each broker builds its image from the records that the controller writes, and a leader
+receives the controller's answer to AlterPartition. `kraft_state` says which parts of Kafka's state are read.
+docs/conformance.md has a table of the parts of Kafka that are real and those that are replaced.
 
 Source of the calls: ReplicaManager, ReplicaFetcherThread, DefaultAlterPartitionManager, ReplicationControlManager,
 ClusterControlManager, ConfigurationControlManager of Kafka 3.9 to 4.4.
@@ -63,10 +63,11 @@ _BEFORE: Mapping[tuple[int, ...], Mapping[str, tuple[Any, ...]]] = {
     (4, 1, 1): {"last_known_leader": ("may-be-dead",)},
     (4, 3, 0): {"assigned_directory": ("clears-elr",), "awaited_in_isr": ("all",)},
 }
-"""The values before a version: KIP-966; KAFKA-18991; KAFKA-19522; apache/kafka#20716 and KAFKA-19975."""
+"""For each version, values that describe earlier versions: KIP-966; KAFKA-18991; KAFKA-19522; apache/kafka#20716 and
+KAFKA-19975."""
 
 _BACKPORTED: Mapping[tuple[int, ...], tuple[int, ...]] = {(4, 0, 1): (3, 9, 1)}
-"""An earlier line of versions has the change as well, from the named version on."""
+"""For the first version with a change, the version in an earlier release line from which that line has it as well."""
 
 
 def of_kafka(version: str) -> Mapping[str, tuple[Any, ...]]:
@@ -127,7 +128,7 @@ weights: Mapping[str, int] = {
     "elect-leader-for-leaderless-partition": 3,
     "elect-preferred-leader": 2,
 }
-"""Weights for a cluster in which other things happen than brokers coming and going."""
+"""Weights with which brokers do not stop and start all the time, so that other actions happen, too."""
 
 classes = (
     "Partition", "Replica", "ReplicaState", "ReplicaManager", "DelayedProduce", "DefaultAlterPartitionManager",
@@ -152,7 +153,8 @@ def _call(op: str, **arguments: Any) -> list[Command]:
 def _publish(x: Moment) -> list[Command]:
     """A broker goes on to a batch. If the model drops an answer because the fetcher restarts, that answer is now late.
 
-    The late answer arrives at once, and again after each batch until the follower fetches anew. It must change nothing.
+    The late answer arrives immediately, and again after each batch until the follower fetches again. It must change
+    nothing.
     """
     b, first = x.arguments["b"], x.last_batch - (len(x.before["metadata"]) - 1)
     late = [c for f, leader in dropped(x) for c in _call("late_answer", broker=f, leader=leader) if f == b]
@@ -166,7 +168,7 @@ def _stop_partitions(x: Moment) -> list[Command]:
 
 
 def _stop(x: Moment) -> list[Command]:
-    """A broker stops, by kill -9, with a lost end of its log, or as it was told to. Its answers are lost."""
+    """A broker is killed (kill -9), crashes and loses the end of its log, or is shut down. Its answers are lost."""
     b, clean = x.arguments["b"], x.action == "finish-controlled-shutdown"
     last = _call("finish_shutdown", broker=b) if clean else []
     clean = clean or (x.action == "crash" and x.model.clean_crashes)
@@ -180,7 +182,7 @@ def _stop(x: Moment) -> list[Command]:
 
 
 def _start(x: Moment) -> list[Command]:
-    """A broker starts, and registers with what its directories say of its last life."""
+    """A broker starts, and registers with what its directories say about its last stop."""
     new = {"broker": x.arguments["b"], "broker_epoch": x.after["broker_epoch"][x.arguments["b"]]}
     return [
         *_call("start", **new, failed_directory=x.model.failed_directory),
@@ -189,13 +191,17 @@ def _start(x: Moment) -> list[Command]:
 
 
 def _begin_shutdown(x: Moment) -> list[Command]:
-    """As in BrokerServer: the heartbeat announces the shutdown first, then ReplicaManager hears of it."""
+    """A shutdown begins as in BrokerServer: the heartbeat announces it first, then ReplicaManager prepares for it."""
     b = x.arguments["b"]
     return [*_call("heartbeat", broker=b, want_shut_down=True), *_call("prepare_shutdown", broker=b)]
 
 
 def _directories_offline(x: Moment) -> list[Command]:
-    """A fenced broker asks to stay fenced: else the heartbeat would unfence it, which is another step of the model."""
+    """A heartbeat reports a failed directory.
+
+    A fenced broker asks to stay fenced. Otherwise the heartbeat would unfence it, which is a step of its own in the
+    model.
+    """
     b = x.arguments["b"]
     return _call("heartbeat", broker=b, directories=True, want_fence=b not in x.before["live"])
 
@@ -284,11 +290,12 @@ def decided(x: Moment, answer: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def is_possible(model: Any, action: str, arguments: Mapping[str, Any], answer: Mapping[str, Any]) -> bool:
-    """Whether Kafka may do this now. Kafka has one preferred leader; a model without an order of replicas allows any.
+    """Whether Kafka may do this now.
 
-    Kafka moves a log only if the broker has the partition. In the model any broker may, and without the partition the
-    action changes nothing. A directory fails only if the controller knows that the replica is in it. Otherwise the
-    broker must first tell the controller, in a step that the model does not have.
+    Kafka has one preferred leader; a model with `election = any-order` allows any. Kafka moves a log only if the broker
+    has the partition. In the model any broker may move its log; without the partition, the action changes nothing. A
+    directory fails only if the controller knows that the replica is in it. Otherwise the broker must first tell the
+    controller, in a step that the model does not have.
     """
     if action == "maybe-replace-current-with-future-replica":
         return bool(answer["brokers"][str(arguments["b"])]["role"] != "none")
@@ -301,7 +308,7 @@ def is_possible(model: Any, action: str, arguments: Mapping[str, Any], answer: M
 
 
 def offers(model: Any, s: State, seen: SeenState, answer: Mapping[str, Any]) -> dict[str, bool]:
-    """Which of the controller's actions Kafka would take now, for the actions that the model can be compared in.
+    """Whether Kafka's controller would take an action now, for each action that can be compared.
 
     Actions that bounds of the search or a budget forbid are not compared.
     """
@@ -323,7 +330,7 @@ def in_order(model: Any) -> list[int]:
 
 
 def dropped(x: Moment) -> Iterator[tuple[int, int]]:
-    """The followers and leaders whose answer the model has dropped in this step."""
+    """The pairs of follower and leader whose answer the model has dropped in this step."""
     if "answer" in x.before:
         for f, by_leader in enumerate(x.before["answer"][P]):
             for leader, answer in enumerate(by_leader):

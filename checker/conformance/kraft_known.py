@@ -1,6 +1,6 @@
 """Known differences between `kraft` and Kafka, and which of the two is wrong. All other differences are new.
 
-Each condition checks only how the difference looks. docs/conformance.md gives the cause of each.
+Each condition checks only what a difference looks like. docs/conformance.md gives its cause.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PREFERRED: Final = "enabled(elect-preferred-leader)"
 MOVE: Final = "maybe-replace-current-with-future-replica"
 STARTS_AND_STOPS: Final = ("register-broker", "finish-controlled-shutdown")
 LOADS: Final = ("apply-local-leaders", "apply-local-followers", "update-metadata-cache", "stop-partitions")
-"""A broker that has started loads its logs when it takes one of these actions for the first time."""
+"""A broker that has started loads its logs when it first takes one of these actions."""
 
 
 def known(model: Any, driven: Driven) -> str | None:
@@ -38,7 +38,7 @@ def _cleared_elr(model: Any, driven: Driven) -> bool:
 
 
 def _unloaded(model: Any, driven: Driven) -> bool:
-    """A broker that was told to stop before it had loaded its logs left no mark of a clean stop."""
+    """A broker that was shut down before it had loaded its logs left no mark of a clean stop."""
     *before, label = _labels(driven)
     if label.action != "register-broker" or not _is_of_the_partition(driven):
         return False
@@ -60,7 +60,7 @@ def _added_again(model: Any, driven: Driven) -> bool:
 
 
 def _completed(model: Any, driven: Driven) -> bool:
-    """An election of preferred leaders would elect nobody but complete a reassignment."""
+    """An election of preferred leaders would elect nobody, but would complete a reassignment."""
     state = _partition(model, driven)
     moves = bool(state.get("adding") or state.get("removing"))
     return moves and _parts(driven) == {PREFERRED: (False, True)}
@@ -76,7 +76,7 @@ def _reverted(model: Any, driven: Driven) -> bool:
 
 
 def _idle_isr(model: Any, driven: Driven) -> bool:
-    """The member of the ISR after a cancelled reassignment is not active, and leaves the ISR as it starts or stops."""
+    """After a cancelled reassignment a member of the ISR is not active, and leaves the ISR when it starts or stops."""
     *before, label = _labels(driven)
     broker, difference = label.to_json().get("b"), driven.difference
     if not any(x.action == "cancel-partition-reassignment" for x in before) or label.action not in STARTS_AND_STOPS:
@@ -88,7 +88,7 @@ def _idle_isr(model: Any, driven: Driven) -> bool:
 
 
 def _moved(model: Any, driven: Driven) -> bool:
-    """A follower whose log was moved names the epoch that it knew before."""
+    """A follower whose log was moved sends the epoch that it knew before the move."""
     *before, label = _labels(driven)
     if label.action not in ("read-records", "fetch-records") or driven.difference is None:
         return False
@@ -129,6 +129,6 @@ def _parts(driven: Driven) -> dict[str, tuple[Any, Any]]:
 
 
 def _is_of_the_partition(driven: Driven) -> bool:
-    """Whether the only differences are the controller's data of the partition and the actions it would take with it."""
+    """Whether only the controller's data of the partition differ, or actions that it would take because of them."""
     parts = _parts(driven)
     return bool(parts) and all(name in (STATE, "elr[0]", LAST) or name.startswith("enabled(") for name in parts)

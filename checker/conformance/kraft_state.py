@@ -58,7 +58,10 @@ def expected(model: Any, s: State, seen: SeenState) -> Values:
 
 
 def found(model: Any, s: State, answer: Mapping[str, Any]) -> Values:
-    """The values of Kafka, under the same names. Of the model's state this uses only how much metadata is forgotten."""
+    """The values of Kafka, under the same names.
+
+    The model's state says only which values there are, and how many batches of metadata are forgotten.
+    """
     brokers, values = range(len(model.brokers)), Values()
     first_batch = answer["last_batch"] - (len(s["metadata"]) - 1)
     values |= _real_controller(model, s, answer["controller"])
@@ -130,7 +133,7 @@ def _real_controller(model: Any, s: State, real: Mapping[str, Any]) -> Values:
 
 
 def _active(real: Mapping[str, Any], brokers: range) -> list[int]:
-    """As ClusterControlManager.isActive: neither fenced nor in controlled shutdown."""
+    """The active brokers, as in ClusterControlManager.isActive: neither fenced nor in controlled shutdown."""
     return [b for b in brokers if not real[str(b)]["fenced"] and not real[str(b)]["stopping"]]
 
 
@@ -144,7 +147,7 @@ def _registration(said: Mapping[str, Any]) -> Values:
 
 
 def _registered(real: Mapping[str, Any], like: Mapping[str, Any]) -> Values:
-    """PartitionRegistration, with the fields that the model has at these settings."""
+    """Kafka's PartitionRegistration, with only the fields that the model has at these settings."""
     leader = None if real["leader"] < 0 else real["leader"]
     values = {name: sorted(x) if isinstance(x, list) else x for name, x in real.items()} | {"leader": leader}
     return {name: values[name] for name in like}
@@ -166,7 +169,7 @@ def _asked(real: Mapping[str, Any] | None, with_epochs: bool, brokers: range) ->
 
 
 def _answered(real: Mapping[str, Any] | None, epoch: int) -> Values:
-    """The controller's answer by its error. A success may begin a leader epoch, when a reassignment is completed."""
+    """The controller's answer. A success that completes a reassignment may begin a new leader epoch."""
     if real is None:
         return {"stage": "asked", "said_version": 0}
     if real["error"] != "NONE":
@@ -176,7 +179,7 @@ def _answered(real: Mapping[str, Any] | None, epoch: int) -> Values:
 
 
 def _said(answer: Mapping[str, Any]) -> Values | None:
-    """An answer on its way, in the form of the model. Fields that this kind of answer lacks are left out."""
+    """An answer on its way, without the fields that this kind of answer does not use."""
     if answer["kind"] == "none":
         return None
     values = {name: answer[name] for name in ("kind", "epoch", "offset")}

@@ -19,12 +19,12 @@ from isrcheck.checker.failures import Failure
 from isrcheck.checker.results import Exit
 
 ANSWER_SECONDS: Final = 120
-"""A step takes milliseconds. A harness that does not answer for this time hangs."""
+"""A harness that does not answer within this time is taken to hang. A step takes milliseconds."""
 FLAGS: Final = ("-Xmx1g", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1")
-"""The quick compiler only: a run is too short to profit from the optimizing one."""
+"""Java uses only its quick compiler, because a run is too short to profit from the optimizing compiler."""
 
 MEMORY: Final = "/dev/shm"
-"""A folder in memory, if there is one: Kafka writes to disk at each start and stop, which takes most of the time."""
+"""A folder in memory, if there is one. Kafka writes to disk at each start and stop, which takes most of the time."""
 
 
 class Harness:
@@ -78,7 +78,7 @@ class Harness:
 
 
 class HarnessFault(Exception):
-    """Kafka threw an unexpected exception: a difference, named by class and message. `trace` is its stack trace."""
+    """A difference: an unexpected exception in Kafka, with its class and message (`what`) and stack trace."""
 
     def __init__(self, what: str, trace: str) -> None:
         super().__init__(what)
@@ -87,7 +87,7 @@ class HarnessFault(Exception):
 
 @contextmanager
 def running(classpath: str, options: Sequence[str] = ()) -> Iterator[Harness]:
-    """A harness that is started with options of Java and has a folder for its logs. Both are removed afterwards."""
+    """A harness with options of Java and a folder for its logs. Afterwards it is stopped and the folder is removed."""
     folder = Path(tempfile.mkdtemp(prefix="isrcheck-", dir=MEMORY if os.access(MEMORY, os.W_OK) else None))
     try:
         harness = Harness(classpath, folder, options)

@@ -15,7 +15,7 @@ Verdict = Literal["explained", "unexplained", "incomplete"]
 
 @dataclass(frozen=True)
 class Told:
-    """The lines that a state explains: the line of the step to it (None: hidden), and the lines that hold in it."""
+    """The lines that a state explains: the line of the step to it (None if it is hidden), and lines that hold in it."""
 
     step: Line | None
     held: tuple[Line, ...]
@@ -62,7 +62,7 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why an instance cannot be a line: the condition that is false, or what differs after the step."""
+    """Why an action instance cannot be the step of a line: the false condition, or what differs after the step."""
 
     label: str | None
     what: str
@@ -75,7 +75,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class Refused:
-    """The next line of its lane, in a state in which most lines are explained, and why it cannot happen there."""
+    """The next line of a lane, which cannot happen in a state where most lines are explained, and why it cannot."""
 
     line: Line
     reasons: tuple[Reason, ...]
@@ -86,11 +86,10 @@ class Refused:
 
 @dataclass(frozen=True)
 class Frontier:
-    """A state in which most lines are explained: the story up to it, the next line of each lane, and what could happen
-    instead.
+    """A state in which most lines are explained: its story, the next line of each lane, and what else could happen.
 
-    `states` counts the states in which as many lines are explained, of the first few. `nearest` are instances that are
-    enabled at the end of the story, those most like the refused line first.
+    `states` counts the states that were found with the same lines explained. `nearest` are instances that are enabled
+    at the end of the story, those most like the refused line first.
     """
 
     trace: Trace
@@ -116,7 +115,7 @@ class Frontier:
 
 @dataclass
 class Answer:
-    """The answer about one recording. `at_most` is how many hidden steps in a row were allowed."""
+    """The answer about one recording. At most `at_most` hidden steps in a row were allowed."""
 
     file: str
     model: str

@@ -1,4 +1,4 @@
-"""One recording, one answer: the question, the search, and the story of the result, which is replayed."""
+"""From one recording to one answer: the question, the search, and the story of the result, which is replayed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def explain(
     limits: Limits = Limits(),
     tell: Tell | None = None,
 ) -> Answer:
-    """Whether a model at some settings can do what was recorded, and how; or which part it cannot do.
+    """Whether a model at some settings can do what was recorded, and how; otherwise which part it cannot do.
 
     Raises `UnknownName` for names and values that the model does not have.
     """
@@ -114,7 +114,7 @@ def explained(name: str, asked: Question, end: Node) -> Explanation:
 
 
 def _walked(asked: Question, end: Node) -> tuple[Trace, tuple[Told, ...]]:
-    """The way to a node, replayed by the methods of the model and compared with the observations."""
+    """The path to a node, replayed by the methods of the model and compared with the observations."""
     interpreter, path = asked.interpreter, end.path
     numbers = {label: i for i, label in enumerate(interpreter.labels)}
     steps = [Step(None, None, state_of(asked, path[0]))]
@@ -147,7 +147,7 @@ def _told(asked: Question, path: Sequence[Node]) -> tuple[Told, ...]:
 
 
 def _require_as_seen(asked: Question, steps: Sequence[Step], told: Sequence[Told]) -> None:
-    """Checks by the values themselves that the answer of the search is right: a wrong answer must not be shown."""
+    """Checks the answer of the search against the values themselves, so that no wrong answer is shown."""
     known = {seen.line.place: seen for lines in asked.lanes for seen in lines}
     passed: set[Place] = set()
     for step, each in zip(steps, told, strict=True):
@@ -169,7 +169,7 @@ def _require_whole(asked: Question, end: Node) -> None:
 
 
 def _judged(interpreter: Interpreter, states: Sequence[State]) -> tuple[dict[str, int | None], tuple[str, ...]]:
-    """For each invariant the first state, from 1, in which it is false, or None; and the undefined invariants."""
+    """The first state, from 1, in which each invariant is false (None if it always holds); the undefined invariants."""
     found: dict[str, int | None] = {}
     unasked = []
     for name, predicate in interpreter.invariants.items():

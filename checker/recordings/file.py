@@ -1,7 +1,7 @@
-"""A recording as a file: NDJSON, a header and then the observations, each line on the lane of its observer.
+"""A recording as a file: NDJSON, with a header and then the observations, each on the lane of its observer.
 
-A recording is data: it is checked part by part, never run, and it chooses no code. docs/explain.md has the format, and
-`recording.schema.json` has it for programs.
+A recording is data. It is checked part by part, it is never run, and it chooses no code. docs/explain.md describes the
+format, and `recording.schema.json` is its schema.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Place = tuple[str, int]
 
 @dataclass(frozen=True)
 class Pattern:
-    """Instances of an action: those with these values of parameters, given as JSON data."""
+    """The instances of an action that have these values of parameters, given as JSON data."""
 
     action: str
     parameters: dict[str, Any]
@@ -45,10 +45,10 @@ class Pattern:
 
 @dataclass(frozen=True)
 class Line:
-    """The observation at one moment: one of `events` happens (without events nothing happens), and then the state has
-    the `observed` values.
+    """An observation at one moment: one of `events` happens, and then the state has the `observed` values.
 
-    `after` are lines that come before. `row` is the number of the line in the file, from 1.
+    Without events no step happens. `after` names lines that come before this line. `row` is the number of the line in
+    the file, from 1.
     """
 
     lane: str
@@ -72,8 +72,8 @@ class Line:
 class Recording:
     """A recorded run: the lines of each lane in their order, and the actions that may happen without a line.
 
-    `complete` are parts of the state that no such step changes. `model` is None if the file does not name it;
-    `settings` are those in the file.
+    `complete` names parts of the state that no step without a line changes. `model` is None if the file does not name
+    it. `settings` are those in the file.
     """
 
     model: str | None
@@ -167,7 +167,7 @@ def _line(row: int, data: dict[str, Any], lanes: list[str]) -> Line:
 
 
 def _patterns(data: Any, row: int, what: str) -> tuple[Pattern, ...]:
-    """One or several objects, each with an action; any of them matches."""
+    """The patterns of one object or of a list of objects, each with an action. Any of them may match."""
     found = []
     for each in data if isinstance(data, list) else [data]:
         each = {"action": each} if isinstance(each, str) else each
@@ -213,7 +213,7 @@ def _require_some_order(lanes: dict[str, list[Line]]) -> None:
 
 
 def _values(lines: list[Line]) -> list[tuple[str, Any]]:
-    """All data that may have values of classes, each with its line."""
+    """All data in which values of classes may occur, each with its line."""
     found = []
     for each in lines:
         where = f"line {each.row}"

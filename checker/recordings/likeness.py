@@ -1,4 +1,4 @@
-"""The recorded scenarios that a story is like: compared by the actions that both take, with repetitions."""
+"""The recorded scenarios that resemble a story. Paths are compared by their actions, with repetitions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from isrcheck.checker.traces.files import read as read_traces
 TRACE: Final = "trace.itf.json"
 SHOWN: Final = 3
 LEAST: Final = 0.3
-"""The least share of common steps of two paths that are called alike."""
+"""Two paths resemble each other if their share of common steps is at least this."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Likeness:
 
 
 def resembled(model: str, trace: Trace) -> tuple[Likeness, ...]:
-    """The shipped scenarios of a model that a trace is most like, if it is like any."""
+    """The shipped scenarios of a model that resemble a trace most, if there are any."""
     own = Counter(step.label.action for step in trace.steps[1:] if step.label is not None)
     found = [Likeness(name, title, share(own, actions)) for name, title, actions in _recorded(model)]
     alike = [each for each in found if each.share >= LEAST]

@@ -25,7 +25,7 @@ Positions = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Check:
-    """An observed part of the state, and its value; `bits` are (word, mask, wanted) of a packed state."""
+    """An observed part of the state, and its value; `bits` are (word, mask, wanted value) of a packed state."""
 
     path: str
     domain: Domain
@@ -49,7 +49,7 @@ class Check:
 class Seen:
     """A line: the labels of the instances that it may be (None: no step), the observed values, and the earlier lines.
 
-    `after` has, for lanes, how many of their lines must have been explained.
+    `after` has pairs of a lane and the number of its lines that must be explained first.
     """
 
     line: Line
@@ -68,8 +68,8 @@ class Seen:
 class Question:
     """A recording in terms of a model: lanes of lines, hidden instances, and a kernel of all instances that may happen.
 
-    `kept` are the bits of each word that no hidden step changes. `numbers` are the transitions of the kernel by their
-    labels; an instance that is never enabled has no number.
+    `kept` are the bits of each word that no hidden step changes. `numbers` has the number of each label's transition in
+    the kernel; an instance that is never enabled has no number.
     """
 
     interpreter: Interpreter
@@ -83,7 +83,7 @@ class Question:
     whole: TransitionSystem
 
     def widened(self) -> Question:
-        """This question with a kernel of all that the model can do."""
+        """This question with a kernel of all transitions of the model."""
         return replace(self, **_parts(self.whole, self.whole.transitions))
 
     @property
@@ -113,7 +113,7 @@ def question(recording: Recording, interpreter: Interpreter, system: TransitionS
 
 
 def _parts(system: TransitionSystem, transitions: tuple[Transition, ...]) -> dict[str, Any]:
-    """A system with only some of the transitions, its kernel, and their numbers in it."""
+    """A system with only these transitions, its kernel, and the number of each transition in the kernel."""
     part = replace(system, transitions=transitions, invariants=(), goals=(), bounds=(), questions=())
     return {"system": part, "kernel": Kernel(part), "numbers": {t.label: i for i, t in enumerate(transitions)}}
 
@@ -153,7 +153,7 @@ def _check(interpreter: Interpreter, layout: Layout, path: str, data: Any, where
 
 
 def _masks(interpreter: Interpreter, layout: Layout, paths: tuple[str, ...]) -> tuple[int, ...]:
-    """The bits that parts of the state have in each word."""
+    """For each word, the bits of the named parts of the state."""
     masks = [0] * layout.words
     for path in paths:
         domain, _, at = _found(interpreter, path, "line 1: complete")
@@ -163,7 +163,7 @@ def _masks(interpreter: Interpreter, layout: Layout, paths: tuple[str, ...]) -> 
 
 
 def _found(interpreter: Interpreter, path: str, where: str) -> tuple[Domain, tuple[int, tuple[int, ...]], int]:
-    """The domain of a part of the state, where it is in the values, and the number of its first leaf."""
+    """The domain of a part of the state, the part's place in the values, and the number of its first leaf."""
     domains = interpreter.model.domains
     name, *steps = _steps(path)
     if name not in domains:
@@ -179,7 +179,7 @@ def _found(interpreter: Interpreter, path: str, where: str) -> tuple[Domain, tup
 
 
 def _steps(path: str) -> list[str]:
-    """`state[0].epoch` as `state`, `0`, `epoch`."""
+    """The steps of a path: `state[0].epoch` as `state`, `0`, `epoch`."""
     return [step for step in path.replace("[", ".").replace("]", "").split(".") if step] or [""]
 
 

@@ -1,4 +1,4 @@
-"""Why a line cannot happen where most lines are explained, and which of several lines is wrong."""
+"""Why a line cannot happen in the states that explain most lines, and which of several lines is wrong."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ REASONS: Final = 4
 INSTANCES: Final = 12
 NEAREST: Final = 6
 TRIED: Final = Limits(nodes=100_000)
-"""The limits of the search for the wrong line."""
+"""The limits of the searches for the wrong line."""
 
 
 class Refusing:
@@ -45,11 +45,11 @@ class Refusing:
 
     @property
     def waiting(self) -> tuple[Line, ...]:
-        """The lines that wait for lines which did not happen."""
+        """The next lines that wait for a line which did not happen."""
         return tuple(seen.line for seen in self.next if not seen.may_come(self.positions))
 
     def refused(self, at_most: int) -> tuple[Refused, ...]:
-        """The other lines, each with why it cannot happen; first the line that keeps the rest from being explained."""
+        """The other next lines, with their reasons. First comes the line without which most lines can be explained."""
         candidates = [seen for seen in self.next if seen.may_come(self.positions)]
         if len(candidates) > 1:
             wide = self.question.widened()
@@ -60,8 +60,9 @@ class Refusing:
     # --- why --------------------------------------------------------------------------------------------------------
 
     def reasons(self, seen: Seen) -> tuple[Reason, ...]:
-        """The conditions that keep a line from happening, most frequent first; if equal, for the state with the fewest
-        hidden steps.
+        """The conditions that keep a line from happening, most frequent first.
+
+        Each condition is told for the state with the fewest hidden steps.
         """
         counted: dict[tuple[str | None, str, str | None], list[Reason]] = {}
         for state in self.states:
@@ -99,7 +100,7 @@ class Refusing:
         return Reason(text, f"it requires {unmet.condition}", unmet.where, unmet.values)
 
     def nearest(self) -> tuple[str, ...]:
-        """Instances that are enabled there: first of the actions of refused lines, then in the model's order."""
+        """Enabled instances in the first state: those of the next lines' actions first, each in the model's order."""
         wanted = {label.action for seen in self.next for label in seen.labels or ()}
         enabled = [
             self.interpreter.labels[number]
@@ -111,7 +112,7 @@ class Refusing:
 
 
 def _further(wide: Question, seen: Seen, at_most: int) -> int:
-    """How many lines can be explained if one line is ignored: it may be any step or none, with any state after it."""
+    """How many lines can be explained if one line may be any step or none, with any state after it."""
     most = 0
     for labels in {None, None if seen.labels is None else frozenset(wide.numbers)}:
         less = replace(seen, labels=labels, checks=())
@@ -122,7 +123,7 @@ def _further(wide: Question, seen: Seen, at_most: int) -> int:
 
 
 def state_of(question: Question, node: Node) -> State:
-    """The state of a node, by values."""
+    """The state of a node as values of the model."""
     (leaves,) = question.kernel.layout.unpack(np.array([node.row], dtype=np.uint64)).tolist()
     return question.system.decode(leaves)
 

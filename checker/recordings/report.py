@@ -1,4 +1,4 @@
-"""The answer about a recording as text: the story with the line of each step, or where the story ends and why."""
+"""The answer about a recording as text: the story with the line of each step, or where it ends and why."""
 
 from __future__ import annotations
 

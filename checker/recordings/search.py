@@ -1,10 +1,10 @@
 """Searches for an order of the lines of all lanes, with hidden steps between them, that a model allows.
 
-The search goes over pairs: a packed state of the model, and how many lines of each lane are explained. A step of the
-model is the next line of a lane, or it is hidden. Between two lines with a step at most a given number of hidden steps
-may follow each other. The search continues where most lines are explained, and of these where the fewest hidden steps
-have happened since the last line. It remembers everything that it has visited, and it is exact: if it ends without an
-answer, there is none.
+A node of the search is a packed state of the model, with the number of lines that are explained in each lane. A step of
+the model is the next line of a lane, or it is hidden. There may be at most a given number of hidden steps between two
+lines with a step. The search expands the nodes with most lines explained first, and among these the nodes with the
+fewest hidden steps since the last line. It remembers all nodes that it has visited. It is exact: if it reaches no limit
+and finds no answer, there is none.
 
 Lines without a step are taken as soon as they hold. This loses no answer: whatever may happen later, in any lane, may
 still happen.
@@ -26,7 +26,7 @@ from isrcheck.checker.recordings.matching import Positions, Question, Row, Seen
 from isrcheck.model.language.system import Label
 
 BATCH: Final = 256
-"""How many states are expanded at once: arrays for one cost nearly as much as for a hundred."""
+"""How many states are expanded together: arrays for one state cost nearly as much as for a hundred states."""
 FURTHEST: Final = 256
 """How many of the states that explain most lines are kept."""
 NODES: Final = 2_000_000
@@ -35,9 +35,10 @@ NODES: Final = 2_000_000
 
 @dataclass(frozen=True)
 class Node:
-    """A state with the lines explained before it, and how it was reached: by a step from `parent`, of a lane or hidden.
+    """A state, the lines explained before it, and the step from `parent` to it: a line of `lane`, or hidden (None).
 
-    `run` counts the hidden steps since the last line with a step, `longest` is the greatest number of them in a row.
+    `run` counts the hidden steps since the last line with a step. `longest` is the greatest number of hidden steps in a
+    row.
     """
 
     row: Row
@@ -72,8 +73,8 @@ class Node:
 class Found:
     """The result of a search: the end of an explanation, or None; `stopped` names the limit that ended it early.
 
-    `furthest` are states in which most lines are explained, those with the fewest hidden steps in a row first; at most
-    `FURTHEST` of them. `failing` is a state with an instance that was tried there and is undefined.
+    `furthest` has at most `FURTHEST` of the states in which most lines are explained, those with the fewest hidden
+    steps in a row first. `failing` is a state and an instance that is undefined in it.
     """
 
     end: Node | None = None
@@ -89,7 +90,7 @@ Told = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Limits:
-    """Where a search ends without an answer."""
+    """The limits at which a search ends without an answer."""
 
     nodes: int = NODES
     seconds: float | None = None
@@ -150,7 +151,7 @@ class _Search:
         positions = self.settled(row, positions)
         known = self.least.get((positions, row))
         if known is not None and known <= run:
-            return  # reached before with no more hidden steps since the last line: the same steps may follow there
+            return  # it was reached with no more hidden steps since the last line, so the same steps may follow there
         self.least[positions, row] = run
         self.found.visited = len(self.least)
         node = Node(row, positions, run, longest, parent, label, lane)
@@ -159,7 +160,7 @@ class _Search:
         heapq.heappush(self.heap, (-node.explained, run, longest, self.order, node))
 
     def settled(self, row: Row, positions: Positions) -> Positions:
-        """The positions after all lines without a step that hold in a state."""
+        """The positions after all lines without a step that hold in a state are taken."""
         found, lanes, moved = list(positions), self.question.lanes, True
         while moved:
             moved = False
@@ -229,7 +230,7 @@ class _Search:
         return not any((a ^ b) & mask for a, b, mask in zip(before, after, self.question.kept, strict=True))
 
     def note_failure(self, nodes: list[Node]) -> None:
-        """Remembers the first wanted instance that is undefined, and the state."""
+        """Remembers the first wanted instance that is undefined, and the state in which it is undefined."""
         rows = np.array([node.row for node in nodes], dtype=np.uint64).reshape(len(nodes), -1)
         sources, transitions = self.question.kernel.failures(rows)
         for source, transition in zip(sources.tolist(), transitions.tolist(), strict=True):

@@ -1,16 +1,17 @@
 """Kafka without ZooKeeper: replication under a KRaft controller, as in Kafka 4.
 
-Each part is a file, named after the class of Kafka of which it has the rules, and can be laid beside it. All of them
-know `unified_log`, `partition_registration`, `configuration_control` and `metadata_log`. A broker has
-`produce_purgatory`, `alter_partition_manager`, `replica`, `partition`, `replica_fetcher` and
-`broker_metadata_publisher`, the controller `partition_reassignment_replicas`, `partition_change_builder`,
-`replication_control` and `cluster_control`; `broker_lifecycle` is what befalls both. What a part uses is in its bases.
-docs/documents.md has a table of Kafka's functions and of what stands for each.
+Each part of the model is a file. It is named after the Kafka class whose rules it has, so that the two can be read side
+by side. All of them use `unified_log`. Brokers and controller share `partition_registration`, `configuration_control`
+and `metadata_log`. A broker has `produce_purgatory`, `alter_partition_manager`, `replica`, `partition`,
+`replica_fetcher` and `broker_metadata_publisher`. The controller has `partition_reassignment_replicas`,
+`partition_change_builder`, `replication_control` and `cluster_control`. `broker_lifecycle` concerns both. The base
+classes of a part are the parts that it uses. docs/documents.md has a table of Kafka's functions and their counterparts
+in the model.
 
-A topic of one partition has been created, and all brokers know it: broker 0 leads in epoch 0.
+At the start, a topic of one partition exists and all brokers know it. Broker 0 leads in epoch 0.
 
-Left out, besides what the parts say: several partitions, topics that come and go, a failover of the controller,
-transactions, time.
+Left out, in addition to what each part leaves out: several partitions, creation and deletion of topics, a failover of
+the controller, transactions, time.
 
 Source: Kafka 4.3; KIP-497, KIP-631, KIP-841, KIP-903, KIP-966.
 """
@@ -26,7 +27,7 @@ from isrcheck.model.language import count
 
 
 class Kraft(BrokerLifecycle):
-    """Replication as brokers and a KRaft controller do it."""
+    """Replication by brokers and a KRaft controller."""
 
     invariants = (
         "isr-sane",
@@ -38,14 +39,14 @@ class Kraft(BrokerLifecycle):
 
     profiles = KRAFT
 
-    # What invariants ask of every design.
+    # The methods that invariants need from every design.
 
     def is_legitimate(self, s: KraftState, p: int, b: Any) -> Any:
-        """Whether the controller agrees that a broker leads, in the epoch in which it does."""
+        """Whether a broker leads, and the controller says that it leads in this leader epoch."""
         return self.leads(s, p, b) & (s.state[p].leader == b) & (s.state[p].epoch == s.replica[p][b].epoch)
 
     def follows_for_good(self, s: KraftState, p: int, follower: Any, leader: Any) -> Any:
-        """Whether a replica follows a leader in the present epoch."""
+        """Whether a replica follows a leader in the controller's present leader epoch."""
         return self.follows(s, p, follower, leader) & (s.replica[p][follower].epoch == s.state[p].epoch)
 
     def serves_the_topic(self, s: KraftState, p: int, b: Any) -> Any:
@@ -55,15 +56,15 @@ class Kraft(BrokerLifecycle):
         return True
 
     def is_up(self, s: KraftState, b: Any) -> Any:
-        """Whether a broker runs, and has its replica."""
+        """Whether a broker runs and its replica's directory has not failed."""
         return self.runs(s, b) & ~s.offline.has(b) if self.directory_failures else self.runs(s, b)
 
     def is_assigned(self, s: KraftState, p: int, b: Any) -> Any:
-        """Whether a partition is to stay at a broker."""
+        """Whether a broker is a replica of a partition and no reassignment removes it."""
         return self.is_replica(s.state[p], b) & ~s.state[p].removing.has(b) if self.reassigns else True
 
     def is_wanted(self, s: KraftState, p: int, b: Any) -> Any:
-        """Whether a broker is to have a replica, for the time being."""
+        """Whether a broker is a replica of a partition at present, even if a reassignment removes it later."""
         return self.is_replica(s.state[p], b)
 
     def known_replicas(self, s: KraftState, p: int, leader: Any) -> Any:
@@ -74,7 +75,7 @@ class Kraft(BrokerLifecycle):
         return ~s.state[p].adding.is_empty | ~s.state[p].removing.is_empty
 
     def has_a_quorum(self, s: KraftState, p: int, leader: Any) -> Any:
-        """Whether as many of a leader's ISR as min.insync.replicas asks for fetch from it, itself included."""
+        """Whether at least min.insync.replicas members of a leader's ISR, the leader included, can fetch from it."""
         present = count(
             s.replica[p][leader].isr.has(f) & (self.may_fetch(s, p, f, leader) if f != leader else True)
             for f in self.brokers

@@ -1,11 +1,12 @@
 """DefaultAlterPartitionManager: a leader's one request to the controller, and the answer to it.
 
-A broker has at most one AlterPartition request for a partition under way; what it would ask for besides is refused at
-once (OPERATION_NOT_ATTEMPTED), and the partition goes back to what it last knew to be committed. The request names the
-leader epoch, the partition epoch, the members asked for and the broker epochs in which they fetched last (KIP-903).
+A broker has at most one AlterPartition request in flight for a partition. A second request is refused immediately
+(OPERATION_NOT_ATTEMPTED), and the partition goes back to the last ISR that it knew to be committed. The request names
+the leader epoch, the partition epoch, the members of the new ISR, and the broker epochs in which these members last
+fetched (KIP-903).
 
-Left out: errors of the whole request, after which the same one is sent again; requests of a leader that has stopped
-since, for whatever becomes of them might as well have happened before it stopped.
+Left out: errors of the whole request, after which the same request is sent again; requests of a leader that has
+stopped. Whatever happens to such a request could also have happened before the leader stopped.
 
 Source: AlterPartitionManager.scala of Kafka 4.3; KIP-497, KIP-903.
 """
@@ -20,16 +21,16 @@ from isrcheck.model.designs.kraft.unified_log import any_partition
 from isrcheck.model.language import action, broker, budget, enum, number, per, record, set_of, when
 
 REFUSED = ("fenced-leader-epoch", "invalid-request", "invalid-update-version", "new-leader-elected")
-"""Answers after which a leader goes on waiting: the record of what has overtaken its request is on its way."""
+"""Answers after which a leader keeps waiting: a metadata record that is newer than its request is on its way."""
 
 IN_LATER_EPOCH = "success-in-later-epoch"
-"""Success that completed a reassignment, and with it began a leader epoch of which the leader will hear."""
+"""Success that completed a reassignment and so began a new leader epoch, which the leader will learn from metadata."""
 
 ANSWERS = ("success", IN_LATER_EPOCH, "ineligible-replica", *REFUSED)
 
 
 class AlterPartitionManager(MetadataLog):
-    """Requests and answers under way, by partition and leader."""
+    """Requests and answers in flight, by partition and leader."""
 
     abstract = True
 
@@ -62,7 +63,7 @@ class AlterPartitionManager(MetadataLog):
         return s.alteration[p][b].stage == "none"
 
     def submit(self, s: KraftState, p: int, b: Any, asked: dict[str, Any], where: Any) -> None:
-        """Sends a request where a condition holds; nothing else may be under way."""
+        """Sends a request if a condition holds. No other request may be in flight."""
         request = {**self.no_alteration(), "stage": "asked", **asked}
         s.alteration[p][b] = when(where, request, s.alteration[p][b])
 

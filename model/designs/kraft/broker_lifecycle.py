@@ -1,11 +1,11 @@
 """BrokerLifecycleManager: brokers that stop and start.
 
-A *crash* loses what is volatile; one that loses records loses also an end of the log that had not reached the disk. A
-broker that was shut down leaves a file that says so, with its broker epoch, and names that epoch as it registers again
-(KIP-966); one that has crashed, by `kill -9` or with its machine, has none, be its log whole or not. A high watermark
-is on disk as it is, or (`checkpoint = any`) as it once was.
+A *crash* loses what is volatile. A lossy crash also loses records at the end of the log that had not reached the disk.
+A broker that is shut down cleanly leaves a file with its broker epoch, and names that epoch when it registers again
+(KIP-966). A crash, by `kill -9` or of the machine, leaves no such file, even if the log is complete. The high watermark
+on disk is the broker's last one or, after a crash with `checkpoint = any`, possibly an earlier one.
 
-Left out: a disk that is empty without a failure that was noticed.
+Left out: a disk that becomes empty although nobody noticed a failure.
 
 Source: BrokerLifecycleManager.scala, BrokerServer.scala, ClusterControlManager.registerBroker,
 ReplicationControlManager.handleBrokerShutdown of Kafka 4.3; KIP-631, KIP-966.
@@ -25,20 +25,20 @@ from isrcheck.model.language.together import Together
 
 
 def any_checkpoint(m: Any) -> Any:
-    """High watermarks that may be on disk: with `at-stop` nothing is to be chosen."""
+    """The high watermarks that may be on disk. With `at-stop` there is nothing to choose: the value 0 is not used."""
     return any_end(m) if m.checkpoint == "any" else number(0, 0)
 
 
 class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
-    """Brokers that stop and start anew."""
+    """Brokers that stop and start again."""
 
     abstract = True
 
     checkpoint = setting(
         "at-stop",
         choices=("at-stop", "any"),
-        meaning="the high watermark that is on disk when a broker crashes. at-stop: its last one; any: that or any "
-        "lower one",
+        meaning="the high watermark that is on disk when a broker crashes. at-stop: the broker's last one; any: the "
+        "last one or any lower one",
     )
 
     starts_again = setting(
@@ -57,13 +57,13 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
         "unnoticed",
         choices=("unnoticed", "leaves-elr"),
         meaning="with directory_failures and elr: after a clean stop a broker registers without the directory of its "
-        "replica. unnoticed: the replica stays eligible; leaves-elr: it leaves ISR and ELR, for it will be created "
-        "empty",
+        "replica. unnoticed: the replica stays eligible; leaves-elr: it leaves ISR and ELR, because it will be "
+        "created empty",
     )
     clean_crashes = setting(
         False,
         meaning="with elr: a crash that loses nothing counts as a clean shutdown when the broker registers again (it "
-        "stands for a shutdown that the controller did not hear of); if false, it counts as an unclean one",
+        "represents a shutdown that was not reported to the controller); if false, it counts as an unclean one",
     )
 
     failed_directory = setting(
@@ -97,7 +97,7 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
 
     @property
     def crashes_uncleanly(self) -> bool:
-        """Whether a broker may stop without a word of it on its disk."""
+        """Whether a broker may stop without leaving the file of a clean shutdown."""
         return bool(self.lossy_crashes or (self.crashes and not self.clean_crashes))
 
     def note_unclean_stop(self, s: KraftState, b: Any) -> None:
@@ -139,7 +139,7 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
         return f"the directory of {b} fails, with its log{self.lost_in_words(old, new, b)}"
 
     def lose_partition(self, s: KraftState, p: int, b: Any) -> None:
-        """Forgets the volatile state of a partition: roles, what a leader knows, fetches under way."""
+        """Forgets a broker's volatile state of a partition: its role, what it knows as leader, answers to fetches."""
         self.forget_partition(s, p, b)
         self.drop_answers(s, p, b)
 
@@ -168,10 +168,11 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
         return f"{b} stops at last{self.lost_in_words(old, new, b)}"
 
     def stop(self, s: KraftState, b: Any, on_disk: int | None, kept: int | None = None) -> None:
-        """What is volatile is gone: roles, what a leader knows, what it asked for, fetches under way.
+        """A broker stops and loses its volatile state: roles, what it knows as leader, its request, fetches in flight.
 
-        A broker that is shut down has its high watermark on disk (`on_disk` is None), one that crashes any that it had.
-        As its log is loaded again (LogLoader.load) epochs go that have no record: those that start at the log end.
+        A broker that is shut down has its last high watermark on disk (`on_disk` is None). A broker that crashes may
+        have an earlier one there. When the log is loaded again (LogLoader.load), epochs without a record are removed:
+        those that start at the log end.
         """
         if self.shutdowns:
             s.stopping = s.stopping - {b}
@@ -196,8 +197,8 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
         """registerBroker: a broker that had stopped starts, fenced, with a new broker epoch.
 
         Its old session must have ended. After an unclean stop it leaves every ISR and ELR (handleBrokerShutdown), since
-        it may have lost records; with eligible leader replicas the controller knows of each unclean stop. If nobody is
-        eligible any more, the last known leader may be elected from then on.
+        it may have lost records. The controller notices unclean stops only if it keeps eligible leader replicas (ELR).
+        If nobody is eligible any more, the last known leader may be elected from then on.
         """
         s.require(~s.up.has(b), ~s.live.has(b))
         changes = {}
@@ -217,7 +218,7 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
             s.offline = s.offline - {b}
 
     def has_lost_something(self, s: KraftState, b: Any) -> Any:
-        """Whether, for all that a broker can say, its log may lack what it had."""
+        """Whether the controller must assume that a broker which registers has lost records."""
         if not self.elr or self.unclean_start == "stays":
             return False
         found = s.stopped_uncleanly.has(b) if "stopped_uncleanly" in self.domains else False
@@ -229,7 +230,7 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
         return f"{b} starts and registers, in broker epoch {new.broker_epoch[b]}: {self.led_in_words(old, new, 0)}"
 
     def lost_in_words(self, old: Any, new: Any, b: Any) -> str:
-        """What a broker loses as it stops."""
+        """Words for what a broker loses when it stops."""
         was, end, words = old.replica[0][b], len(new.log[0][b]), []
         if was.role == "leader":
             words.append(f"it led in epoch {was.epoch}")

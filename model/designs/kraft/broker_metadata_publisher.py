@@ -1,10 +1,11 @@
-"""BrokerMetadataPublisher and ReplicaManager.applyDelta: a broker hears of what the controller has committed.
+"""BrokerMetadataPublisher and ReplicaManager.applyDelta: a broker applies metadata that the controller has committed.
 
-It goes on to the image of a later batch, in one step and past whatever lies between: the delta says what is different
-between the two images, and not what happened. A partition of which the partition epoch is another is led or followed.
+The broker goes on to the image of a later batch in one step, and skips the batches between. The delta has the
+differences between the two images, not the changes that led to them. If the partition epoch differs, the broker leads
+or follows the partition as the new image says.
 
 Source: BrokerMetadataPublisher.scala, ReplicaManager.applyDelta, TopicDelta.localChanges of Kafka 4.3. Left out: the
-moment between the new metadata cache and the changed partitions.
+moment in which the metadata cache is new and the partitions have not changed yet.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from isrcheck.model.language import action, broker, goal, number, setting, some
 
 
 def any_batch(m: Any) -> Any:
-    """Places in the metadata log."""
+    """The positions in the metadata log."""
     return number(0, m.metadata_lag)
 
 
 class BrokerMetadataPublisher(ReplicaFetcher):
-    """What a broker does with new metadata."""
+    """How a broker applies new metadata."""
 
     abstract = True
 
@@ -34,10 +35,11 @@ class BrokerMetadataPublisher(ReplicaFetcher):
     )
 
     def publish(self, s: KraftState, b: Any, to: int) -> tuple[Any, Any, Any]:
-        """onMetadataUpdate: the image of a later batch, and whether a broker has anything to do for its partition.
+        """onMetadataUpdate: the image of a later batch, whether a broker's replica changes, and whether it is removed.
 
-        It has if the partition epoch is another, or if it is no replica any more and has the partition. One that has
-        started publishes its first image whatever that says; it knows of no partition before.
+        The replica changes if the partition epoch differs, or if the broker has no replica yet. It is removed if the
+        broker has it but is no longer assigned one. A broker that has just started publishes its first image in any
+        case, since it knows of no partition before that.
         """
         image, replica = s.metadata.at(to), s.replica[0][b]
         said, mine = image.partition[0], self.is_replica(image.partition[0], b)
@@ -53,7 +55,7 @@ class BrokerMetadataPublisher(ReplicaFetcher):
         return image, changed, gone
 
     def go_on(self, s: KraftState, b: Any, to: int) -> None:
-        """The broker has that image from now on."""
+        """Sets the position of a broker in the metadata log."""
         positions = {x: to if x == b else s.applied[x] for x in self.brokers}
         self.keep_what_is_needed(s, s.metadata, positions, s.up if self.restarts else None)
 
@@ -121,7 +123,7 @@ class BrokerMetadataPublisher(ReplicaFetcher):
 
     @action(b=broker, to=any_batch, actor="b")
     def update_metadata_cache(self, s: KraftState, b: Any, to: int) -> None:
-        """KRaftMetadataCache.setImage: a broker reads who is active now; nothing is new about the partition."""
+        """KRaftMetadataCache.setImage: a broker reads which brokers are active; its partition has not changed."""
         _, changed, gone = self.publish(s, b, to)
         s.require(~changed)
         if self.reassigns:
@@ -137,13 +139,13 @@ class BrokerMetadataPublisher(ReplicaFetcher):
         return f"{b} hears that {' and that '.join(words)}"
 
     def skipped_in_words(self, s: Any, b: Any, to: int) -> str:
-        """`, all at once,`, where a broker goes on by more than one batch."""
+        """The words ` at once of 2 batches,` if a broker goes on by more than one batch, else no words."""
         between = to - s.applied[b]
         return f" at once of {between} batches," if between > 1 else ""
 
     @goal
     def another_broker_leads(self, s: KraftState) -> Any:
-        """A broker other than the first leads as the controller says."""
+        """A broker other than the first leads, and the controller agrees."""
         first, state = self.brokers[0], s.state[0]
         return some(
             self.leads(s, 0, b) & (state.leader == b) & (state.epoch == s.replica[0][b].epoch)
@@ -153,5 +155,5 @@ class BrokerMetadataPublisher(ReplicaFetcher):
 
     @goal(where=lambda m: m.metadata_lag > 1)
     def delta_skips_a_batch(self, s: KraftState) -> Any:
-        """A broker lacks two batches, which it may hear of at once."""
+        """A broker lacks two batches, and may apply them in one step."""
         return some(self.runs(s, b) & (s.metadata.length - 1 - s.applied[b] >= 2) for b in self.brokers)

@@ -1,10 +1,11 @@
 """ClusterControlManager and BrokerHeartbeatManager: which brokers are registered, fenced, shutting down.
 
-A broker is *active* if it is registered, not fenced and not in controlled shutdown; those are the `live` ones. A broker
-is fenced when its session ends, be it down, cut off or slow. What that means for partitions is in the same batch.
+A broker is *active* if it is registered, not fenced and not in controlled shutdown. `live` is the set of active
+brokers. A broker is fenced when its session ends, whether the broker is down, cut off or slow. The resulting changes of
+partitions are in the same batch.
 
-Left out: sessions in time, the broker's metadata offset (a broker is unfenced once it has read its registration, which
-it has here from the start), feature levels, shutdowns that wait for other brokers' metadata.
+Left out: the times of sessions, the broker's metadata offset, feature levels, shutdowns that wait for other brokers'
+metadata. Kafka unfences a broker only after it has read its registration; here a broker has it from the start.
 
 Source: ClusterControlManager.java, BrokerHeartbeatManager.java of Kafka 4.3, ReplicationControlManager.java
 (handleBrokerFenced, handleBrokerUnfenced, handleBrokerShutdown); KIP-631, KIP-841, KIP-966.
@@ -21,7 +22,7 @@ from isrcheck.model.language import action, broker, budget, number, set_of
 
 
 class ClusterControl(ReplicationControl):
-    """Brokers that come and go in the eyes of the controller."""
+    """Brokers that become active or inactive at the controller."""
 
     abstract = True
 
@@ -37,9 +38,10 @@ class ClusterControl(ReplicationControl):
         return found
 
     def without(self, s: KraftState, b: Any, leader: Any) -> dict[int, Change]:
-        """handleBrokerFenced, handleBrokerInControlledShutdown: partitions when a broker is active no more.
+        """handleBrokerFenced, handleBrokerInControlledShutdown: partitions when a broker is no longer active.
 
-        It leaves every ISR, and leads nothing. With eligible leader replicas it is one of them if the ISR is small now.
+        The broker leaves every ISR and leads no partition. With eligible leader replicas (ELR), it joins the ELR if the
+        ISR is then smaller than min.insync.replicas.
         """
         found = {}
         for p in self.all_partitions:
@@ -72,7 +74,7 @@ class ClusterControl(ReplicationControl):
 
     @action(b=broker, leader=somebody_or_nobody, actor="controller")
     def unfence_broker(self, s: KraftState, b: Any, leader: Any) -> None:
-        """handleBrokerUnfenced: a fenced broker is heard of again, and may be elected where nobody leads."""
+        """handleBrokerUnfenced: a fenced broker becomes active again, and may be elected if nobody leads."""
         s.require(~s.live.has(b), self.runs(s, b))
         if self.shutdowns:
             s.require(~s.stopping.has(b))

@@ -1,7 +1,7 @@
 """ConfigurationControlManager: min.insync.replicas, which an operator may change while the cluster runs.
 
-The *effective* value counts: no more than there are replicas. The controller counts those of the topic's partition 0, a
-broker those of the partition.
+Only the *effective* value counts, which is at most the number of replicas. The controller counts the replicas of the
+topic's partition 0. A broker counts the replicas of the partition itself.
 
 Source: ConfigurationControlManager.java, ReplicationControlManager.getTopicEffectiveMinIsr, Partition.effectiveMinIsr
 of Kafka 4.3; KIP-966.
@@ -18,7 +18,7 @@ from isrcheck.model.language.together import Together
 
 
 class ConfigurationControl(PartitionRegistration):
-    """How many members of an ISR a write needs."""
+    """The number of ISR members that a write needs."""
 
     abstract = True
 
@@ -80,7 +80,7 @@ class ConfigurationControl(PartitionRegistration):
         return {"min_isr_changed": flag} if self.min_isr_then else {}
 
     def controllers_min_isr(self, s: KraftState, p: int) -> Any:
-        """getTopicEffectiveMinIsr: no more than there are replicas, of the topic's partition 0."""
+        """getTopicEffectiveMinIsr: min.insync.replicas, or the number of replicas of partition 0 if that is smaller."""
         if self.replicas_counted == "own" or not self.reassigns:
             return self.min_isr_of(s, s.state[p])
         count = self.assigned_at_start or len(self.brokers)
@@ -88,9 +88,10 @@ class ConfigurationControl(PartitionRegistration):
         return when(s.min_isr_changed, min(self.min_isr_then, count), first) if self.min_isr_then else first
 
     def min_isr_of(self, where: Any, registration: Any) -> Any:
-        """effectiveMinIsr: min.insync.replicas, and no more than there are replicas.
+        """effectiveMinIsr: min.insync.replicas, or the number of replicas if that is smaller.
 
-        `where` is an image, or the state itself for what the controller has; the registration is of the same.
+        `where` is a broker's image of the metadata, or the state itself for the controller's value. The registration
+        must come from the same source.
         """
         found: Any = min(self.min_isr, len(self.brokers))
         if self.min_isr_then:
@@ -99,7 +100,7 @@ class ConfigurationControl(PartitionRegistration):
 
     @property
     def least_min_isr(self) -> int:
-        """The effective min.insync.replicas at any time, or more."""
+        """A lower bound of the effective min.insync.replicas at all times."""
         replicas = self.assigned_at_start or len(self.brokers)
         if self.reassignments and self.replication_factor_changes:
             replicas = min(replicas, self.fewest_replicas)

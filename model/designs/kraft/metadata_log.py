@@ -1,15 +1,16 @@
 """The metadata log, and how far each broker has read it: MetadataLoader, MetadataImage, KRaftMetadataCache.
 
-What the controller commits is a batch at the end of the log. A batch stands for the *image* that there is after it:
-the partition's registration, which brokers are active, their broker epochs, min.insync.replicas. Each broker has the
-image of a position of its own, and knows nothing else. It may go on by one batch or by several at once, as the loader
-does when more than one was committed since it last looked, or when it loads a snapshot: only the last image counts
-then.
+The controller commits batches at the end of the log. A batch is represented by the *image* after it: the partition's
+registration, the active brokers, their broker epochs, min.insync.replicas. Each broker has a position in the log, and
+knows only the image at that position. It may go on by one batch or by several in one step. Then only the last image
+counts. Kafka's loader takes several batches in one step if they were committed since it last looked, or if it loads a
+snapshot.
 
 Batches that all brokers have passed are forgotten.
 
-Left out: batches cut in two, a failover of the controller (it answers after the batch is committed, and the next one
-has the same log), the window within one publication in which the cache is new and the partition is not yet.
+Left out: batches that are cut in two; the moment within a publication in which the cache is new and the partition is
+not yet; a failover of the controller. A controller answers after its batch is committed, and the next controller has
+the same log.
 
 Source: MetadataLoader.java, MetadataBatchLoader.java, TopicDelta.java, KRaftMetadataCache.java of Kafka 4.3.
 """
@@ -37,7 +38,7 @@ from isrcheck.model.language import (
 
 
 class MetadataLog(ConfigurationControl):
-    """What the controller has decided, and what of it each broker has heard."""
+    """The controller's decisions, and how many of them each broker has read."""
 
     abstract = True
 
@@ -90,7 +91,7 @@ class MetadataLog(ConfigurationControl):
 
     @property
     def restarts(self) -> int:
-        """How often a broker may start anew, at most."""
+        """The most times that a broker may start again."""
         return int(self.crashes + self.lossy_crashes + self.shutdowns)
 
     def any_broker_epochs(self) -> Any:
@@ -110,11 +111,11 @@ class MetadataLog(ConfigurationControl):
     # --- words ------------------------------------------------------------------------------------------------------
 
     def runs(self, s: KraftState, b: Any) -> Any:
-        """Whether a broker has been started, and has not stopped."""
+        """Whether a broker is running."""
         return s.up.has(b) if self.restarts else True
 
     def acceptable(self, s: KraftState, active: Any) -> Any:
-        """LeaderAcceptor: who of those that are active has its replica in a directory that is registered."""
+        """LeaderAcceptor: the active brokers whose replica is in a registered directory."""
         return active - s.without_directory if self.directory_failures else active
 
     def image_of(self, s: KraftState, b: Any) -> Any:
@@ -132,10 +133,10 @@ class MetadataLog(ConfigurationControl):
         where: Any = True,
         min_isr_changes: bool = False,
     ) -> None:
-        """The controller commits a batch, where a condition holds: registrations by partition, who is active then.
+        """Commits a batch if a condition holds: registrations by partition, and the brokers that are active after it.
 
-        `started` is a broker that registers with it: it is up from now on, has a broker epoch greater by one, and the
-        image that comes of the batch.
+        `started` is a broker that registers in this batch. From then on it is up, its broker epoch is greater by one,
+        and it has the image of this batch.
         """
         log, changed = s.metadata, {p: {**self._registration(s, p), **new} for p, new in registrations.items()}
         partitions = [changed.get(p, self._registration(s, p)) for p in self.all_partitions]
@@ -164,7 +165,7 @@ class MetadataLog(ConfigurationControl):
         return {name: getattr(s.state[p], name) for name in self.first_registration()}
 
     def keep_what_is_needed(self, s: KraftState, log: Any, applied: dict[Any, Any], up: Any = None) -> None:
-        """Forgets what every broker that is up has passed."""
+        """Stores the log without the batches that all running brokers have passed, the positions, and who is up."""
         least = log.length - 1
         for position in (when(up.has(b), x, least) if self.restarts else x for b, x in applied.items()):
             least = minimum(least, position)

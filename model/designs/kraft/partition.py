@@ -1,12 +1,13 @@
 """Partition: what a broker does as leader or follower of a partition.
 
-A leader has the ISR that it knows to be committed, and while it has asked for another one that is *pending* it reckons
-with the largest that there may be. As it handles a step (a fetch, a write, a record of metadata, an answer) it raises
-its high watermark at once where it can; as it handles a fetch it also asks the controller for a larger ISR.
+A leader knows the committed ISR. While its request for another ISR is *pending*, it assumes the largest ISR that the
+controller may have. Whenever a leader handles a fetch, a write, a metadata record or an answer, it raises its high
+watermark if it can. When it handles a fetch, it also asks the controller for a larger ISR if it can.
 
-Each rule is a method whose docstring has its reason. Steps are in the parts that use this one.
+Each rule is a method, and the docstring of the method gives the reason for the rule. The steps for fetches and for
+metadata are in the parts that use this one.
 
-Left out: future replicas while they catch up, log start offsets, the recovery state of a leader that was elected
+Left out: future replicas while they catch up; log start offsets; the recovery state of a leader that was elected
 uncleanly (a leader always asks for RECOVERED, and nothing is done to recover).
 
 Source: Partition.scala of Kafka 4.3.
@@ -40,7 +41,7 @@ from isrcheck.model.language import (
 
 
 class Leading(NamedTuple):
-    """A leader's side of a partition, as the values that a step leaves, and the image of metadata that it has then."""
+    """A leader's state of a partition before or after a step, with the image of metadata that it has."""
 
     image: Any
     registration: Any
@@ -56,7 +57,7 @@ class Leading(NamedTuple):
 
 
 class Partition(Replica, ProducePurgatory, AlterPartitionManager):
-    """Leaders and followers."""
+    """Leaders and followers of a partition."""
 
     abstract = True
 
@@ -70,9 +71,9 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
     pending_isr = setting(
         "awaited",
         choices=("awaited", "passed", "obeyed"),
-        meaning="whom a leader waits for before it commits while its request for another ISR is pending. awaited: all "
-        "members of the requested ISR and of the committed one (KIP-497); passed: those of the committed one; obeyed: "
-        "those of the requested one",
+        meaning="which replicas a leader waits for before it commits, while its request for another ISR is pending. "
+        "awaited: all members of the requested ISR and of the committed ISR (KIP-497); passed: only members of the "
+        "committed ISR; obeyed: only members of the requested ISR",
     )
     caught_up_outside = setting(
         "eligible-awaited",
@@ -98,7 +99,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
     epoch_begins = setting(
         "with-a-leader-epoch",
         choices=("with-a-leader-epoch", "with-a-partition-epoch"),
-        meaning="when a leader starts anew as in a new epoch. with-a-leader-epoch: when the leader epoch rises; "
+        meaning="when a leader starts anew, as in a new epoch. with-a-leader-epoch: when the leader epoch rises; "
         "with-a-partition-epoch: when the partition epoch rises, as before KAFKA-13790",
     )
     refused_request = setting(
@@ -148,7 +149,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
     # --- words ------------------------------------------------------------------------------------------------------
 
     def leads(self, s: KraftState, p: int, b: Any) -> Any:
-        """Whether a broker believes that it leads; a zombie does."""
+        """Whether a broker believes that it leads, even if the controller has elected another leader."""
         return (s.replica[p][b].role == "leader") & self.runs(s, b)
 
     def follows(self, s: KraftState, p: int, follower: Any, leader: Any) -> Any:
@@ -178,9 +179,10 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
     # --- the high watermark -----------------------------------------------------------------------------------------
 
     def maximal_isr(self, x: Leading) -> Any:
-        """maximalIsr: with what is pending, the largest ISR that the controller may have.
+        """maximalIsr: the largest ISR that the controller may have, with the members of the pending ISR.
 
-        The request may have been granted already, and any member of the controller's ISR may lead next (KIP-497).
+        The pending request may have been granted already, and any member of the controller's ISR may lead next
+        (KIP-497).
         """
         if self.pending_isr == "passed":
             return x.isr
@@ -191,8 +193,8 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
     def is_awaited(self, x: Leading, f: Any) -> Any:
         """Whether a leader's high watermark waits for a follower.
 
-        Members of the maximal ISR, and whoever is caught up and may join it: it would have to go back for these
-        (KAFKA-15021).
+        It waits for the members of the maximal ISR, and for followers that have caught up and may join the ISR.
+        Otherwise the high watermark would have to go back when such a follower joins (KAFKA-15021).
         """
         member = self.maximal_isr(x).has(f) & self.is_replica(x.registration, f)
         if self.caught_up_outside == "passed":
@@ -203,10 +205,10 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
         return member | near
 
     def raised(self, b: Any, x: Leading, where: Any = True) -> Leading:
-        """maybeIncrementLeaderHW, where a condition holds: to the least log end of all that are awaited; never back.
+        """maybeIncrementLeaderHW: if a condition holds, raises the high watermark to the least awaited log end.
 
-        With fewer members in the ISR than min.insync.replicas it stays, so that whoever left since has all that is
-        committed and may lead (KAFKA-15583).
+        The high watermark never goes back. It does not rise while the ISR is smaller than min.insync.replicas. Replicas
+        that have left the ISR by then have all committed records, and may lead (KAFKA-15583).
         """
         end = x.log.length
         for f in self.brokers:
@@ -220,9 +222,10 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
     def store(
         self, s: KraftState, p: int, b: Any, x: Leading, where: Any = True, written: tuple[Any, Any] | None = None
     ) -> None:
-        """Writes what a step leaves of a leader, where a condition holds, and tells the producers that waited for it.
+        """Stores a leader's state after a step if a condition holds, and answers producers whose record is committed.
 
-        The log is written by the step itself; `written` is the record that it appended and where that ends.
+        The step itself writes the log. `written` is the id of the record that the step appended, and the record's end
+        offset.
         """
         old = s.replica[p][b]
         before = self.followers_of(s, p, b)
@@ -251,35 +254,38 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
     # --- who joins the ISR ------------------------------------------------------------------------------------------
 
     def is_in_sync(self, x: Leading, end: Any) -> Any:
-        """isFollowerInSync: at the high watermark, and at the start of the leader's epoch.
+        """isFollowerInSync: whether a follower's log reaches the high watermark and the start of the leader's epoch.
 
-        At the high watermark alone it might lack what an earlier leader committed, for a new leader's high watermark
-        lags behind (KAFKA-7128).
+        A follower that reaches only the high watermark may lack records that an earlier leader committed, because a new
+        leader's high watermark lags behind (KAFKA-7128).
         """
         reached = end >= x.high_watermark
         return reached & (end >= x.epoch_start) if self.expand_guard == "epoch-start" else reached
 
     def may_expand(self, s: KraftState, p: int, b: Any, x: Leading, f: Any, end: Any) -> Any:
-        """canAddReplicaToIsr: nothing is pending, it is a replica and no member, it may be one, and it is in sync."""
+        """canAddReplicaToIsr: whether a leader may ask that a follower joins the ISR.
+
+        No request may be pending, and the follower must be a replica outside the ISR that is eligible and in sync.
+        """
         free = x.pending.is_empty & ~x.isr.has(f) & self.may_submit(s, p, b)
         if self.reassigns:
             free = free & self.is_replica(x.registration, f)
         return free & self.is_isr_eligible(x.image, x.followers, f) & self.is_in_sync(x, end)
 
     def expanded(self, s: KraftState, p: int, b: Any, x: Leading, f: Any, end: Any, where: Any) -> Leading:
-        """maybeExpandIsr: has a follower added that has just fetched, if it may be."""
+        """maybeExpandIsr: asks that a follower which has just fetched joins the ISR, if it may join."""
         grows = where & self.may_expand(s, p, b, x, f, end)
         self.submit(s, p, b, self.request(s, b, x, x.isr | {f}), grows)
         return x._replace(pending=when(grows, x.isr | {f}, x.pending))
 
     def request(self, s: KraftState, b: Any, x: Leading, isr: Any) -> dict[str, Any]:
-        """The content of AlterPartition: the leader's epoch and version, the ISR, and when its members fetched last.
+        """The content of an AlterPartition request: the leader's epoch and version, and the ISR with broker epochs.
 
-        The members are named with their broker epochs.
+        The broker epoch of a follower is the one in which it last fetched.
         """
         found: dict[str, Any] = {"isr": isr, "epoch": x.epoch, "version": x.version}
         if self.restarts:
-            # A member that has not fetched since is named without one, which is not compared.
+            # A member that has not fetched yet is named with UNKNOWN, which the controller does not compare.
             known = {**x.followers.broker_epochs, b: s.broker_epoch[b]}
             found["broker_epoch"] = [when(isr.has(f), known[f], UNKNOWN) for f in self.brokers]
         return found
@@ -287,7 +293,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
     # --- who leaves the ISR -----------------------------------------------------------------------------------------
 
     def out_of_sync(self, x: Leading, b: Any) -> Any:
-        """getOutOfSyncReplicas: members that are not caught up any more."""
+        """getOutOfSyncReplicas: ISR members that are no longer caught up."""
         found = x.isr - x.isr
         for f in self.brokers:
             if f != b:
@@ -328,9 +334,10 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
     def make_leader(self, s: KraftState, p: int, b: Any, image: Any) -> None:
         """makeLeader: a broker leads as the registration in an image says.
 
-        A smaller version than its own is refused; an equal one is not, since the answer of the controller brings
-        versions as well (KAFKA-13790). The things that a new epoch changes are left alone where the broker already
-        leads in that epoch. It hears of min.insync.replicas a moment later, unless it starts with it.
+        A registration with a smaller version than the broker's own is refused. An equal version is accepted, since the
+        broker also learns versions from the controller's answers (KAFKA-13790). If the broker already leads in this
+        epoch, it keeps what only a new epoch changes. With `config_order = after-partitions`, the broker still uses its
+        old value of min.insync.replicas here, unless it had no role before.
         """
         old, x, said = s.replica[p][b], self.leading(s, p, b), image.partition[p]
         obeys = said.version >= old.version
@@ -368,7 +375,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
     def make_follower(self, s: KraftState, p: int, b: Any, image: Any) -> None:
         """makeFollower: a broker follows as a registration says; its high watermark and its log stay as they are.
 
-        A follower outside the ISR that shuts down no longer fetches (ReplicaManager.applyLocalFollowersDelta).
+        A broker that shuts down and is outside the ISR no longer fetches (ReplicaManager.applyLocalFollowersDelta).
         """
         old, said = s.replica[p][b], image.partition[p]
         old.role = "follower"
@@ -383,7 +390,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
         self.fail_delayed(s, b)
 
     def forget_partition(self, s: KraftState, p: int, b: Any) -> None:
-        """What a broker has in memory of a partition, which it neither leads nor follows any more."""
+        """Clears a broker's memory of a partition that it neither leads nor follows any more."""
         replica = s.replica[p][b]
         replica.role = "none"
         replica.leader = none
@@ -420,9 +427,10 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
     def handle_alter_partition_response(self, s: KraftState, p: int, b: Any) -> None:
         """handleAlterPartitionUpdate, handleAlterPartitionError: the controller's answer reaches a leader.
 
-        The leader ignores it unless what it answers is still pending, and ignores a success of another epoch or of an
-        earlier version than its own. On success the leader adopts the ISR and the version of the answer. If a member
-        was refused, the leader goes back to the committed ISR. After any other error it waits for a metadata record.
+        The leader ignores the answer if the answered request is no longer pending. It also ignores a success of another
+        epoch or of an earlier version than its own. On success the leader adopts the ISR and the version of the answer.
+        If a member was refused, the leader goes back to the committed ISR. After any other error it waits for a
+        metadata record.
         """
         request, x = s.alteration[p][b], self.leading(s, p, b)
         s.require(request.stage != "none", request.stage != "asked")
@@ -457,13 +465,13 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
     # --- sentences --------------------------------------------------------------------------------------------------
 
     def who_leads(self, s: Any, p: int, b: Any) -> str:
-        """A broker that leads, and if it should not, in which epoch it still does; ends in a comma then."""
+        """Words for a leader. For a deposed leader they name the epoch in which it still leads, and end in a comma."""
         if s.state[p].leader == b and s.state[p].epoch == s.replica[p][b].epoch:
             return str(b)
         return f"{b}, still leader of epoch {s.replica[p][b].epoch} in its own eyes,"
 
     def commit_in_words(self, old: Any, new: Any, p: int, b: Any) -> str:
-        """`; its high watermark 0 -> 1, and the producer of record 0 is told`, where something of that happens."""
+        """Words: `; its high watermark 0 -> 1, and the producer of record 0 is told`; empty if neither happened."""
         before, after = old.replica[p][b].high_watermark, new.replica[p][b].high_watermark
         told = [str(i) for i in range(self.max_records) if new.acknowledged[i] and not old.acknowledged[i]]
         words = f"; its high watermark {before} -> {after}" if after != before else ""

@@ -1,8 +1,7 @@
-"""PartitionChangeBuilder: what a change of a partition's ISR brings with it.
+"""PartitionChangeBuilder: the leader, epochs and eligible leaders that follow from a change of a partition's ISR.
 
-A change says who leads then, in which leader epoch and partition epoch, and which replicas are eligible leaders (ELR).
-The election depends on the order in which the replicas are assigned; with `election = any-order` anybody may win whom
-some order would have elected.
+The eligible leader replicas (ELR) are those that may lead if the ISR is empty. The election depends on the order in
+which the replicas are assigned. With `election = any-order`, any replica may win that would win in some order.
 
 Left out: metadata versions before 3.6, the recovery state.
 
@@ -23,7 +22,7 @@ from isrcheck.model.language.together import Together
 
 
 class Change(NamedTuple):
-    """A partition after a change, and whether anything did change."""
+    """A partition after a change, and whether anything changed."""
 
     registration: dict[str, Any]
     elr: Any
@@ -98,12 +97,12 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
     # --- who may lead -----------------------------------------------------------------------------------------------
 
     def is_valid(self, s: KraftState, p: int, x: Any, isr: Any, elr: Any, active: Any) -> Any:
-        """isValidNewLeader: active, and a member of the ISR or, if that is empty, of the ELR."""
+        """isValidNewLeader: whether a broker is active and in the ISR or, if the ISR is empty, in the ELR."""
         member = isr.has(x)
         return active.has(x) & (member | (isr.is_empty & elr.has(x)) if self.elr else member)
 
     def is_last_known(self, s: KraftState, p: int, x: Any, isr: Any, elr: Any, active: Any) -> Any:
-        """canElectLastKnownLeader: nobody else is left, and it led last."""
+        """canElectLastKnownLeader: whether a broker led last and may be elected, since ISR and ELR are empty."""
         if not self.keeps_last_leader:
             return False
         found = isr.is_empty & elr.is_empty & (s.last_leader[p] == x)
@@ -123,13 +122,13 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
     ) -> Any:
         """electAnyLeader: whether a broker, or nobody, leads after a change.
 
-        Whoever leads goes on if it may; then any who may; then the last known leader; then, if elections may be
-        unclean, any replica that is active; else nobody.
+        The candidates are, in this order: the present leader if it is valid; the valid replicas; the last known leader;
+        any active replica, if elections may be unclean; nobody.
         """
         replicas = {x: True if assigned is None else assigned.replicas.has(x) for x in self.brokers}
 
         def first(able: dict[Any, Any]) -> Any:
-            """Whether the one asked about is able, and the first of these where order counts."""
+            """Whether `leader` is able and, with `election = in-order`, is the first able broker."""
             found = able[leader]
             if self.election == "in-order":
                 for x in self.in_order[: self.in_order.index(leader)]:
@@ -152,10 +151,11 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
         return answer
 
     def reverted_isr(self, s: KraftState, p: int, leader: Any) -> Any:
-        """The ISR of a partition that is to stay where it was: without those that were added.
+        """The ISR after a reassignment is cancelled: without the replicas that it added.
 
-        If nobody is left it is the first replica, which counts as an unclean election; with `election = any-order` the
-        one of the replicas that leads then, or the first if none does.
+        If this ISR is empty and elections may be unclean, it becomes the first replica alone, which is an unclean
+        election. With `election = any-order` it becomes the replica that leads afterwards, or the first replica if
+        nobody leads.
         """
         state, (replicas, _, _) = s.state[p], self.reverted(s, p)
         isr = state.isr - state.adding
@@ -171,9 +171,10 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
     # --- what is written --------------------------------------------------------------------------------------------
 
     def next_elr(self, s: KraftState, p: int, isr: Any, stopped_uncleanly: Any = None) -> Any:
-        """maybePopulateTargetElr: all that left an ISR since it was as large as min.insync.replicas asks for.
+        """maybePopulateTargetElr: the replicas that have left the ISR since it last had min.insync.replicas members.
 
-        The high watermark waits for as many members (KAFKA-15583), so these have all that is committed.
+        The high watermark does not rise while the ISR is smaller (KAFKA-15583), so these replicas have all committed
+        records.
         """
         if not self.elr:
             return isr - isr
@@ -195,13 +196,15 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
         unclean: bool | None = None,
         knows_last_leader: bool = True,
     ) -> Change:
-        """build: what a change of the ISR, or of the assignment, comes to; the leader is one that is elected by it.
+        """build: the result of a change of the ISR or of the assignment, if this change makes `leader` the leader.
 
-        First a reassignment is completed, then follow the ELR and the election. A leader from the ELR, or one elected
-        uncleanly, is the ISR from then on; after an unclean election nobody else is eligible any more. Without ELR the
-        last members of an ISR stay in it (KAFKA-708). The leader epoch goes up whenever another leads, or nobody, or
-        when there are replicas less; the partition epoch with every change. Whether an election may be unclean is a
-        matter of configuration where nothing is said; who led last counts but where `knows_last_leader` says otherwise.
+        First a reassignment is completed, then the ELR is computed, then a leader is elected. A leader from the ELR
+        becomes the only member of the ISR, and so does a leader that is elected uncleanly. After an unclean election
+        the ELR is empty. Without ELR the last members of an ISR stay in it (KAFKA-708).
+
+        The leader epoch rises if the leader changes, also to nobody, or if a replica is removed. The partition epoch
+        rises with every change. `unclean` says whether the election may be unclean; None leaves that to the
+        configuration. The last known leader is elected only if `knows_last_leader` is true.
         """
         state, active = s.state[p], self.acceptable(s, active)
         isr, assigned = self.completed(isr, assignment or self.assignment_of(s, p))
@@ -236,7 +239,7 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
         return Change(registration, elr, last, changed)
 
     def only_where(self, s: KraftState, p: int, where: Any, change: Change) -> Change:
-        """A change of a partition where a condition holds; otherwise it stays as it is."""
+        """The change if a condition holds, otherwise a change that leaves the partition as it is."""
         state = s.state[p]
         registration = {name: when(where, x, getattr(state, name)) for name, x in change.registration.items()}
         elr = when(where, change.elr, s.elr[p]) if self.elr else change.elr
@@ -244,7 +247,10 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
         return Change(registration, elr, last, change.changed & where)
 
     def cleared(self, s: KraftState, p: int) -> Change:
-        """ClearElrRecord: nobody is eligible any more, nor known to have led last; a change like any other."""
+        """ClearElrRecord: the change that clears the ELR and the last known leader.
+
+        The partition epoch rises if this changes anything.
+        """
         state = s.state[p]
         elr: Any = s.elr[p] if self.elr else state.isr - state.isr
         last: Any = s.last_leader[p] if self.keeps_last_leader else none

@@ -1,10 +1,11 @@
-"""PartitionReassignmentReplicas: to which replicas a partition is assigned while it moves, and when it has moved.
+"""PartitionReassignmentReplicas: the replicas of a partition during a reassignment, and when it is complete.
 
-A partition that moves is assigned to its old and its new replicas: those that it *adds* and those that it *removes* are
-marked. It has moved when the ISR has every replica that was added: then the removed ones leave ISR and assignment at
-once. Whether those that stay all along have to be in the ISR, too, is another rule in each of three versions.
+During a reassignment, a partition is assigned to its old and its new replicas. The replicas that it *adds* and those
+that it *removes* are marked. When the ISR has every added replica, the removed replicas leave the ISR and the
+assignment in one step. Three versions of Kafka have three rules for whether the replicas that stay must be in the ISR,
+too.
 
-Left out: the order of replicas changes nothing here (`election = in-order` keeps one order for all brokers).
+Left out: the order of replicas (`election = in-order` keeps one order for all brokers).
 
 Source: PartitionReassignmentReplicas.java, PartitionReassignmentRevert.java of Kafka 4.3; KIP-455, KIP-860,
 KAFKA-15665, KAFKA-19975.
@@ -21,7 +22,7 @@ from isrcheck.model.language.together import Together
 
 
 class Assignment(NamedTuple):
-    """The replicas of a partition, and which of them it adds and removes."""
+    """The replicas of a partition, and which of them a reassignment adds and removes."""
 
     replicas: Any
     adding: Any
@@ -50,15 +51,16 @@ class PartitionReassignmentReplicas(PartitionRegistration):
     )
 
     def assignment_of(self, s: KraftState, p: int) -> Assignment | None:
-        """The assignment in the controller's registration; all brokers are replicas where no partition moves."""
+        """The assignment in the controller's registration. None if all brokers are always replicas."""
         state = s.state[p]
         return Assignment(state.replicas, state.adding, state.removing) if self.reassigns else None
 
     def reassigned(self, s: KraftState, p: int, target: Any) -> Assignment:
-        """The assignment of a partition that is to move to other replicas.
+        """The assignment of a partition when a reassignment to other replicas begins.
 
-        Over a reassignment that is under way, what adds or removes nobody leaves that of before
-        (changePartitionReassignment sets neither then).
+        It may replace a reassignment that is under way. If the new one adds nobody, the replicas that the earlier one
+        adds stay marked. Removed replicas stay marked in the same way (changePartitionReassignment does not set an
+        empty list).
         """
         state = s.state[p]
         now, adding, removing = state.replicas, target - state.replicas, state.replicas - target
@@ -66,13 +68,13 @@ class PartitionReassignmentReplicas(PartitionRegistration):
         return Assignment(now | target, *kept)
 
     def reverted(self, s: KraftState, p: int) -> Assignment:
-        """originalReplicas: the assignment of a partition that is to stay where it was."""
+        """originalReplicas: the assignment after a reassignment is cancelled."""
         state = s.state[p]
         nobody = state.replicas - state.replicas
         return Assignment(state.replicas - state.adding, nobody, nobody)
 
     def completed(self, isr: Any, assignment: Assignment | None) -> tuple[Any, Assignment | None]:
-        """maybeCompleteReassignment: ISR and assignment, without those to be removed if the ISR has all the rest."""
+        """maybeCompleteReassignment: ISR and assignment, without the removed replicas if the ISR has all others."""
         if assignment is None:
             return isr, None
         replicas, adding, removing = assignment
@@ -84,11 +86,11 @@ class PartitionReassignmentReplicas(PartitionRegistration):
         return when(done, kept, isr), Assignment(*found)
 
     def have_joined(self, isr: Any, stays: Any, assignment: Assignment) -> Any:
-        """Whether the ISR without the removed replicas has all for whom the controller waits.
+        """Whether the ISR without the removed replicas has every replica that the controller waits for.
 
-        Without the replicas that stay it may have fewer members than min.insync.replicas. A record that a larger ISR
-        acknowledged is then in so few logs. Otherwise a reassignment that adds fewer replicas than it removes would
-        make the ISR smaller than it was.
+        If this ISR lacks replicas that stay, it may have fewer members than min.insync.replicas. Then a record that a
+        larger ISR acknowledged is in too few logs. If a reassignment adds fewer replicas than it removes, the
+        controller therefore waits for all: otherwise the ISR would become smaller than it was.
         """
         added, all_of_them = assignment.adding <= isr, stays <= isr
         if self.awaited_in_isr == "all":

@@ -1,7 +1,8 @@
-"""PartitionRegistration: what the controller says of a partition.
+"""PartitionRegistration: what the controller knows about a partition.
 
-A registration has the leader with its leader epoch, the ISR, and a *version*, which is its partition epoch and goes up
-with every change. Where the partition may move: its replicas, and which of them it adds and removes.
+A registration has the leader, the leader epoch, the ISR, and a *version*. The version is the partition epoch, and rises
+with every change. If the partition may be reassigned, the registration also has the replicas, and which of them a
+reassignment adds and removes.
 
 Source: PartitionRegistration.java of Kafka 4.3; KIP-455, KIP-497.
 """
@@ -17,7 +18,7 @@ from isrcheck.model.language.together import Together
 
 
 class PartitionRegistration(UnifiedLog):
-    """A partition as the controller has it, and what it is at the start."""
+    """The controller's registration of a partition, and its first value."""
 
     abstract = True
 
@@ -45,7 +46,7 @@ class PartitionRegistration(UnifiedLog):
     replication_factor_changes = setting(
         True,
         meaning="with reassignments: the target may have more or fewer replicas than before (KIP-860); if false, it "
-        "has as many",
+        "has the same number",
     )
     fewest_replicas = setting(
         1, at_least=1, at_most=5, meaning="with reassignments: the least number of replicas that an operator assigns"
@@ -65,7 +66,7 @@ class PartitionRegistration(UnifiedLog):
         return {"reassignments": number(0, self.reassignments)} if self.reassignments else {}
 
     def any_registration(self) -> Any:
-        """PartitionRegistration: leader, ISR, leader epoch and partition epoch; replicas, where they change."""
+        """The domain of a registration: leader, ISR, leader epoch, partition epoch; replicas if they may change."""
         fields = {"leader": optional(broker), "isr": set_of(broker), "epoch": self.any_epoch()}
         fields["version"] = self.any_version()
         if self.reassigns:
@@ -74,7 +75,7 @@ class PartitionRegistration(UnifiedLog):
 
     @property
     def reassigns(self) -> bool:
-        """Whether the partition is not always assigned to all brokers."""
+        """Whether the partition may be assigned to only some of the brokers."""
         return bool(self.reassignments or self.assigned_at_start)
 
     def any_version(self) -> Any:
@@ -95,5 +96,5 @@ class PartitionRegistration(UnifiedLog):
         return some(s.state[p].version == self.max_version for p in self.all_partitions)
 
     def is_replica(self, registration: Any, b: Any) -> Any:
-        """Whether a partition is assigned to a broker, as a registration says."""
+        """Whether a registration assigns the partition to a broker."""
         return registration.replicas.has(b) if self.reassigns else True

@@ -1,10 +1,11 @@
-"""DelayedProduce: producers that wait for the high watermark, and what clients saw.
+"""DelayedProduce: producers that wait for the high watermark, and what clients have seen.
 
-A producer with acks=all is told of success when the high watermark of the broker to which it wrote reaches the end of
-its record; checkEnoughReplicasReachOffset asks for no leader epoch. It is told NOT_LEADER_OR_FOLLOWER when that broker
-becomes a follower, and nothing when it stops. *Ghosts* record what was told and committed; they restrict no step.
+A producer with acks=all receives success when the high watermark of the broker to which it wrote reaches the end of its
+record. checkEnoughReplicasReachOffset compares no leader epoch. The producer receives NOT_LEADER_OR_FOLLOWER when that
+broker becomes a follower, and nothing when that broker stops. *Ghosts* are variables that record what was acknowledged
+and committed; they restrict no step.
 
-Left out: acks=0 and 1, answers that get lost, retries, transactions; a delayed request that times out.
+Left out: acks=0 and 1, answers that get lost, retries, transactions, a delayed request that times out.
 
 Source: DelayedProduce.java, Partition.checkEnoughReplicasReachOffset of Kafka 4.3.
 """
@@ -31,7 +32,7 @@ from isrcheck.model.language import (
 
 
 class ProducePurgatory(UnifiedLog):
-    """Who waits where, what was told, what was committed."""
+    """Producers that wait, records that were acknowledged, records that were committed."""
 
     abstract = True
 
@@ -51,9 +52,10 @@ class ProducePurgatory(UnifiedLog):
     def complete_delayed(
         self, s: KraftState, b: Any, high_watermark: Any, enough: Any, written: tuple[Any, Any] | None = None
     ) -> None:
-        """Tells whoever waits at a leader for no more than its high watermark; `written` is a record just appended.
+        """Answers the producers at a leader whose records the leader's high watermark has reached.
 
-        Without `enough` members of the ISR that it reckons with a leader tells an error.
+        The answer is success if the largest ISR that the leader assumes has `enough` members, otherwise an error.
+        `written` is a record that the leader has just appended.
         """
         for i in range(self.max_records):
             at, end = s.waiting[i].at, s.waiting[i].end
@@ -67,7 +69,7 @@ class ProducePurgatory(UnifiedLog):
             s.waiting[i].end = when(done, 0, end)
 
     def fail_delayed(self, s: KraftState, b: Any, where: Any = True) -> None:
-        """Whoever waits at a broker is told an error, or nothing at all."""
+        """Ends the wait of every producer at a broker, with an error or without an answer."""
         for i in range(self.max_records):
             gone = (s.waiting[i].at == b) & where
             s.waiting[i].at = when(gone, none, s.waiting[i].at)
@@ -76,7 +78,10 @@ class ProducePurgatory(UnifiedLog):
     # --- what is committed ------------------------------------------------------------------------------------------
 
     def note_committed(self, s: KraftState, p: int, b: Any, epoch: Any, log: Any, start: Any, end: Any) -> None:
-        """Writes down that a leader's high watermark goes from one offset to another: consumers may read that."""
+        """Records that a leader's high watermark rises from `start` to `end`.
+
+        Consumers may read the records between.
+        """
         committed = s.committed[p]
         records, rewritten = committed.records, committed.rewritten
         for o in range(self.log_size):

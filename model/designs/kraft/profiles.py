@@ -1,6 +1,6 @@
-"""The profiles of `kraft`: what is asked where nothing is said, and what else is worth asking.
+"""The profiles of `kraft`: named settings with their descriptions. `plain` is used unless another profile is named.
 
-`isrcheck models kraft` says how large each is.
+`isrcheck models kraft` prints the size of each profile.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Replica and ReplicaState: what a leader knows of each follower.
 
-The leader knows each follower's log end offset as of its last fetch, the broker epoch in which it fetched, and whether
-it was at the leader's log end within replica.lag.time.max.ms. Time passes as it likes: whoever was caught up may at any
-moment have been so for too long.
+A leader knows each follower's log end offset and broker epoch at the follower's last fetch. It also knows whether the
+follower was at the leader's log end within replica.lag.time.max.ms. There is no clock: a follower that was caught up
+may exceed this time at any moment.
 
-Left out: the second way of being caught up, by having fetched up to where the log ended at the fetch before. Without
-it a follower counts as lagging more often than it does in Kafka. Log start offsets, the times themselves.
+Left out: log start offsets; times; the second way of being caught up, which is to have fetched up to the leader's log
+end at the fetch before. Without it a follower counts as lagging more often than it does in Kafka.
 
 Source: Replica.java, ReplicaState.java of Kafka 4.3; KIP-903.
 """
@@ -20,11 +20,11 @@ from isrcheck.model.designs.kraft.unified_log import any_partition
 from isrcheck.model.language import broker, number, per, set_of, setting, when
 
 UNKNOWN = -1
-"""A log end offset, or a broker epoch, of which the leader has not heard since it became leader."""
+"""A log end offset, or a broker epoch, that a leader has not learnt since it became leader."""
 
 
 class Followers(NamedTuple):
-    """The knowledge of a leader about its followers, by broker."""
+    """What a leader knows about its followers, by broker."""
 
     ends: dict[Any, Any]
     broker_epochs: dict[Any, Any]
@@ -32,14 +32,14 @@ class Followers(NamedTuple):
 
 
 class Replica(MetadataLog):
-    """Followers in the eyes of a leader."""
+    """Followers as a leader sees them."""
 
     abstract = True
 
     follower_state = setting(
         "kept",
         choices=("kept", "kept-unless-skipped", "forgotten"),
-        meaning="what a leader that leads again in a new epoch still knows of its followers. kept: everything; "
+        meaning="what a leader still knows of its followers when it leads again in a new epoch. kept: everything; "
         "kept-unless-skipped: everything, or nothing if another broker led in an epoch between; forgotten: nothing",
     )
 
@@ -75,11 +75,11 @@ class Replica(MetadataLog):
     # --- rules ------------------------------------------------------------------------------------------------------
 
     def reset_replica_state(self, old: Followers, isr: Any, new_leader: Any, skipped: Any) -> Followers:
-        """resetReplicaState, as a leader begins an epoch: members of the ISR count as caught up from now on.
+        """resetReplicaState, when a leader begins an epoch: members of the ISR count as caught up from then on.
 
-        A new leader knows nothing else. A leader that leads on keeps log end offsets and broker epochs. It may have
-        missed an epoch in which another broker led, for its metadata can come at once; followers may have truncated
-        since, to offsets below those that it knows.
+        A new leader knows nothing else. A broker that already led keeps log end offsets and broker epochs. It may have
+        missed an epoch in which another broker led, because it can apply several metadata batches in one step.
+        Followers may then have truncated their logs to offsets below those that it knows.
         """
         forgets = new_leader
         if self.follower_state == "forgotten":
@@ -91,7 +91,7 @@ class Replica(MetadataLog):
         return Followers(ends, known, isr)
 
     def known_of(self, old: Followers, replicas: Any) -> Followers:
-        """updateAssignmentAndIsr: a leader knows nothing of who is no replica."""
+        """updateAssignmentAndIsr: a leader forgets what it knows of brokers that are not replicas."""
         ends = {f: when(replicas.has(f), end, UNKNOWN) for f, end in old.ends.items()}
         known = {f: when(replicas.has(f), x, UNKNOWN) for f, x in old.broker_epochs.items()}
         return Followers(ends, known, old.caught_up & replicas)
@@ -99,13 +99,16 @@ class Replica(MetadataLog):
     def after_fetch(
         self, s: KraftState, old: Followers, follower: Any, offset: Any, leaders_end: Any, life: Any = None
     ) -> Followers:
-        """updateFetchStateOrThrow: a follower has fetched at an offset, in a broker epoch, or in that which it has."""
+        """updateFetchStateOrThrow: what a leader knows after a follower has fetched at an offset.
+
+        `life` is the broker epoch of the fetch; without it, the follower's present broker epoch is taken.
+        """
         caught_up = when(offset >= leaders_end, old.caught_up | {follower}, old.caught_up)
         epoch = 0 if not self.restarts else s.broker_epoch[follower] if life is None else life
         return Followers({**old.ends, follower: offset}, {**old.broker_epochs, follower: epoch}, caught_up)
 
     def chosen_followers(self, where: Any, yes: Followers, no: Followers) -> Followers:
-        """One of two, as a condition says."""
+        """`yes` if a condition holds, otherwise `no`."""
         return Followers(
             {f: when(where, yes.ends[f], no.ends[f]) for f in self.brokers},
             {f: when(where, yes.broker_epochs[f], no.broker_epochs[f]) for f in self.brokers},
@@ -113,14 +116,14 @@ class Replica(MetadataLog):
         )
 
     def is_caught_up(self, followers: Followers, follower: Any, leaders_end: Any) -> Any:
-        """isCaughtUp: at the leader's log end, or there not long ago."""
+        """isCaughtUp: whether a follower is at the leader's log end, or was there not long ago."""
         return (followers.ends[follower] == leaders_end) | followers.caught_up.has(follower)
 
     def is_isr_eligible(self, image: Any, followers: Followers, follower: Any) -> Any:
-        """isReplicaIsrEligible, as far as the leader's metadata goes: neither fenced nor shutting down (KIP-841).
+        """isReplicaIsrEligible: whether a follower may join the ISR as far as the leader's metadata says.
 
-        And it has fetched in the broker epoch that the metadata has of it: what it had fetched in another life it may
-        have lost (KIP-903).
+        The follower must be neither fenced nor shutting down (KIP-841). Its last fetch must be in the broker epoch that
+        the metadata has for it, because it may have lost what it fetched before a restart (KIP-903).
         """
         found = image.live.has(follower) & (followers.ends[follower] != UNKNOWN)
         if not self.restarts:

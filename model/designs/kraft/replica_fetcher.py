@@ -1,12 +1,12 @@
 """ReplicaFetcherThread: a follower asks its leader for records, and handles the answer.
 
-A thread has one request under way. The leader reads its log for it (fetchRecords) and notes how far the follower is;
-the answer has a record, or where logs diverge, and the high watermark as it was before. The follower takes the answer
-if it still follows that leader, at that offset and in that epoch.
+A thread has one request in flight. The leader reads its log for the request (fetchRecords) and notes the follower's
+fetch offset. The answer has a record or the point where the logs diverge, and the high watermark from before the fetch.
+The follower applies the answer if it still follows that leader, in the same epoch and from the same offset.
 
-With `fetch = one-step` asking and handling is one step: that an answer can be late does not show. A request on its way
-to the leader need not be told from one that is handled at once, for until the leader hears of a later epoch nothing of
-what the follower does meanwhile can reach it.
+With `fetch = one-step`, a fetch and the handling of its answer are one step, so no answer is late. A request that is
+late on its way to the leader behaves like one that is handled immediately. Until the leader learns of a later epoch,
+nothing that the follower does in the meantime can reach the leader.
 
 Left out: fetches of several partitions, sessions, back-off, fetches that wait for records.
 
@@ -53,15 +53,16 @@ class ReplicaFetcher(Partition):
         "checked",
         choices=("checked", "appends-checked", "unchecked"),
         meaning="with fetch = two-steps: how a follower treats the answer to a fetch of an earlier epoch. checked: it "
-        "ignores it (KAFKA-18991); appends-checked: it ignores records, but where logs diverge its thread compares the "
-        "epoch, lets go of its lock, and truncates in a later step, in whatever epoch; unchecked: it applies it",
+        "ignores the answer (KAFKA-18991); appends-checked: it ignores records, but where logs diverge its thread "
+        "compares the epoch, releases its lock, and truncates in a later step, in any epoch; unchecked: it applies "
+        "the answer",
         leaves_out={"checked": "truncations by an answer whose epoch was compared before"},
     )
 
     fetch_fencing = setting(
         True,
-        meaning="a leader answers only followers in its own leader epoch (KIP-320); if false, any follower that takes "
-        "it for the leader",
+        meaning="a leader answers only followers in its own leader epoch (KIP-320); if false, it answers any follower "
+        "that takes it for the leader",
     )
     diverging_fetch = setting(
         "passed-over",
@@ -72,9 +73,9 @@ class ReplicaFetcher(Partition):
     note_fetch = setting(
         "at-once",
         choices=("at-once", "apart", "apart-checked"),
-        meaning="when a leader notes the fetch offset of a follower. at-once: as it reads for the fetch; apart: "
-        "later, since it releases its lock in between; apart-checked: later, and not if its epoch has changed since, "
-        "which it compares under the lock both when it notes the offset and when it asks for a larger ISR",
+        meaning="when a leader notes the fetch offset of a follower. at-once: while it reads for the fetch; apart: "
+        "later, since it releases its lock in between; apart-checked: later, and only if its epoch is still the same, "
+        "which it checks under the lock both when it notes the offset and when it asks for a larger ISR",
         leaves_out={"at-once": "fetches that a leader notes later than it reads for them"},
     )
     late_notes = setting(
@@ -128,10 +129,10 @@ class ReplicaFetcher(Partition):
 
     @property
     def truncates_later(self) -> bool:
-        """Whether a thread lets go of its lock between comparing the epoch and truncating.
+        """Whether a fetcher thread releases its lock between comparing the epoch and truncating.
 
-        An answer is `truncating` in between. Its thread lives on although the partition is taken from it, as it does
-        if it fetches another partition, and takes it up again if the partition is added anew.
+        In between, the answer is `truncating`. The thread goes on even if the partition is taken from it, as in Kafka
+        if it also fetches another partition. If the partition is added again, the thread truncates its log.
         """
         return bool(self.fetch == "two-steps" and self.fetch_answer == "appends-checked")
 
@@ -145,7 +146,7 @@ class ReplicaFetcher(Partition):
         return {**nothing, "high_watermark": 0, "end_epoch": -1, "end": 0}
 
     def drop_answers(self, s: KraftState, p: int, b: Any) -> None:
-        """What was under way to a follower, or from a leader, that has the partition no more."""
+        """Drops the answers in flight to and from a broker that no longer has the partition."""
         for other in self.brokers:
             if other == b:
                 continue
@@ -154,23 +155,23 @@ class ReplicaFetcher(Partition):
                 self.forget_answer(s, p, other, b, True)
 
     def forget_answer(self, s: KraftState, p: int, follower: Any, leader: Any, where: Any) -> None:
-        """An answer that counts no more, unless the follower's thread has compared its epoch already."""
+        """Drops an answer if a condition holds, unless the follower's thread has already compared its epoch."""
         answer = s.answer[p][follower][leader]
         if self.truncates_later:
             where = where & (answer.kind != "truncating")
         s.answer[p][follower][leader] = when(where, self.no_answer(), answer)
 
     def drop_reads(self, s: KraftState, p: int, b: Any) -> None:
-        """What a leader that stops has read and not noted; what another has read for it stays."""
+        """Drops the reads that a stopping leader has not noted yet. Reads of other leaders for this broker stay."""
         if self.note_fetch != "at-once":
             for other in self.brokers:
                 if other != b:
                     s.unnoted[p][b][other] = self.nothing_read
 
     def restart_fetcher(self, s: KraftState, p: int, b: Any, where: Any) -> None:
-        """A partition is taken from its fetcher and added anew: if answers are checked, earlier ones count no more.
+        """Takes a partition from its fetcher and adds it again. If answers are checked, earlier answers are dropped.
 
-        Otherwise the answer may come, and be taken for one to a later question.
+        Otherwise an earlier answer may still arrive, and be taken for the answer to a later request.
         """
         if self.fetch == "two-steps" and self.fetch_answer != "unchecked":
             for leader in self.brokers:
@@ -178,9 +179,10 @@ class ReplicaFetcher(Partition):
                     self.forget_answer(s, p, b, leader, where)
 
     def orphan_reads(self, s: KraftState, p: int, b: Any, registration: Any = None) -> None:
-        """Who has read for a follower whose Replica a leader has dropped meanwhile notes it in vain.
+        """Marks the unnoted reads for followers whose Replica the leader has dropped: their offsets will not be noted.
 
-        makeFollower drops all of them, updateAssignmentAndIsr those that are no replicas in a registration.
+        makeFollower drops all of them. updateAssignmentAndIsr drops those of brokers that are no replicas in a
+        registration.
         """
         if self.note_fetch != "at-once":
             for follower in self.brokers:
@@ -197,10 +199,10 @@ class ReplicaFetcher(Partition):
         return found & (s.replica[p][leader].epoch == s.replica[p][follower].epoch) if self.fetch_fencing else found
 
     def read_for(self, s: KraftState, p: int, follower: Any, leader: Any) -> dict[str, Any]:
-        """fetchRecords: what a leader reads for a follower, and what it says where their logs diverge.
+        """fetchRecords: what a leader answers to a follower: a record, or where their logs diverge.
 
-        They do if the epoch of the follower's last record ends before that offset, or the leader knows not that epoch
-        but a smaller one (KAFKA-10554).
+        The logs diverge if, at the leader, the epoch of the follower's last record ends before the fetch offset. They
+        also diverge if the leader does not know that epoch but knows a smaller one (KAFKA-10554).
         """
         log, offset = s.log[p][leader], s.log[p][follower].length
         last = self.latest_epoch(s, p, follower)
@@ -226,9 +228,9 @@ class ReplicaFetcher(Partition):
     def is_in_range(self, s: KraftState, p: int, follower: Any, leader: Any) -> Any:
         """Whether the leader knows the epoch of the follower's last record, or a later one.
 
-        Otherwise it answers OFFSET_OUT_OF_RANGE. Only a follower that has heeded an answer of another epoch gets there,
-        or one whose leader has forgotten epochs. Where neither can be nobody asks; if that were wrong, the end of that
-        epoch would be -1, which is no log end, and the search would say so.
+        Otherwise it answers OFFSET_OUT_OF_RANGE. This happens only if the follower has applied an answer of another
+        epoch, or if the leader has forgotten epochs. Where neither is possible, nothing is checked. If that were wrong,
+        the end of the epoch would be -1, which is no log end, and the search would report it.
         """
         if not self.may_be_out_of_range:
             return True
@@ -248,8 +250,9 @@ class ReplicaFetcher(Partition):
     ) -> Leading:
         """updateFollowerFetchState: a leader notes a fetch, may ask for a larger ISR, may raise its high watermark.
 
-        `read` is what the leader has read for it before, when its own log end may have been another. Of an orphan
-        nothing is noted, but it is asked whether it is in sync: it may be added for what it was.
+        `read` is the leader's earlier read for this fetch, if its log end may have changed since. The offset of an
+        orphan is not noted, but the leader still checks whether it is in sync. So a follower may join the ISR because
+        of an earlier state.
         """
         x = self.leading(s, p, leader)
         known, leaders_end = where, x.log.length
@@ -262,7 +265,7 @@ class ReplicaFetcher(Partition):
         return self.raised(leader, x, moved)
 
     def is_news(self, s: KraftState, p: int, follower: Any, leader: Any, read: dict[str, Any], x: Leading) -> Any:
-        """Whether a fetch changes anything: others happen all the time, and are left out."""
+        """Whether a fetch changes anything. Other fetches happen all the time, and are left out."""
         old, before = s.replica[p][leader], self.followers_of(s, p, leader)
         told = (read["kind"] != "nothing") | (
             minimum(read["high_watermark"], s.log[p][follower].length) != s.replica[p][follower].high_watermark
@@ -293,7 +296,7 @@ class ReplicaFetcher(Partition):
 
     @action(p=any_partition, follower=broker, leader=broker, actor="follower")
     def fetch_offset_and_truncate(self, s: KraftState, p: int, follower: Any, leader: Any) -> None:
-        """fetchOffsetAndTruncate: told OFFSET_OUT_OF_RANGE, a follower truncates to the leader's log end.
+        """fetchOffsetAndTruncate: a follower that gets OFFSET_OUT_OF_RANGE truncates to the leader's log end.
 
         If the leader's log end is not below its own, it fetches from the same offset again.
         """
@@ -385,10 +388,10 @@ class ReplicaFetcher(Partition):
     # --- the follower takes the answer ------------------------------------------------------------------------------
 
     def take_answer(self, s: KraftState, p: int, follower: Any, answer: dict[str, Any], where: Any = True) -> None:
-        """processFetchRequest, where a condition holds: appends the record, or truncates where logs diverge.
+        """processFetchRequest, if a condition holds: appends the record, or truncates where the logs diverge.
 
-        Its high watermark becomes the leader's, which may be less than its own; where it truncates it stays as far as
-        records reach (KAFKA-14704).
+        The follower adopts the leader's high watermark, which may be lower than its own. After a truncation it keeps
+        its own high watermark instead, but at most its log end (KAFKA-14704).
         """
         own, replica = s.log[p][follower], s.replica[p][follower]
         has, diverges = (answer["kind"] == "record") & where, self.says_diverging(answer["kind"]) & where
@@ -408,10 +411,10 @@ class ReplicaFetcher(Partition):
 
     @action(p=any_partition, follower=broker, leader=broker, actor="follower")
     def process_fetch_request(self, s: KraftState, p: int, follower: Any, leader: Any) -> None:
-        """processFetchRequest: the answer reaches the follower, which ignores it unless it still waits for it.
+        """processFetchRequest: the answer reaches the follower, which ignores it if it no longer waits for it.
 
-        With `truncates_later` an answer that the logs diverge takes two such steps: the first one compares, the second
-        one is truncateOnFetchResponse, and asks only whether the partition is with that thread.
+        With `truncates_later`, an answer that the logs diverge takes two such steps. The first step compares the epoch.
+        The second step is truncateOnFetchResponse, and checks only whether the thread has the partition.
         """
         if follower == leader or self.fetch == "one-step":
             return
@@ -457,7 +460,7 @@ class ReplicaFetcher(Partition):
         return f"{found}, high watermark {answer.high_watermark}"
 
     def taken_in_words(self, old: Any, new: Any, p: int, follower: Any) -> str:
-        """What an answer does to a follower's log and high watermark."""
+        """Words for what an answer does to a follower's log and high watermark."""
         before, after = old.log[p][follower], new.log[p][follower]
         passed, told = old.replica[p][follower].high_watermark, new.replica[p][follower].high_watermark
         if len(after) > len(before):

@@ -1,10 +1,11 @@
-"""ReplicationControlManager: the controller's answer to AlterPartition, and the elections that somebody asks for.
+"""ReplicationControlManager: the controller's answers to AlterPartition, its elections, and operators' requests.
 
-Whatever the controller decides is committed in one batch before it answers; so nobody hears of what may not be.
+Each decision of the controller is committed in one batch before the controller answers. So nobody learns of a decision
+that may be lost.
 
-Left out: creation and deletion of topics, several partitions in a request, and the checks that cannot fail here: of a
-topic or partition that does not exist, of a request ahead of the controller, of an ISR with who is no replica (its
-removal has raised the leader epoch).
+Left out: creation and deletion of topics, several partitions in a request, and the checks that cannot fail here. These
+are the checks for a topic or partition that does not exist, for a request ahead of the controller, and for an ISR
+member that is not a replica. (The removal of a replica has raised the leader epoch.)
 
 Source: ReplicationControlManager.java of Kafka 4.3; KIP-497, KIP-841, KIP-903.
 """
@@ -37,11 +38,11 @@ from isrcheck.model.language import (
 from isrcheck.model.language.together import Together
 
 somebody_or_nobody = optional(broker)
-"""Who leads after a change."""
+"""The domain of the leader after a change."""
 
 
 class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
-    """The controller's side of a partition."""
+    """The controller's decisions about a partition."""
 
     abstract = True
 
@@ -85,7 +86,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
         where: Any = True,
         min_isr_changes: bool = False,
     ) -> None:
-        """Commits changes of partitions, in one batch with who is active then, within the bounds of the search."""
+        """Commits changes of partitions and of the active brokers in one batch, within the bounds of the search."""
         for p, change in changes.items():
             state = s.state[p]
             moved = change.registration.get("epoch", state.epoch) != state.epoch
@@ -102,7 +103,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
     # --- AlterPartition ---------------------------------------------------------------------------------------------
 
     def refusals(self, s: KraftState, p: int, b: Any) -> list[tuple[Any, str]]:
-        """Conditions and what is answered where one holds, in the order of the source."""
+        """The conditions for refusing a request, each with its error, in the order of the source."""
         request, state = s.alteration[p][b], s.state[p]
         found: list[tuple[Any, str]] = [
             (request.epoch < state.epoch, "fenced-leader-epoch"),
@@ -139,7 +140,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
         return every(~condition for condition, _ in self.refusals(s, p, b))
 
     def ends_leadership(self, s: KraftState, p: int, b: Any) -> Any:
-        """Whether the ISR that a leader asks for completes a reassignment that takes the partition from it."""
+        """Whether the ISR that a leader asks for completes a reassignment that removes this leader."""
         _, assigned = self.completed(s.alteration[p][b].isr, self.assignment_of(s, p))
         return False if assigned is None else ~assigned.replicas.has(b)
 
@@ -178,9 +179,9 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
     def alter_partition_reassignments(self, s: KraftState, p: int, target: Any, leader: Any) -> None:
         """changePartitionReassignment: an operator assigns the partition to other replicas.
 
-        It ends an earlier reassignment. The new one is complete at once if the ISR has all replicas of the target. It
-        is refused if it would elect a replica that it adds. During an earlier one an operator may also ask for the
-        present replicas in another order.
+        This ends an earlier reassignment. The new reassignment is complete immediately if the ISR has all replicas of
+        the target. It is refused if it would elect a replica that it adds. During an earlier reassignment, an operator
+        may also ask for the present replicas in another order.
         """
         if len(target) < self.fewest_replicas:
             return
@@ -189,7 +190,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
         if not self.replication_factor_changes:
             s.require((state.replicas - state.removing).size == len(target))
         s.reassignments += 1
-        # LeaderAcceptor asks for the directory of who is no replica yet, and the request is refused.
+        # LeaderAcceptor needs the directory of a broker that is no replica yet, so the request is refused.
         for x in self.brokers:
             eligible = state.isr.is_empty & s.elr[p].has(x) if self.elr else False
             s.require(~(eligible & s.live.has(x) & ~state.replicas.has(x)) if x in target else True)
@@ -277,10 +278,11 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
         where=lambda m: m.directory_assignments or m.directory_failures,
     )
     def handle_assign_replicas_to_dirs(self, s: KraftState, p: int, b: Any, leader: Any) -> None:
-        """handleAssignReplicasToDirs: a broker says in which directory its replica is, a change of the partition.
+        """handleAssignReplicasToDirs: a broker reports the directory of its replica, and the partition changes.
 
-        After a move, or when it has made it anew, since the directory of before has failed. As any change it completes
-        a reassignment, clears the ELR of an ISR that is large enough, and finds a leader, if that can be done now.
+        The broker reports it after a move, or after it has created the replica again because the earlier directory
+        failed. Like any change, this one completes a reassignment, clears the ELR if the ISR is large enough, and
+        elects a leader, if it can.
         """
         anew: Any = s.without_directory.has(b) & ~s.offline.has(b) if self.directory_failures else False
         moves: Any = False
@@ -342,14 +344,14 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
     # --- sentences --------------------------------------------------------------------------------------------------
 
     def led_in_words(self, old: Any, new: Any, p: int) -> str:
-        """Who leads after a change, and what else becomes of a partition's registration."""
+        """Words for the leader after a change, and for the other changes of a partition's registration."""
         leader = new.state[p].leader
         fenced = leader is not None and leader != old.state[p].leader and leader not in new.live
         leads = "nobody leads" if leader is None else f"{leader} leads{', although it is fenced' if fenced else ''}"
         return f"{leads}; {self.change_in_words(old, new, p)}"
 
     def change_in_words(self, old: Any, new: Any, p: int) -> str:
-        """What becomes of a partition's registration."""
+        """Words for the changes of a partition's registration."""
         before, after = old.state[p], new.state[p]
         words = [] if before.leader == after.leader else [f"leader {becomes(before.leader, after.leader)}"]
         if self.reassigns and before.replicas != after.replicas:

@@ -1,8 +1,8 @@
 """UnifiedLog and LeaderEpochFileCache: the records of a replica, and where each leader epoch starts in them.
 
-Offsets count from 0, a log end offset is an exclusive end. Records carry the leader epoch in which they were appended.
+Offsets count from 0. A log end offset is an exclusive end. Records carry the leader epoch in which they were appended.
 
-Left out: batches of several records, segments, retention, the high watermark (it is the partition's here). A move to
+Left out: batches of several records, segments, retention. The high watermark is part of the partition here. A move to
 another directory is one step.
 
 Source: UnifiedLog.java, LeaderEpochFileCache.java of Kafka 4.3.
@@ -105,7 +105,7 @@ class UnifiedLog(Part):
     # --- append and truncate ----------------------------------------------------------------------------------------
 
     def append_at(self, s: KraftState, p: int, b: Any, written: Any, where: Any = True) -> Any:
-        """Appends a record where a condition holds, and gives the log that comes of it."""
+        """Appends a record if a condition holds, and returns the log after that."""
         log, cache = s.log[p][b], s.epoch_cache[p][b]
         noted = epoch_cache.assigned(cache, written["epoch"], log.length, self.max_leader_epoch)
         longer = when(where, log.appended(written), log)
@@ -114,7 +114,7 @@ class UnifiedLog(Part):
         return longer
 
     def truncate_log(self, s: KraftState, p: int, b: Any, length: Any, where: Any = True) -> None:
-        """truncateTo: what lies at `length` or later goes, and epochs that start there."""
+        """truncateTo: removes the records at offset `length` or later, and the epochs that start there."""
         log, cache = s.log[p][b], s.epoch_cache[p][b]
         s.log[p][b] = when(where, log.truncated(length), log)
         s.epoch_cache[p][b] = when(where, epoch_cache.truncated(cache, length, self.max_leader_epoch), cache)
@@ -126,18 +126,19 @@ class UnifiedLog(Part):
         s.epoch_cache[p][b] = when(where, noted, cache)
 
     def epoch_noted(self, cache: Any, epoch: Any, offset: Any) -> Any:
-        """An epoch cache after a record of an epoch was appended at an offset."""
+        """The epoch cache after a record of an epoch is appended at an offset."""
         return epoch_cache.assigned(cache, epoch, offset, self.max_leader_epoch)
 
     def epochs_below(self, cache: Any, length: Any) -> Any:
-        """The epoch cache of a log that keeps so many records."""
+        """The epoch cache of a log that keeps `length` records."""
         return epoch_cache.truncated(cache, length, self.max_leader_epoch)
 
     @action(p=any_partition, b=broker, actor="operator", perturbation=True, where=lambda m: m.log_moves)
     def maybe_replace_current_with_future_replica(self, s: KraftState, p: int, b: Any) -> None:
         """maybeReplaceCurrentWithFutureReplica: the copy of a log, in another directory, takes the log's place.
 
-        It has all records. Its epoch cache was filled by the copied records; an epoch without records is missing there.
+        The copy has all records. Its epoch cache has only the epochs of these records; an epoch without records is
+        missing.
         """
         s.require(s.log_moves < self.log_moves)
         s.log_moves += 1
@@ -158,22 +159,22 @@ class UnifiedLog(Part):
     # --- where logs diverge -----------------------------------------------------------------------------------------
 
     def latest_epoch(self, s: KraftState, p: int, b: Any) -> Any:
-        """latestEpoch: what a fetch names as the epoch of the last record; -1 for a cache that knows none.
+        """latestEpoch: the epoch that a fetch names as that of the last record; -1 if the cache is empty.
 
-        It is the last one that the cache knows, and may have no record: that of a leader that wrote nothing.
+        It is the last epoch in the cache. If the leader of that epoch wrote nothing, the epoch has no record.
         """
         return epoch_cache.latest_epoch(s.epoch_cache[p][b])
 
     def end_for(self, s: KraftState, p: int, leader: Any, asked: Any) -> tuple[Any, Any]:
-        """endOffsetFor: the greatest epoch known up to the one asked for, and where the latter ends; -1 for unknown."""
+        """endOffsetFor: the greatest known epoch up to `asked`, and the end offset of epoch `asked`; -1 for unknown."""
         cache, end, top = s.epoch_cache[p][leader], s.log[p][leader].length, self.max_leader_epoch
         return epoch_cache.floor_epoch(cache, asked, top), epoch_cache.end_of_epoch(cache, asked, end, top)
 
     def truncation_point(self, s: KraftState, p: int, follower: Any, epoch: Any, end: Any) -> Any:
-        """getOffsetTruncationState: what a follower keeps whose leader says that an epoch ends at an offset (KIP-279).
+        """getOffsetTruncationState: the log end of a follower whose leader says that `epoch` ends at `end` (KIP-279).
 
-        Where it does not know that epoch it goes back to the end of the last one that it knows before it, and finds out
-        more with its next fetch.
+        If the follower does not know the epoch, it goes back to the end of the last epoch before it that it knows. Its
+        next fetch finds out more.
         """
         top, cache, own_end = self.max_leader_epoch, s.epoch_cache[p][follower], s.log[p][follower].length
         floor = epoch_cache.floor_epoch(cache, epoch, top)
