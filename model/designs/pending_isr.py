@@ -152,7 +152,7 @@ class PendingIsr(Alterations, Controller):
 
     @action(p=any_partition, b=broker, request=any_request, actor="b")
     def roll_back_isr(self, s: State, p: int, b: Any, request: int) -> None:
-        """A response tells the leader that nothing was altered: it keeps its last known ISR and other requests."""
+        """A response tells the leader that nothing was altered: it keeps its last known ISR and its other requests."""
         self.answered(s, p, b, request, *ROLLED_BACK)
         pending: Any = s.replica[p][b].pending - set(self.brokers)
         for i in self.all_requests:

@@ -24,14 +24,14 @@ class Reassignment(Controller):
     abstract = True
 
     assigned_at_start = setting(
-        0, at_least=0, at_most=5, meaning="replicas to which partitions are first assigned; 0: all brokers"
+        0, at_least=0, at_most=5, meaning="replicas of each partition in the initial state; 0: all brokers"
     )
     reassignments = budget(at_most=3, meaning="reassignments that an administrator asks for")
     cancellations = setting(False, meaning="a reassignment may be cancelled before a new replica is in the ISR")
     target_isr_check = setting(
         True,
-        meaning="a reassignment completes only when all replicas of its target are in the ISR; if false, when the "
-        "replicas that it adds are (KAFKA-15665)",
+        meaning="a reassignment completes only when all replicas of its target are in the ISR; if false, when all "
+        "replicas that it adds are in the ISR (KAFKA-15665)",
     )
     target_leader_check = setting(
         True,
@@ -240,7 +240,7 @@ class Reassignment(Controller):
 
     @action(c=any_controller, p=any_partition, leader=broker, actor="controller", where=lambda m: m.reassignments)
     def move_leader_to_target(self, s: State, c: Any, p: int, leader: Any) -> None:
-        """The new replicas have caught up and the leader is not one of them: one of them is elected."""
+        """The new replicas have caught up and the leader is not one of them: a new replica is elected."""
         state, assignment = s.state[p], s.assignment[p]
         s.require(self.may_move(s, c, p, "caught-up"), ~assignment.target.has(state.leader))
         s.require(assignment.target.has(leader), s.live.has(leader))

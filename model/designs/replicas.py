@@ -32,7 +32,7 @@ from isrcheck.model.language import (
 )
 
 UNKNOWN = -1
-"""A follower's log end offset that its leader has not yet learnt in its present leadership."""
+"""The value of `known_end` while a leader has not yet learnt a follower's log end in its present leadership."""
 
 
 def any_partition(m: Any) -> Any:

@@ -43,7 +43,7 @@ class ReassignedReplicas(ZookeeperWatches):
     abstract = True
 
     assigned_at_start = setting(
-        0, at_least=0, at_most=5, meaning="replicas to which partitions are first assigned; 0: all brokers"
+        0, at_least=0, at_most=5, meaning="replicas of each partition in the initial state; 0: all brokers"
     )
     reassignments = budget(at_most=3, meaning="reassignments that an administrator asks for")
     replica_check = setting(

@@ -40,7 +40,7 @@ class WatchedReplicas(ZookeeperWatches):
     controller_failover = False  # nor is there any controller
 
     assigned_at_start = setting(
-        0, at_least=0, at_most=5, meaning="replicas to which partitions are first assigned; 0: all brokers"
+        0, at_least=0, at_most=5, meaning="replicas of each partition in the initial state; 0: all brokers"
     )
     reassignments = budget(at_most=3, meaning="reassignments that an administrator asks for")
 
@@ -130,7 +130,7 @@ class WatchedReplicas(ZookeeperWatches):
 
     @action(p=any_partition, b=broker, actor="b", where=lambda m: m.reassigns)
     def complete_reassignment(self, s: State, p: int, b: Any) -> None:
-        """All new replicas are in the ISR, and the leader is one of them: it writes them as the replicas."""
+        """All new replicas are in the ISR, and the leader is one of them: the leader writes them as the replicas."""
         target = s.assignment[p].target
         s.require(target.has(b))
         self.note_load(s, self.write_replicas(s, p, b), 2)

@@ -1,8 +1,8 @@
 """How many watches a design sets in ZooKeeper, and what one message through ZooKeeper costs.
 
 Each design declares, as data, its watches and the steps of one message from the sender to the broker that acts. The
-numbers of the documents are sums over these. (A design's model watches only those paths of a partition for which it has
-actions.)
+numbers of the documents are sums over this data. (A design's model watches only those paths of a partition for which it
+has actions.)
 """
 
 from __future__ import annotations

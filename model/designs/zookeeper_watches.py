@@ -82,7 +82,7 @@ class ZookeeperWatches(PartitionState, DataPlane, Logs):
     # --- words ------------------------------------------------------------------------------------------------------
 
     def connected(self, s: State, b: Any) -> Any:
-        """Whether a broker runs and has a session: only then it is notified, and may create ephemeral nodes."""
+        """Whether a broker runs and has a session; without both it is not notified and creates no ephemeral nodes."""
         return self.is_up(s, b) & s.live.has(b)
 
     def told(self, s: State, p: int, b: Any, path: str) -> Any:
@@ -90,7 +90,7 @@ class ZookeeperWatches(PartitionState, DataPlane, Logs):
         return self.connected(s, b) & (s.watch[p][b][path] == "fired")
 
     def read_and_watch(self, s: State, p: int, b: Any, path: str, changes: bool = False) -> Any:
-        """A broker handles its notification: it reads the path and watches it again, and perhaps changes it itself.
+        """A broker handles its notification: it reads the path and watches it again, and may change it itself.
 
         Returns the number of brokers that are notified of its change.
         """
@@ -119,7 +119,7 @@ class ZookeeperWatches(PartitionState, DataPlane, Logs):
                 s.watch[p][b][path] = "fired"
 
     def note_load(self, s: State, notifications: Any, requests: Any) -> None:
-        """Counts ZooKeeper's notifications and requests in an election; writes of the ISR are not counted."""
+        """Counts notifications by ZooKeeper and requests to it in an election; writes of the ISR are not counted."""
         if self.count_load:
             s.load.notifications = minimum(s.load.notifications + notifications, LOAD)
             s.load.requests = minimum(s.load.requests + requests, LOAD)

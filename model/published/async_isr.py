@@ -188,7 +188,7 @@ class AsyncIsr(Model):
 
     @action(isr=set_of(broker), version=any_version, actor="leader")
     def leader_handle_update(self, s: AsyncIsrState, isr: Any, version: int) -> None:
-        """The leader adopts an ISR of a later version than its own, and waits for nothing any more."""
+        """The leader adopts an ISR with a later version than its own; no request is pending any more."""
         s.require(s.updates.has({"isr": isr, "version": version}), s.leader.version < version)
         s.leader = {"isr": isr, "version": version, "pending_isr": set(), "pending_version": -1}
 

@@ -1,7 +1,7 @@
 """The committed records, as a history variable of the published models: steps write it and no step reads it.
 
-At each offset, the first record that a leader's high watermark has passed is *committed*. That holds also for a deposed
-leader that still believes it leads, because consumers may read the record.
+At each offset, the first record that a leader's high watermark has passed is *committed*. A deposed leader that still
+believes it leads counts too, because consumers may read the record.
 """
 
 from __future__ import annotations

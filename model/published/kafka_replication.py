@@ -8,8 +8,7 @@ its own, late and in any order. Each operation of the controller begins an epoch
 Left out: several partitions, fetch requests in flight, crashes with loss of data (a crash is an ISR shrink by the
 controller), a version on the quorum state (the true leader writes it atomically), unclean election.
 
-Source: github.com/hachikuji/kafka-specification, module KafkaReplication. The actions have the names that they have
-there.
+Source: github.com/hachikuji/kafka-specification, module KafkaReplication, with the same names of actions.
 """
 
 from __future__ import annotations
@@ -176,7 +175,7 @@ class KafkaReplication(Model):
 
     @action(replica=broker, actor="controller", perturbation=True)
     def controller_shrink_isr(self, s: Kip320State, replica: Any) -> None:
-        """The controller takes a failed replica out of the ISR; a leader is deposed, and stays in if it is the last."""
+        """The controller takes a failed replica out of the ISR. A leader is deposed, but stays in if it is the last."""
         leads, isr = s.quorum.leader == replica, s.quorum.isr
         s.require(leads | isr.has(replica))
         rest = when(leads & (isr == {replica}), isr, isr - {replica})
@@ -232,7 +231,7 @@ class KafkaReplication(Model):
 
 
 class UnfencedReplication(KafkaReplication):
-    """The actions of the time before fetches carried the leader epoch: only lengths of logs are compared."""
+    """The actions from before fetches carried the leader epoch: they compare only the lengths of logs."""
 
     abstract = True
 

@@ -53,7 +53,7 @@ class Kip320(KafkaReplication):
 
     @action(leader=broker, actor="leader")
     def fenced_leader_inc_high_watermark(self, s: Kip320State, leader: Any) -> None:
-        """The leader raises its high watermark over a record that its whole ISR has; each member is in its epoch."""
+        """The leader raises its high watermark over a record that its whole ISR has; all members are in its epoch."""
         passed = s.replica[leader].high_watermark
         s.require(passed < s.log[leader].length)
         s.require(

@@ -22,7 +22,7 @@ class Kip320FirstTry(KafkaReplication):
     """Truncation while fetching, fenced by the epochs of records."""
 
     def is_caught_up(self, s: Kip320State, leader: Any, follower: Any, end: Any) -> Any:
-        """Whether the follower follows the presumed leader, and both have a record of the same epoch below `end`."""
+        """Whether the follower follows the presumed leader, and both logs have the same epoch just below `end`."""
         reaches = (s.log[leader].length >= end) & (s.log[follower].length >= end)
         same_epoch = s.log[leader].at(end - 1).epoch == s.log[follower].at(end - 1).epoch
         together = self.presumes_leadership(s, leader) & self.follows(s, follower, leader)

@@ -5,7 +5,7 @@ model's own state forgets them: a record may be committed although no high water
 
 `request e` is the controller's LeaderAndIsr request of epoch e; the *newest* one has the quorum's epoch. A request is
 *taken* once the replica that it makes the leader is in the request's epoch or a later one. A log *has* a committed
-record if the record is at the same offset.
+record if it has the same record at the same offset.
 
 docs/kip-320.md explains the proof in Kafka's terms.
 """
@@ -199,7 +199,7 @@ class Kip320Proof(Proof):
 
     @lemma(epoch=any_epoch, later=any_epoch)
     def an_outdated_request_cannot_commit(self, s: Any, epoch: Any, later: Any) -> Any:
-        """A member of the ISR of an untaken request is in a later epoch, or that ISR contains every later ISR."""
+        """If a request is not taken, a member of its ISR is in a later epoch, or its ISR contains every later ISR."""
         isr = s.requests[epoch].isr
         since = implies(self.is_sent(s, later) & (later > epoch), s.requests[later].isr <= isr)
         moved = self.someone_is_later(s, isr, epoch)
@@ -233,7 +233,7 @@ class Kip320Proof(Proof):
 
     @lemma(member=broker, offset=any_offset, epoch=any_epoch)
     def requested_isrs_were_there(self, s: Any, member: Any, offset: Any, epoch: Any) -> Any:
-        """Every member of the ISR of a later request has reached the epoch of the commit."""
+        """If a request is later than a commit, every member of its ISR has reached the epoch of the commit."""
         counts = self.is_sent(s, epoch) & s.requests[epoch].isr.has(member) & self.is_committed(s, offset)
         by = s.committed.at(offset).by
         return implies(counts & (epoch > by), self.epoch(s, member) >= by)
@@ -246,7 +246,7 @@ class Kip320Proof(Proof):
 
     @lemma(member=broker, offset=any_offset, epoch=any_epoch)
     def requested_isrs_have_what_is_committed(self, s: Any, member: Any, offset: Any, epoch: Any) -> Any:
-        """Every member of the ISR of a later request has the committed record."""
+        """If a request is later than a commit, every member of its ISR has the committed record."""
         counts = self.is_sent(s, epoch) & s.requests[epoch].isr.has(member) & self.is_committed(s, offset)
         return implies(counts & (epoch > s.committed.at(offset).by), self.has_committed(s, member, offset))
 

@@ -1,6 +1,6 @@
 """Variants of KIP-320, each without one of its rules: the proof must fail for each.
 
-The command line has no such models; `isrcheck prove kip-320 --mutants` tries the proof on each variant.
+They cannot be named on the command line; `isrcheck prove kip-320 --mutants` tries the proof on each.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class TruncateToHighWatermark(UnfencedReplication):
-    """A new follower keeps what lies below its own high watermark."""
+    """A new follower keeps the records below its own high watermark."""
 
     def truncation_offset(self, s: Kip320State, leader: Any, follower: Any) -> Any:
         return s.replica[follower].high_watermark
