@@ -1,8 +1,8 @@
-"""What there is once for all brokers: who is live; of each partition the leader, the ISR, the epoch and the version.
+"""State that all brokers share: the live brokers, and the leader, ISR, epoch and version of each partition.
 
-V3 has them in ZooKeeper: ephemeral nodes, and the LeaderAndISR path with its zkVersion, which every write raises. Here
-is also when a replica may leave the ISR or join it; how its leader has the ISR changed is the business of a design. A
-*zombie* is a broker whose session has expired and that runs on: it leads until it hears of another leader.
+V3 keeps it in ZooKeeper: ephemeral nodes, and one LeaderAndISR path for each partition. Each write of that path raises
+its zkVersion. This file also says when a replica may leave or join the ISR; each design says how the ISR is written. A
+*zombie* is a broker that runs on after its session has expired. It leads until it hears of another leader.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from isrcheck.model.language import (
 
 
 class PartitionState(Fetching):
-    """Sessions of brokers, and the decision about each partition."""
+    """Sessions of brokers, and the leader, ISR, epoch and version of each partition."""
 
     abstract = True
 
@@ -49,19 +49,20 @@ class PartitionState(Fetching):
     expand_guard = setting(
         "epoch-start",
         choices=("literal", "high-watermark", "epoch-start", "at-fetch"),
-        meaning="when a replica joins the ISR. literal: by the page's lag test; high-watermark: at the leader's high "
-        "watermark; epoch-start: also at the start of the leader's epoch (KAFKA-7128); at-fetch: the same, but only "
-        "while the leader handles its fetch, as in Kafka. The first three go by what the leader knows, at any moment",
+        meaning="when a replica joins the ISR. literal: when it passes the page's lag test; high-watermark: when it "
+        "has reached the leader's high watermark; epoch-start: when it has also reached the start of the leader's "
+        "epoch (KAFKA-7128); at-fetch: the same, but only while the leader handles its fetch, as in Kafka. The first "
+        "three are tested at any moment, by what the leader knows",
     )
     shrink_guard = setting(
         "lagging",
         choices=("lagging", "any"),
-        meaning="whom a leader takes out of the ISR. lagging: a follower behind its log end; any: any follower, which "
-        "may have been slow",
+        meaning="which followers a leader removes from the ISR. lagging: those behind its log end; any: also others, "
+        "which may have been slow",
     )
 
     versions: Any = "counted"
-    """What the zkVersion is: counted by each write, or a fresh identity, where nobody looks which of two is later."""
+    """Whether zkVersions are counted, or each is a fresh identity: enough where they are only compared for equality."""
 
     together = going_together.PARTITION_STATE
 
@@ -69,16 +70,16 @@ class PartitionState(Fetching):
 
     @property
     def needs_epoch_start(self) -> bool:
-        """Whether a leader must remember where its epoch began."""
+        """Whether a leader must remember at which offset its epoch began."""
         return bool(self.expand_guard in ("epoch-start", "at-fetch"))
 
     @property
     def replicas_at_start(self) -> tuple[Any, ...]:
-        """The replicas that partitions are first assigned to."""
+        """The replicas of each partition in the initial state."""
         return self.brokers
 
     def decision(self) -> dict[str, Any]:
-        """What the LeaderAndISR path holds, and every command that tells of it."""
+        """The fields of the LeaderAndISR path, and of the commands that carry its content."""
         return {
             "leader": optional(broker),
             "isr": set_of(broker),
@@ -90,13 +91,13 @@ class PartitionState(Fetching):
         return identity(self.max_version + 1) if self.versions == "identity" else number(0, self.max_version)
 
     def has_version(self, s: State, p: int) -> Any:
-        """Whether the search has room for another version of a partition's path."""
+        """Whether the bounds of the search allow another version of a partition's path."""
         if self.versions == "identity":
             return ~s.used_up(self.any_version())
         return s.state[p].version < self.max_version
 
     def next_version(self, s: State, p: int) -> Any:
-        """The version of the next write, which nobody knows yet."""
+        """The version that the next write gets; no broker knows it yet."""
         return s.fresh(self.any_version()) if self.versions == "identity" else s.state[p].version + 1
 
     def replica_fields(self) -> dict[str, Any]:
@@ -114,7 +115,7 @@ class PartitionState(Fetching):
         return found
 
     def initial(self, s: State) -> None:
-        """Broker 0 leads every partition in epoch 0; the first brokers are in the ISR, all other replicas follow."""
+        """Broker 0 leads every partition in epoch 0, and all other replicas follow; the first replicas are the ISR."""
         assigned = self.replicas_at_start
         members = set(assigned[: self.isr_at_start or len(assigned)])
         s.live = set(self.brokers)
@@ -128,7 +129,7 @@ class PartitionState(Fetching):
                     self.begin(s, p, b, members)
 
     def begin(self, s: State, p: int, b: Any, members: Any) -> None:
-        """The first role of a replica."""
+        """Gives a replica its first role: broker 0 leads, the others follow."""
         first, replica = self.broker(0), s.replica[p][b]
         replica.role = "leader" if b == first else "follower"
         replica.leader = first
@@ -148,7 +149,7 @@ class PartitionState(Fetching):
         return every(self.has_version(s, p) & (s.state[p].epoch < self.max_leader_epoch) for p in self.all_partitions)
 
     def is_legitimate(self, s: State, p: int, b: Any) -> Any:
-        """Whether ZooKeeper agrees that a broker leads, in the epoch in which it does."""
+        """Whether a broker leads, and ZooKeeper names it as the leader in the same epoch."""
         leads = self.leads(s, p, b) & self.serves_the_topic(s, p, b)
         return leads & (s.state[p].leader == b) & (s.state[p].epoch == s.replica[p][b].epoch)
 
@@ -158,20 +159,20 @@ class PartitionState(Fetching):
 
     @property
     def has_topics(self) -> bool:
-        """Whether topics come and go."""
+        """Whether topics are deleted and created."""
         return False
 
     @property
     def reassigns(self) -> bool:
-        """Whether partitions may move."""
+        """Whether partitions may be reassigned."""
         return False
 
     def is_assigned(self, s: State, p: int, b: Any) -> Any:
-        """Whether a broker is a replica of a partition; where none ever moves, every broker is."""
+        """Whether a broker is a replica of a partition; without reassignment every broker is."""
         return s.assignment[p].replicas.has(b) if self.reassigns else True
 
     def is_wanted(self, s: State, p: int, b: Any) -> Any:
-        """Whether a broker is a replica of a partition, or shall be one when a reassignment is through."""
+        """Whether a broker is a replica of a partition, or will be after the reassignment under way."""
         return self.is_assigned(s, p, b)
 
     def is_moving(self, s: State, p: int) -> Any:
@@ -179,7 +180,7 @@ class PartitionState(Fetching):
         return s.assignment[p].phase != "none"
 
     def known_replicas(self, s: State, p: int, leader: Any) -> Any:
-        """The replicas that a leader has heard of."""
+        """The replicas of a partition that its leader knows."""
         return s.replica[p][leader].replicas
 
     def has_path(self, s: State, p: int) -> Any:
@@ -187,7 +188,7 @@ class PartitionState(Fetching):
         return True
 
     def knows_the_topic(self, s: State, p: int, b: Any) -> Any:
-        """Whether a broker names the current topic when it asks for a change."""
+        """Whether a change of the ISR that a broker asks for is for the current topic, not for a deleted one."""
         return True
 
     def tracks(self, s: State, p: int, b: Any, follower: Any) -> Any:
@@ -215,19 +216,19 @@ class PartitionState(Fetching):
         return outside & reaches
 
     def has_just_fetched(self, s: State, p: int, b: Any, follower: Any) -> Any:
-        """Whether a leader may be at a fetch of a follower: its last one, or the same again.
+        """Whether a leader may be handling a fetch of a follower: its last fetch, or a repetition of that fetch.
 
-        The follower is there, still fetches from this leader, and has at most the record of the last answer more.
+        The follower still fetches from this leader, and has at most one record that the leader does not know it has.
         """
         end, known = s.log[p][follower].length, s.known_end[p][b][follower]
         return self.may_fetch(s, p, follower, b) & (known <= end) & (end <= known + 1)
 
     def change_isr(self, s: State, p: int, b: Any, isr: Any) -> None:
-        """The leader has the ISR changed, in the way of the design."""
+        """The leader changes the ISR; each design says how."""
         raise NotImplementedError
 
     def isr_in_words(self, old: Any, new: Any, p: int, b: Any, whom: str) -> str:
-        """How a leader has the ISR changed, in the way of the design."""
+        """A sentence about how a leader changes the ISR; designs have their own."""
         who, written = sentences.leader_in_words(self, old, p, b), sentences.state_in_words(old, new, p)
         return f"{who} writes the ISR {whom}: {written}"
 
@@ -276,7 +277,7 @@ class PartitionState(Fetching):
     # --- sessions ---------------------------------------------------------------------------------------------------
 
     def has_session(self, s: State, b: Any) -> Any:
-        """Whether a broker is alive to those who do not ask a controller."""
+        """Whether a broker counts as alive for brokers that do not ask a controller."""
         return s.live.has(b)
 
     def begin_session(self, s: State, b: Any) -> None:

@@ -1,13 +1,13 @@
-"""A leader whose ISR is pending: it has asked for another one, and does not wait for the answer.
+"""A leader with a pending ISR: it has asked for another ISR, and works on before the answer arrives.
 
-Until it learns what became of its request it reckons with the largest ISR that there may be. It learns by the response:
-it has the new ISR, rolls back, asks again, or goes on waiting for news. News are commands: of a new leader epoch, or,
-where the controller answers before it writes (the text of KIP-497), of a later version in the leader's own epoch.
+Until the leader learns the result of its request, it assumes the largest ISR that is possible. On the response it
+adopts the new ISR, rolls back, asks again, or waits for a command. Such a command has a new leader epoch. If the
+controller answers before it writes (the text of KIP-497), it may also have a later version in the leader's own epoch.
 
-Left out: the lag of a leader's metadata cache. A leader knows at once who has a session; the controller still judges
-later than the leader asks. That the high watermark waits a while for a follower that has caught up and may join soon
-(KAFKA-15021, which `kraft` has). Nobody tells the lives of members apart (KIP-903), for with ZooKeeper nobody does: a
-replica may join for what it had fetched before its broker started anew.
+Left out: the lag of a leader's metadata cache. A leader knows immediately which brokers have a session, but the
+controller still decides later than the leader asks. Also left out: the high watermark waits a while for a follower that
+has caught up and may join soon (KAFKA-15021, which `kraft` has). As in Kafka with ZooKeeper, a member's broker is not
+told apart from the same broker before a restart (KIP-903): a replica may join because of what it had fetched before.
 
 Sources: KIP-497 with its comments, KIP-841, KAFKA-8836, KAFKA-13091, KAFKA-14140.
 """
@@ -31,21 +31,21 @@ class PendingIsr(Alterations, Controller):
     expand_guard = setting(
         "epoch-start",
         choices=("high-watermark", "epoch-start", "at-fetch"),
-        meaning="when a replica may join the ISR. high-watermark: at the leader's high watermark; epoch-start: also "
-        "at the start of the leader's epoch (KAFKA-7128); at-fetch: the same, but only while the leader handles its "
-        "fetch, as in Kafka",
+        meaning="when a replica may join the ISR. high-watermark: when it has reached the leader's high watermark; "
+        "epoch-start: when it has also reached the start of the leader's epoch (KAFKA-7128); at-fetch: the same, but "
+        "only while the leader handles its fetch, as in Kafka",
     )
     isr_in_flight = setting(
         "maximal",
         choices=("maximal", "committed", "requested"),
-        meaning="which ISR the high watermark waits for while a request is pending. maximal: the largest that there "
-        "may be; committed: the last one that the leader knows; requested: the requested one",
+        meaning="which ISR the high watermark waits for while a request is pending. maximal: the largest possible one; "
+        "committed: the last one that the leader knows; requested: the requested one",
     )
     pending_isr = setting(
         "union",
         choices=("union", "last"),
-        meaning="what is pending while several requests are in flight. union: all that was asked for; last: the last "
-        "request",
+        meaning="which ISR is pending while several requests are in flight. union: the union of all requested ones; "
+        "last: the last requested one",
     )
     commit_after_shrink = setting(
         True,
@@ -56,7 +56,7 @@ class PendingIsr(Alterations, Controller):
 
     @property
     def commits_on_events(self) -> bool:
-        """Whether a leader must remember that it has to look at its high watermark."""
+        """Whether a leader must remember that it still has to try to raise its high watermark."""
         return not self.commit_after_shrink
 
     def replica_fields(self) -> dict[str, Any]:
@@ -84,11 +84,11 @@ class PendingIsr(Alterations, Controller):
         return super().may_expand(s, p, b, follower) & self.is_eligible(s, follower)
 
     def is_eligible(self, s: State, follower: Any) -> Any:
-        """Whether a leader may ask that a follower be in the ISR; of a shutdown the controller alone knows."""
+        """Whether a leader may ask to add a follower to the ISR; only the controller knows of shutdowns."""
         return self.has_session(s, follower) if self.eligible_check else True
 
     def change_isr(self, s: State, p: int, b: Any, isr: Any) -> None:
-        """The leader sends AlterIsr at the version that it knows, and from now on reckons with what it asks for."""
+        """The leader sends AlterIsr at the version that it knows; the requested ISR is pending from now on."""
         replica = s.replica[p][b]
         free = [~self.is_under_way(s, p, b, i) for i in self.all_requests]
         expected = [self.is_under_way(s, p, b, i) & self.is_expected(s, p, b, i) for i in self.all_requests]
@@ -104,7 +104,7 @@ class PendingIsr(Alterations, Controller):
         replica.pending = replica.pending | isr if self.pending_isr == "union" else isr
 
     def isr_in_words(self, old: Any, new: Any, p: int, b: Any, whom: str) -> str:
-        """A leader asks for another ISR, and reckons with what it asks for."""
+        """A sentence: a leader asks for another ISR, and which ISR is pending then."""
         who, replica = sentences.leader_in_words(self, old, p, b), old.replica[p][b]
         pending = becomes(replica.pending, new.replica[p][b].pending)
         asks = f"asks the controller for an ISR {whom} (AlterIsr at version {replica.version})"
@@ -146,13 +146,13 @@ class PendingIsr(Alterations, Controller):
         return f"{b} is told of success: ISR {isr}, version {version}; nothing is pending any more"
 
     def is_news(self, s: State, p: int, b: Any, i: int) -> Any:
-        """Whether a success is of a version that the leader may believe: not an earlier one than it knows."""
+        """Whether a leader may believe a success: its version is not earlier than the version that the leader knows."""
         one = s.alteration[p][b][i]
         return one.said_version >= s.replica[p][b].version if self.says_version else one.stage == "success"
 
     @action(p=any_partition, b=broker, request=any_request, actor="b")
     def roll_back_isr(self, s: State, p: int, b: Any, request: int) -> None:
-        """A response tells the leader that nothing was altered: it keeps its last known ISR and other requests."""
+        """A response tells the leader that nothing was altered: it keeps its last known ISR and its other requests."""
         self.answered(s, p, b, request, *ROLLED_BACK)
         pending: Any = s.replica[p][b].pending - set(self.brokers)
         for i in self.all_requests:
@@ -170,7 +170,7 @@ class PendingIsr(Alterations, Controller):
 
     @action(p=any_partition, b=broker, request=any_request, actor="b")
     def retry_alter_isr(self, s: State, p: int, b: Any, request: int) -> None:
-        """A response tells the leader that it asked the wrong controller, or in a former life: it asks again."""
+        """A response says that the leader asked the wrong controller or with a stale broker epoch: it asks again."""
         self.answered(s, p, b, request, *RETRIED).stage = "asked"
 
     def told_retry_alter_isr(self, old: Any, new: Any, p: int, b: Any, request: int) -> str:
@@ -179,7 +179,7 @@ class PendingIsr(Alterations, Controller):
 
     @action(p=any_partition, b=broker, request=any_request, actor="b")
     def await_later_version(self, s: State, p: int, b: Any, request: int) -> None:
-        """A response tells the present leader a later version: its ISR stays pending until it hears of that."""
+        """A response tells the leader of a later version: its ISR stays pending until it hears of that version."""
         one = s.alteration[p][b][request]
         told = one_of(one.stage, AWAITING_NEWS)
         if self.says_version:

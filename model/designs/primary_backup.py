@@ -1,11 +1,11 @@
-"""Primary-backup replication with an ISR, and brokers that fail for good: what majority vote is compared with.
+"""Primary-backup replication with an ISR, and brokers that fail for good, for a comparison with majority vote.
 
-The page "KafkaController" compares two ways of keeping replicas equal; this is Kafka's at its plainest, over the same
-logs and fetches as the other designs. A record is committed when the ISR has it. Somebody, be it a controller or a
-ZooKeeper lock, gives a partition whose leader is dead to a live member of the ISR, in a new epoch, in one step; each
-broker hears of it when it does. The leader takes dead replicas out of the ISR, with a conditional write.
+The page "KafkaController" compares two ways to keep replicas equal. This is Kafka's way in its simplest form, with the
+same logs and fetches as the other designs. A record is committed when the whole ISR has it. When the leader is dead, an
+authority (a controller or a ZooKeeper lock) elects a live member of the ISR in a new epoch, in one step. Each broker
+hears of it at some later time. The leader removes dead replicas from the ISR by a conditional write.
 
-Left out: how that somebody is elected and how it tells brokers (V3), and brokers that come back.
+Left out: how that authority is elected and how it informs brokers (V3), and brokers that come back.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from isrcheck.model.language import action, asked, becomes, broker, budget, goal
 
 # The parts stand in the order in which `super()` asks them.
 class PrimaryBackup(PartitionState, DataPlane, Logs):
-    """One decision about each partition, which brokers learn of one by one."""
+    """Elections in one step, of which the brokers hear one by one."""
 
     invariants = ("no-committed-loss", "acknowledged-is-not-lost-everywhere", "service-goes-on")
     profiles = design_profiles.PRIMARY_BACKUP
@@ -81,7 +81,7 @@ class PrimaryBackup(PartitionState, DataPlane, Logs):
 
     @action(p=any_partition, b=broker, actor="b", where=lambda m: m.crashes)
     def hear_of_leader(self, s: State, p: int, b: Any) -> None:
-        """A broker hears who leads by the latest decision, and follows."""
+        """A broker hears of the latest election, which another broker has won, and follows that broker."""
         state = s.state[p]
         s.require(self.is_up(s, b), s.replica[p][b].epoch < state.epoch, state.leader != b)
         self.become_follower(s, p, b, state.leader, state.epoch)
@@ -95,7 +95,7 @@ class PrimaryBackup(PartitionState, DataPlane, Logs):
 
     @action(p=any_partition, b=broker, actor="b", where=lambda m: m.crashes)
     def hear_that_it_leads(self, s: State, p: int, b: Any) -> None:
-        """A broker hears that it leads by the latest decision."""
+        """A broker hears that it has won the latest election, and leads."""
         state = s.state[p]
         s.require(self.is_up(s, b), s.replica[p][b].epoch < state.epoch, state.leader == b)
         self.become_leader(s, p, b, state.epoch, state.isr)

@@ -1,14 +1,14 @@
-"""Producers with acks=all: who waits where for an answer, what they were told, and what they send once more.
+"""Producers with acks=all: where they wait for an answer, which answer they get, and which records they send again.
 
-The answer to a producer is a ghost: it is written when a broker, whichever it is, gives the answer, rightly or wrongly;
-only a deletion of the topic takes it back. The deletion is the wish of the topic's owner, so nothing told before it is
-owed any more. But an answer that a leader gives after it, because it has not heard of it, is owed.
+The answer to a producer is a ghost. It is written when any broker gives the answer, rightly or wrongly. Only a deletion
+of the topic takes it back: the owner of the topic wants the deletion, so answers before it promise nothing any more.
+But an answer that a leader gives after the deletion, because it has not heard of the deletion, is a promise.
 
-A leader answers when its high watermark reaches the end of what was written (DelayedProduce), and asks for no epoch.
-By default the producers of the leader's present epoch are told, for which no ghost has to remember who waits where; one
-that waits since an earlier epoch is told with another `acknowledgement`.
+A leader answers when its high watermark reaches the end of what was written (DelayedProduce), whatever the epoch. By
+default only producers that wrote in the leader's present epoch get the answer; this needs no ghost that remembers where
+producers wait. With other values of `acknowledgement`, producers that have waited since an earlier epoch get it too.
 
-Left out: answers that get lost on their way, other errors than a smaller ISR, batches, transactions.
+Left out: lost answers, errors other than too small an ISR, batches, transactions.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Producers(Replicas):
     abstract = True
 
     may_acknowledge: Any
-    """`logs` says it: whether what a leader commits is on enough replicas."""
+    """Whether what a leader commits is on enough replicas; `logs` defines it."""
 
     def check_settings(self) -> None:
         super().check_settings()
@@ -37,7 +37,7 @@ class Producers(Replicas):
     # --- a write ----------------------------------------------------------------------------------------------------
 
     def is_retry(self, s: State) -> Any:
-        """Whether a producer has no answer yet for the last record, and shall send it once more."""
+        """Whether the producer of the last record has no answer yet, and may send the record again."""
         if not self.retries:
             return False
         unanswered = some((s.next_record_id == i + 1) & ~self.has_answer(s, i) for i in range(self.max_records))
@@ -47,14 +47,14 @@ class Producers(Replicas):
         return s.acknowledged[i] | s.acknowledged_by_one[i] if self.acks_one else s.acknowledged[i]
 
     def end_of_copy(self, s: State, p: int, b: Any, i: Any) -> Any:
-        """Where the last copy of a record ends in a broker's log, 0 if it has none."""
+        """One past the offset of the last copy of a record in a broker's log; 0 if there is no copy."""
         end: Any = 0
         for o in range(self.log_size):
             end = when((s.log[p][b].length > o) & (s.log[p][b].at(o).id == i), o + 1, end)
         return end
 
     def await_answer(self, s: State, p: int, b: Any, i: Any, end: Any, may_tell: Any) -> None:
-        """A producer waits at a broker for its high watermark to reach an end; of a retry it may have done so."""
+        """A producer waits until a broker's high watermark reaches `end`; for a retry that may be so already."""
         reached = s.replica[p][b].high_watermark >= end
         for k in range(self.max_records):
             if self.retries and self.idempotence:
@@ -67,15 +67,15 @@ class Producers(Replicas):
     # --- answers ----------------------------------------------------------------------------------------------------
 
     def may_tell(self, s: State, p: int, b: Any) -> Any:
-        """Whether a leader that tells a producer of success now can be held to it."""
+        """Whether a success that a leader reports to a producer now is a promise that has to be kept."""
         return self.may_acknowledge(s, p, b) & self.is_owed(s, p)
 
     def is_owed(self, s: State, p: int) -> Any:
-        """Whether an answer given now is still owed: not if a deletion of the topic was asked for and goes on."""
+        """Whether an answer given now is a promise; it is not while a requested deletion of the topic goes on."""
         return True
 
     def note_answers(self, s: State, p: int, b: Any, start: Any, end: Any) -> None:
-        """Writes down whom a leader tells of success as its high watermark goes from one offset to another."""
+        """Records which producers get a success while a leader's high watermark moves from `start` to `end`."""
         may_tell = self.may_tell(s, p, b)
         for i in range(self.max_records):
             answered = self.hears_from(s, p, b, i, start, end)
@@ -99,11 +99,11 @@ class Producers(Replicas):
         s.waiting[i].end = when(condition, 0, s.waiting[i].end)
 
     def turn_producers_away(self, s: State, b: Any) -> None:
-        """Producers that wait at a broker get an error, or never an answer."""
+        """Producers that wait at a broker get an error or no answer at all, and wait no longer."""
         for i in range(self.max_records):
             self.stop_waiting(s, i, s.waiting[i].at == b)
 
     def acknowledged_in_words(self, old: Any, new: Any) -> str:
-        """`, and acknowledges record 0`, of a step that does."""
+        """`, and acknowledges record 0` for a step that does so; empty for any other step."""
         ids = [i for i in range(self.max_records) if new.acknowledged[i] and not old.acknowledged[i]]
         return f", and acknowledges record {' and '.join(map(str, ids))}" if ids else ""

@@ -1,10 +1,11 @@
 """Partition reassignment: a partition moves from its old replicas (AR) to new ones (RAR), in steps.
 
-The old and the new replicas together hold the partition until the ISR has all new ones; then one of those leads, the
-others leave the ISR and are stopped. The steps are those of on_partitions_reassigned and of KafkaController.
+The old and the new replicas together hold the partition until all new replicas are in the ISR. Then a new replica
+leads, and the other replicas leave the ISR and are stopped. The steps are those of on_partitions_reassigned and of
+KafkaController.
 
 Sources: KIP-570, KAFKA-9672, KAFKA-13972, KAFKA-15665. Left out: several reassignments of one partition at a time, and
-one that an administrator changes on its way (KIP-455), except for its cancellation.
+changes of a reassignment under way (KIP-455), except its cancellation.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ class Reassignment(Controller):
     abstract = True
 
     assigned_at_start = setting(
-        0, at_least=0, at_most=5, meaning="replicas to which partitions are first assigned; 0: all brokers"
+        0, at_least=0, at_most=5, meaning="replicas of each partition in the initial state; 0: all brokers"
     )
     reassignments = budget(at_most=3, meaning="reassignments that an administrator asks for")
     cancellations = setting(False, meaning="a reassignment may be cancelled before a new replica is in the ISR")
     target_isr_check = setting(
         True,
-        meaning="a reassignment completes only when all replicas of its target are in the ISR; if false, when those "
-        "are that it adds (KAFKA-15665)",
+        meaning="a reassignment completes only when all replicas of its target are in the ISR; if false, when all "
+        "replicas that it adds are in the ISR (KAFKA-15665)",
     )
     target_leader_check = setting(
         True,
@@ -48,8 +49,8 @@ class Reassignment(Controller):
         1,
         at_least=1,
         at_most=2,
-        meaning="1: replicas and ISR shrink in one step; 2: the leader first hears of fewer replicas, while its ISR "
-        "still has the old ones (KAFKA-9672)",
+        meaning="1: replicas and ISR shrink in one step; 2: the leader first hears of the smaller replica set, while "
+        "the old replicas are still in its ISR (KAFKA-9672)",
     )
 
     # --- variables --------------------------------------------------------------------------------------------------
@@ -76,7 +77,7 @@ class Reassignment(Controller):
         return {**super().replica_fields(), **self._replicas()}
 
     def variables(self) -> dict[str, Any]:
-        """Besides, the replicas of each partition: those it has, those it had and shall have, and how far that is."""
+        """Also: the current, old and new replicas of each partition, and the phase of its reassignment."""
         found = super().variables()
         if self.reassigns:
             three = {"replicas": set_of(broker), "old": set_of(broker), "target": set_of(broker)}
@@ -112,7 +113,7 @@ class Reassignment(Controller):
             s.replica[p][b].replicas = set()
 
     def request(self, s: State, c: Any, p: int, decision: Any, kind: str = "leader-and-isr") -> dict[str, Any]:
-        """A request, with the replicas as they are unless the decision changes them."""
+        """A request; a LeaderAndISR request has the current replicas unless the decision changes them."""
         found = super().request(s, c, p, decision, kind)
         if not self.reassigns or "replicas" in found:
             return found
@@ -124,7 +125,7 @@ class Reassignment(Controller):
             self.assign(s, p, s.assignment[p].replicas)
 
     def take_over(self, s: State, c: Any, epoch: Any) -> None:
-        """A new controller looks again whether the new replicas have caught up."""
+        """A new controller checks again whether the new replicas have caught up."""
         super().take_over(s, c, epoch)
         if self.reassigns:
             for p in self.all_partitions:
@@ -132,7 +133,7 @@ class Reassignment(Controller):
                 s.assignment[p].phase = when(phase == "caught-up", "adding", phase)
 
     def may_move(self, s: State, c: Any, p: int, *phases: str) -> Any:
-        """Whether a controller may go on with a reassignment: there is a live leader, and no other change to handle."""
+        """Whether a controller may go on with a reassignment: the leader is live, and no change of brokers waits."""
         settled = (s.live == s.seen_live[c][p]) & s.live.has(s.state[p].leader) & self.has_path(s, p)
         expected: Any = False
         for name in phases:
@@ -192,7 +193,7 @@ class Reassignment(Controller):
     def tell(
         self, s: State, c: Any, p: int, leader: Any, isr: Any, replicas: Any, leaving: Any = None, stop_in: Any = None
     ) -> None:
-        """Writes leader and ISR in a new epoch, tells the live replicas, and stops those that leave, in some epoch."""
+        """Writes leader and ISR in a new epoch, sends them to live replicas, and stops `leaving` in epoch `stop_in`."""
         state = s.state[p]
         there_is_one = state.epoch < self.max_leader_epoch
         s.require(s.room(there_is_one), s.room(self.has_version(s, p)))
@@ -209,7 +210,7 @@ class Reassignment(Controller):
         s.state[p] = decision
 
     def move_in_words(self, old: Any, new: Any, c: Any, p: int, what: str) -> str:
-        """What a controller does to go on with a reassignment."""
+        """A sentence about a controller's next step in a reassignment."""
         who, now = sentences.controller_in_words(self, old, c), new.assignment[p].replicas
         held = f"replica set {becomes(old.assignment[p].replicas, now)}, {sentences.state_in_words(old, new, p)}"
         return f"{who} decides: {what}; {held}{self.sent_in_words(old, new, c)}"
@@ -239,7 +240,7 @@ class Reassignment(Controller):
 
     @action(c=any_controller, p=any_partition, leader=broker, actor="controller", where=lambda m: m.reassignments)
     def move_leader_to_target(self, s: State, c: Any, p: int, leader: Any) -> None:
-        """The new replicas have caught up and the leader is not one of them: one of them is elected."""
+        """The new replicas have caught up and the leader is not one of them: a new replica is elected."""
         state, assignment = s.state[p], s.assignment[p]
         s.require(self.may_move(s, c, p, "caught-up"), ~assignment.target.has(state.leader))
         s.require(assignment.target.has(leader), s.live.has(leader))

@@ -1,4 +1,4 @@
-"""Sentences about replicas that designs share: records, log ends, what a new follower does to its log."""
+"""Sentences about replicas, shared by the designs: records, log ends, and what a new follower does with its log."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from isrcheck.model.language import becomes
 
 
 def of_partition(m: Any, p: int) -> str:
-    """Which partition, where there are several."""
+    """` of partition 1` if there are several partitions; otherwise empty."""
     return f" of partition {p}" if m.partitions > 1 else ""
 
 
@@ -18,7 +18,7 @@ def for_partition(m: Any, p: int) -> str:
 
 
 def now(old: Any, new: Any) -> str:
-    """A value, with what it was before if that is another."""
+    """The new value, preceded by the old one if it differs."""
     return becomes(old, new) if old != new else str(new)
 
 
@@ -27,12 +27,12 @@ def records_in_words(records: Iterable[Any]) -> str:
 
 
 def ends_in_words(s: Any, p: int, b: Any) -> str:
-    """How far a replica is."""
+    """The log end and the high watermark of a replica."""
     return f"log end {len(s.log[p][b])} and high watermark {s.replica[p][b].high_watermark}"
 
 
 def truncates(m: Any, old: Any, new: Any, p: int, b: Any) -> str:
-    """What a replica does with its log as it begins to follow."""
+    """What a replica does with its log when it begins to follow."""
     end, kept = len(old.log[p][b]), len(new.log[p][b])
     if kept < end:
         lost = records_in_words(old.log[p][b][kept:])
@@ -45,6 +45,6 @@ def truncates(m: Any, old: Any, new: Any, p: int, b: Any) -> str:
 
 
 def deletes_log(old: Any, p: int, b: Any) -> str:
-    """What is gone when a replica is deleted."""
+    """Which records a deleted replica loses."""
     lost = records_in_words(old.log[p][b])
     return f"deletes its log with {lost}" if lost else "deletes its log, which is empty"

@@ -1,13 +1,13 @@
-"""Replicas: what there is of each broker and partition, and the words in which all parts of a design speak of it.
+"""Replicas: the state of each broker and partition, and the basic predicates that all parts of a design use.
 
-A *broker* is up or not. As a *replica* of a partition it has a durable log and, with crashes, a checkpoint of its high
-watermark; its *role*, the leader and epoch it knows, its copy of the ISR and its high watermark are volatile. Offsets
-count from 0; a log end offset and a high watermark are exclusive ends.
+A *broker* is up or down. As a *replica* of a partition it has a durable log and, with crashes, a checkpoint of its high
+watermark. Its *role*, the leader and epoch that it knows, its copy of the ISR and its high watermark are volatile.
+Offsets count from 0. A log end offset and a high watermark are exclusive ends.
 
-*Ghosts* record what was committed, by whom, acknowledged and consumed; they never restrict a step. docs/ghosts.md says
-of each what is recorded, when and by whom.
+*Ghosts* record which records were committed and by which leader, acknowledged and consumed. They never restrict a step.
+docs/ghosts.md says for each ghost what is recorded, when and by which step.
 
-Left out: log segments and retention; time (whatever may time out may do so at any moment).
+Left out: log segments and retention; time (a timeout may occur at any moment).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from isrcheck.model.language import (
 )
 
 UNKNOWN = -1
-"""A follower's log end offset of which its leader has not heard in this leadership."""
+"""The value of `known_end` while a leader has not yet learnt a follower's log end in its present leadership."""
 
 
 def any_partition(m: Any) -> Any:
@@ -40,7 +40,7 @@ def any_partition(m: Any) -> Any:
 
 
 class Replicas(Model):
-    """Settings, variables and words of replicas and their logs."""
+    """Settings, variables and basic predicates of replicas and their logs."""
 
     abstract = True
 
@@ -75,12 +75,12 @@ class Replicas(Model):
         "own-epoch",
         choices=("own-epoch", "until-deposed", "until-answered"),
         meaning="which producers a leader acknowledges when its high watermark passes their records. own-epoch: those "
-        "that wrote in its epoch; until-deposed: all that wait for it, until it follows or stops; until-answered: all "
-        "that wait for it, until it stops (KAFKA-1148)",
+        "that wrote in its epoch; until-deposed: all that wait at this broker, until it follows or stops; "
+        "until-answered: all that wait at this broker, until it stops (KAFKA-1148)",
     )
     retries = budget(
         at_most=3,
-        meaning="how many more times a producer that gets no answer sends its record, before the next record",
+        meaning="times that a producer without an answer may send its record again, before the next record is sent",
     )
     idempotence = setting(False, meaning="a leader does not append a record that its log has already (KIP-98)")
     consumers = setting(False, meaning="consumers read up to the high watermark")
@@ -99,9 +99,9 @@ class Replicas(Model):
         "high-watermark",
         choices=("high-watermark", "kip-101", "kip-279", "kip-320", "on-fetch"),
         meaning="what a new follower keeps of its log. high-watermark: what is below its high watermark; kip-101, "
-        "kip-279: it truncates by leader epochs, as that KIP says; kip-320: so too, and fetches carry the leader "
-        "epoch; on-fetch: fetches also carry the epoch of the last record, and their answer says where logs diverge "
-        "(KAFKA-10554)",
+        "kip-279: it truncates by leader epochs, as that KIP says; kip-320: by leader epochs too, and fetches carry "
+        "the leader epoch; on-fetch: fetches also carry the epoch of the last record, and the answer says where logs "
+        "diverge (KAFKA-10554)",
     )
     records_have_epochs = setting(True, meaning="records have a format that carries the leader epoch")
 
@@ -123,7 +123,7 @@ class Replicas(Model):
 
     @property
     def remembers_producers(self) -> bool:
-        """Whether a ghost says where each producer waits."""
+        """Whether a ghost remembers at which broker each producer waits."""
         return bool(self.acknowledgement != "own-epoch")
 
     def variables(self) -> dict[str, Any]:
@@ -144,7 +144,7 @@ class Replicas(Model):
         return {**each, **self.ghosts()}
 
     def role_fields(self) -> dict[str, Any]:
-        """Volatile fields of each replica: its role, its leader, and its part in committing."""
+        """Volatile fields of each replica: its role, its leader, and what it needs to commit records."""
         return {
             "role": enum("none", "follower", "leader"),
             "leader": optional(broker),
@@ -167,7 +167,7 @@ class Replicas(Model):
         return {}
 
     def replica_variables(self) -> dict[str, Any]:
-        """Fields of each replica with a variable of their own: durable ones, and those that are seldom there."""
+        """Further variables of each replica: durable ones, and those that only some settings need."""
         found: dict[str, Any] = {}
         if self.has_epoch_cache:
             found["epoch_cache"] = epoch_cache.epoch_cache(self.max_leader_epoch, self.log_size)
@@ -202,7 +202,7 @@ class Replicas(Model):
         return s.up.has(b) if self.has_crashes else True
 
     def leads(self, s: State, p: int, b: Any) -> Any:
-        """Whether a broker believes that it leads the partition; a zombie does."""
+        """Whether a broker believes that it leads the partition, as a zombie leader does."""
         return (s.replica[p][b].role == "leader") & self.is_up(s, b)
 
     def follows(self, s: State, p: int, follower: Any, leader: Any) -> Any:
@@ -210,22 +210,22 @@ class Replicas(Model):
         return (replica.role == "follower") & (replica.leader == leader) & self.is_up(s, follower)
 
     def end_seen_by(self, s: State, p: int, leader: Any, member: Any) -> Any:
-        """A log end offset as the leader knows it: its own, or that of a follower's last fetch."""
+        """The log end offset of a member, as the leader knows it: its own, or that of the follower's last fetch."""
         return s.log[p][leader].length if member == leader else s.known_end[p][leader][member]
 
     def forget_followers(self, s: State, p: int, b: Any) -> None:
-        """A leader's knowledge of its followers is gone."""
+        """A leader forgets the log end offsets of its followers."""
         s.known_end[p][b] = [UNKNOWN for _ in self.brokers]
 
     def is_legitimate(self, s: State, p: int, b: Any) -> Any:
-        """Whether a broker leads that should."""
+        """Whether a broker leads rightfully; here every broker that leads does."""
         return self.leads(s, p, b)
 
     def serves_the_topic(self, s: State, p: int, b: Any) -> Any:
-        """Whether what a replica commits and serves belongs to the current topic."""
+        """Whether the records that a replica commits and serves belong to the current topic."""
         return True
 
     def noted_epoch(self, s: State, p: int, b: Any, epoch: Any, start: Any) -> Any:
-        """The epoch cache after a record of an epoch was appended at an offset."""
+        """The epoch cache after a record of `epoch` was appended at offset `start`."""
         cache = s.epoch_cache[p][b]
         return epoch_cache.assigned(cache, epoch, start, self.max_leader_epoch) if self.records_have_epochs else cache

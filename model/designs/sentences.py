@@ -1,4 +1,4 @@
-"""Words that the sentences of all designs share: who leads in whose eyes, what becomes of a log, what was decided."""
+"""Phrases in the sentences of all designs: leaders and controllers, truncated logs, decisions and requests."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from isrcheck.model.language import BrokerId, asked, becomes
 
 
 def of_partition(m: Any, p: int) -> str:
-    """` of partition 1`, where there are several."""
+    """` of partition 1` if there are several partitions; otherwise empty."""
     return f" of partition {p}" if m.partitions > 1 else ""
 
 
 def leader_in_words(m: Any, s: Any, p: int, b: Any) -> str:
-    """A broker that leads, and if it should not, in which epoch it still does; ends in a comma then."""
+    """A leader; if it is not the legitimate one, then with the epoch in which it still leads, and a final comma."""
     if asked(s, m.is_legitimate, p, b):
         return f"{b}{of_partition(m, p)}"
     return f"{b}, still leader{of_partition(m, p)} in epoch {s.replica[p][b].epoch} in its own eyes,"
 
 
 def controller_in_words(m: Any, s: Any, c: Any) -> str:
-    """The controller or its broker, and whether it alone still believes to be it; a clause ends in a comma."""
+    """The controller, or the broker that is the controller or still believes so, then with a final comma."""
     if not isinstance(c, BrokerId):
         return "the controller"
     if s.controller == c:
@@ -37,7 +37,7 @@ def records_in_words(records: Any) -> str:
 
 
 def log_in_words(old: Any, new: Any, p: int, b: Any) -> str:
-    """What a truncation leaves of a log and of a high watermark."""
+    """How a truncation changes a log and a high watermark."""
     end, kept = len(old.log[p][b]), len(new.log[p][b])
     passed, low = old.replica[p][b].high_watermark, new.replica[p][b].high_watermark
     text = f"keeps its log, log end {end}"
@@ -47,12 +47,12 @@ def log_in_words(old: Any, new: Any, p: int, b: Any) -> str:
 
 
 def far_in_words(end: int) -> str:
-    """A log end offset that a leader knows of a follower."""
+    """What a leader knows of a follower's log end offset."""
     return f"whose log end was {end}" if end >= 0 else "whose log end it does not know"
 
 
 def state_in_words(old: Any, new: Any, p: int) -> str:
-    """What was written to the state of a partition: what it is now, or what it has become."""
+    """What a write has changed in the state of a partition, with the ISR and the version in any case."""
     before, after = old.state[p], new.state[p]
     leader = "" if before.leader == after.leader else f"leader {becomes(before.leader, after.leader)}, "
     epoch = "" if before.epoch == after.epoch else f", leader epoch {before.epoch} -> {after.epoch}"
@@ -74,5 +74,5 @@ def request_in_words(request: Any) -> str:
 
 
 def sender_in_words(c: Any) -> str:
-    """The controller that sent a request, where there may be several."""
+    """The controller that sent a request, if there may be several controllers; otherwise empty."""
     return f" from {c}" if isinstance(c, BrokerId) else ""

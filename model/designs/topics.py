@@ -1,10 +1,10 @@
-"""Topics come and go: deletion, re-creation under the same name, and the StopReplica requests that go with it.
+"""The deletion of topics, their re-creation under the same name, and the StopReplica requests of a deletion.
 
-Each partition of the model is a topic of its own. An *incarnation* tells a topic from an earlier one of its name;
-brokers know it by topic ids (KIP-516) or not at all. A deletion removes the LeaderAndISR path at once; brokers hear of
-it when the controller does. Epochs and versions of a new incarnation begin with 0 again.
+Each partition of the model is a topic of its own. Topics of the same name, one after the other, are its *incarnations*.
+Brokers tell them apart by topic ids (KIP-516), or not at all. A deletion removes the LeaderAndISR path immediately;
+brokers hear of it only after the controller. Epochs and versions of a new incarnation begin at 0 again.
 
-With `deletion_waits` it is over when all have stopped their replicas, those that are down included.
+With `deletion_waits` a deletion ends when all brokers have stopped their replicas, including brokers that are down.
 
 Left out: /admin/delete_topics and its retries.
 """
@@ -63,7 +63,7 @@ class Topics(Controller):
         return {**super().replica_variables(), **({"incarnation": self.any_incarnation()} if self.has_topics else {})}
 
     def variables(self) -> dict[str, Any]:
-        """Besides, each topic, and which topics a controller knows."""
+        """Also: each topic, and which topics each controller knows."""
         found = super().variables()
         if self.has_topics:
             topic = record(exists=flag, has_path=flag, incarnation=self.any_incarnation())
@@ -93,7 +93,7 @@ class Topics(Controller):
         return ~self.is_being_deleted(s, p) if self.has_topics and self.deletion_waits else True
 
     def is_being_deleted(self, s: State, p: int) -> Any:
-        """Whether a topic is gone for its owner, and not for every broker."""
+        """Whether a topic is deleted, but some broker or controller has not finished the deletion."""
         stopped = [(s.replica[p][b].role == "none") & s.log[p][b].is_empty for b in self.brokers]
         told = [~s.known_topic[c][p] & s.channel[c][b].is_empty for c in self.controllers for b in self.brokers]
         return ~s.topic[p].exists & ~every([*stopped, *told])

@@ -1,23 +1,23 @@
-"""V1: every replica listens to ZooKeeper and acts by itself; whoever creates the leader node first leads.
+"""V1: every replica listens to ZooKeeper and acts by itself; the first one to create the leader node leads.
 
-The page of this design is not at hand. The model is put together from its successors: the pages "KafkaController"
-(paths, listeners and flow of events of the first design) and "Kafka replication detailed design V2" (what it changes of
-the first; its brokerStartup, leaderElection and onLeaderChange). So:
+The page of this design is not available. The model is derived from two later pages: "KafkaController" (paths, listeners
+and flow of events of the first design) and "Kafka replication detailed design V2" (its changes to the first design;
+brokerStartup, leaderElection and onLeaderChange). The result:
 
-* paths of a partition: leader (ephemeral), ISR (written by the leader), replicas and, while they change,
-  partitions_reassigned; all replicas watch the same paths;
-* a replica that finds no leader node and is in the ISR, or finds the ISR empty, tries to create the node; the first
-  one leads, the others follow, and truncate to their high watermark as they begin to;
-* nothing guards what a leader writes, and no record, request or node says in whose leadership it was written. *Epochs*
-  are here as ghosts: they count how often the leader node was created, for invariants and bounds alone, and nothing of
-  the protocol reads them.
+* The paths of a partition are leader (ephemeral), ISR (written by the leader), replicas and, while these change,
+  partitions_reassigned. All replicas watch the same paths.
+* A replica that finds no leader node tries to create it if the replica is in the ISR or the ISR is empty. The first one
+  leads. The others follow, and when they begin to follow, they truncate to their high watermark.
+* Nothing guards the writes of a leader, and no record, request or node says in which leadership it was written.
+  *Epochs* are ghosts here: they count how often the leader node was created. Only invariants and bounds read them; the
+  protocol does not.
 
-The page on V2 counts five watches of each partition in this design and does not say which. Declared are those that the
-table of paths in "KafkaController" has besides ISR, which only its reader and its writer, the leader, is said to use.
+The page on V2 counts five watches of each partition in this design, but does not name them. This file declares a watch
+for each path in the table of "KafkaController" except ISR: only the leader is said to read and write the ISR.
 
 Left out: preferred replicas and how long others wait for them; the creation and deletion of topics and partitions
-(partitions_add, partitions_remove, whose watches are counted nevertheless); the leader node of a broker's own former
-session, which keeps it from coming back before that session is over (KAFKA-1387).
+(partitions_add, partitions_remove, although their watches are counted); the leader node of a broker's own former
+session, because of which the broker cannot come back before that session is over (KAFKA-1387).
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class ZookeeperListeners(WatchedReplicas):
         return bool(self.election != "multi")
 
     def variables(self) -> dict[str, Any]:
-        """The data plane, ZooKeeper with its watches, and what a replica has read that tries to lead."""
+        """The data plane, ZooKeeper with its watches, and what each candidate for the lead has read."""
         found = super().variables()
         if self.reads_first:
             version = self.decision()["version"]
@@ -95,13 +95,13 @@ class ZookeeperListeners(WatchedReplicas):
         return found
 
     def follows_for_good(self, s: State, p: int, follower: Any, leader: Any) -> Any:
-        """Whether a replica follows a leader; since when, nobody in this design knows."""
+        """Whether a replica follows a leader; this design has no epochs to compare."""
         return self.follows(s, p, follower, leader)
 
     # --- leader election --------------------------------------------------------------------------------------------
 
     def may_stand(self, s: State, p: int, b: Any) -> Any:
-        """Whether a replica may try to lead: it is assigned, and in the ISR, if there is one (leaderElection)."""
+        """Whether a replica may try to lead: it is assigned, and the ISR has it or is empty (leaderElection)."""
         isr = s.state[p].isr
         return self.is_assigned(s, p, b) & (isr.is_empty | isr.has(b))
 
@@ -111,7 +111,7 @@ class ZookeeperListeners(WatchedReplicas):
 
     @action(p=any_partition, b=broker, actor="b", where=lambda m: m.reads_first)
     def stand_for_leader(self, s: State, p: int, b: Any) -> None:
-        """Told of a change, a replica finds no leader node, reads the ISR, and may lead."""
+        """A replica that is told of a change finds no leader node, reads the ISR, and may lead."""
         state = s.state[p]
         s.require(self.told(s, p, b, "leader"), state.leader.is_none, self.may_stand(s, p, b))
         self.read_and_watch(s, p, b, "leader")
@@ -162,7 +162,7 @@ class ZookeeperListeners(WatchedReplicas):
 
     @action(p=any_partition, b=broker, actor="b", where=lambda m: not m.reads_first)
     def take_the_lead(self, s: State, p: int, b: Any) -> None:
-        """Told of a change, a replica finds no leader node, and creates it with the ISR's next version in one step."""
+        """A replica told of a change finds no leader node; in one step it creates one and raises the ISR's version."""
         state = s.state[p]
         s.require(self.told(s, p, b, "leader"), state.leader.is_none, self.may_stand(s, p, b))
         self.lead(s, p, b, state.isr, self.write_version(s, p))
@@ -176,7 +176,7 @@ class ZookeeperListeners(WatchedReplicas):
         return f"{b} {made}, all in one step, and leads with {ends_in_words(new, p, b)}{told}"
 
     def lead(self, s: State, p: int, b: Any, isr: Any, version: Any) -> None:
-        """The leader node names a broker, and it leads with an ISR that it has read."""
+        """Makes a broker the leader: the leader node names it, and it leads with the ISR that it has read."""
         epoch = s.state[p].epoch + 1
         s.require(s.room(epoch <= self.max_leader_epoch))
         s.state[p].leader = b
@@ -185,7 +185,7 @@ class ZookeeperListeners(WatchedReplicas):
         s.replica[p][b].version = version
 
     def follow(self, s: State, p: int, b: Any) -> None:
-        """A replica follows whom the leader node names."""
+        """A replica follows the broker that the leader node names."""
         state, replica = s.state[p], s.replica[p][b]
         same = (replica.role == "follower") & (replica.leader == state.leader)
         self.become_follower(s, p, b, state.leader, state.epoch, ~same if self.skip_same_leader else True)
@@ -193,7 +193,7 @@ class ZookeeperListeners(WatchedReplicas):
 
     @action(p=any_partition, b=broker, actor="b")
     def follow_leader(self, s: State, p: int, b: Any) -> None:
-        """Told of a change, a replica finds that another one leads, and follows it (onLeaderChange)."""
+        """A replica that is told of a change finds that another replica leads, and follows it (onLeaderChange)."""
         leader = s.state[p].leader
         s.require(self.told(s, p, b, "leader"), ~leader.is_none, leader != b, self.is_assigned(s, p, b))
         self.read_and_watch(s, p, b, "leader")
@@ -206,7 +206,7 @@ class ZookeeperListeners(WatchedReplicas):
         return f"{who} finds the leader node of {old.state[p].leader}; it {self.following_in_words(old, new, p, b)}"
 
     def following_in_words(self, old: Any, new: Any, p: int, b: Any) -> str:
-        """A replica follows; it truncates unless it is told of its own leader and need not begin again."""
+        """A sentence: a replica follows and truncates, or goes on following the same leader and does not truncate."""
         before, leader = old.replica[p][b], old.state[p].leader
         if self.skip_same_leader and before.role == "follower" and before.leader == leader:
             return f"follows {leader} as before, and truncates nothing"
@@ -214,7 +214,7 @@ class ZookeeperListeners(WatchedReplicas):
 
     @action(p=any_partition, b=broker, actor="b")
     def nothing_to_do(self, s: State, p: int, b: Any) -> None:
-        """Told of a change, a broker does nothing: it leads itself, or nobody leads and it may not."""
+        """A broker that is told of a change does nothing: it leads itself, or nobody leads and it may not lead."""
         state = s.state[p]
         idle = (state.leader == b) | (state.leader.is_none & ~self.may_stand(s, p, b))
         if self.reassigns:
@@ -236,13 +236,13 @@ class ZookeeperListeners(WatchedReplicas):
     # --- the ISR ----------------------------------------------------------------------------------------------------
 
     def change_isr(self, s: State, p: int, b: Any, isr: Any) -> None:
-        """The leader writes the ISR, and takes what it wrote for the ISR."""
+        """The leader writes the ISR to ZooKeeper and to its own copy."""
         version = self.write_isr(s, p, b, isr)
         s.replica[p][b].version = version
         s.replica[p][b].isr = isr
 
     def write_isr(self, s: State, p: int, b: Any, isr: Any) -> Any:
-        """Unless it is asked to compare versions, ZooKeeper takes the ISR from anybody; gives the version."""
+        """Writes the ISR and returns its version. ZooKeeper compares versions only with a conditional `isr_write`."""
         s.require(self.leads(s, p, b))
         if self.isr_write == "conditional":
             s.require(s.state[p].version == s.replica[p][b].version)
@@ -250,7 +250,7 @@ class ZookeeperListeners(WatchedReplicas):
         return self.write_version(s, p)
 
     def write_version(self, s: State, p: int) -> Any:
-        """The version that a write of the ISR gives it; where nobody compares versions they are not counted."""
+        """Raises the version of the ISR and returns it; always 0 if no write compares versions."""
         if self.isr_write == "unconditional":
             return 0
         version = s.state[p].version + 1

@@ -1,15 +1,15 @@
 """V2: the leader of each partition coordinates, by ephemeral leader nodes and queues of state changes in ZooKeeper.
 
-What a reader of the page looks for is in the files it is built from: produce and commit in `logs`; the fetcher in
-`fetching`; becomeFollower and crashes in `data_plane`; watches and sessions in `zookeeper_watches`; leaderElection
-in `v2_leader_nodes`; becomeLeader and the ISR in `v2_leaders`; state changes and brokerStartup in `v2_queues`;
-reassignment in `v2_reassignment`; the administrator's commands in `v2_topics`. Here is checkLoadBalancing.
+The parts of the page are in these files: produce and commit in `logs`; the fetcher in `fetching`; becomeFollower and
+crashes in `data_plane`; watches and sessions in `zookeeper_watches`; leaderElection in `v2_leader_nodes`; becomeLeader
+and the ISR in `v2_leaders`; state changes and brokerStartup in `v2_queues`; reassignment in `v2_reassignment`; the
+administrator's commands in `v2_topics`. This file has checkLoadBalancing.
 
-The page is a comparison of two versions, in which removed and added lines stand side by side. Where they disagree the
-model takes the later one: an epoch for each partition, which is in the ISR path; a new leader that sends no request;
-the deletion of a partition by an empty list in partitions_reassigned. What can still be read in several ways is a
-setting, and the default is what is written, except where a reassignment would never work then (`replica_check`) or
-always be in danger (`reassigned_isr`).
+The page is a comparison of two versions, with removed and added lines side by side. Where they disagree, the model
+takes the later version: each partition has an epoch, in its ISR path; a new leader sends no request; an empty list in
+partitions_reassigned deletes a partition. Where the text is still ambiguous, there is a setting. Its default is the
+literal text, with two exceptions: with that text a reassignment would never work (`replica_check`) or always be in
+danger (`reassigned_isr`).
 
 Left out: several partitions in one request, PreferredReplicaTime, the add-brokers and remove-brokers commands.
 
@@ -47,9 +47,9 @@ class LeaderCoordination(AdministeredTopics, ReassignedReplicas, StateChangeQueu
         Watch("/brokers/partitions_reassigned/[topic]", "topic", "leaders"),
     )
     message: ClassVar = ("write", "notification", "read", "write")
-    """A state change: put into the queue, told, read, and taken out of the queue."""
+    """A state change: it is put into the queue, notified, read, and taken out of the queue."""
 
-    load_balancing = setting(False, meaning="a leader makes room for broker 0 to lead again, if that is in its ISR")
+    load_balancing = setting(False, meaning="a leader gives up so that broker 0 leads again, if broker 0 is in its ISR")
 
     together = going_together.V2
 

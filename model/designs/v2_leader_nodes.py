@@ -1,10 +1,10 @@
-"""V2, election: a replica in the ISR creates the ephemeral leader node, and who comes too late follows.
+"""V2, election: a replica in the ISR creates the ephemeral leader node, and replicas that come too late follow.
 
-The leader node says who leads. All replicas have one watch, on the leader node (onLeaderChange), and act on it by
-leaderElection. Who creates the node becomes leader in further steps, of which `step` says where it is; until it is
-through it handles no notification, and may be leader no more without knowing.
+The leader node names the leader. Each replica has one watch, on the leader node (onLeaderChange), and reacts to it by
+leaderElection. A replica that creates the node becomes leader in further steps; `step` says which is next. Until the
+last step it handles no notification, so it may have lost the leader node without knowing.
 
-Left out: PreferredReplicaTime, a time in which other replicas wait for the first one; a broker that starts before its
+Left out: PreferredReplicaTime, for which other replicas wait for the preferred one; a broker that starts before its
 former session is over (KAFKA-1387).
 """
 
@@ -44,18 +44,18 @@ class LeaderNodes(ZookeeperWatches):
     election_read = setting(
         "at-once",
         choices=("at-once", "earlier"),
-        meaning="when a candidate reads the ISR. at-once: as it creates the leader node; earlier: in a step before",
+        meaning="when a candidate reads the ISR. at-once: when it creates the leader node; earlier: in an earlier step",
     )
     lagging_replica = setting(
         "ignores",
         choices=("ignores", "follows"),
-        meaning="what a replica outside the ISR does on a leader change, for which leaderElection has no branch. "
+        meaning="what a replica outside the ISR does on a leader change (leaderElection has no branch for it). "
         "ignores: nothing; follows: it follows the new leader",
     )
     step_down = setting(
         "on-leader-change",
         choices=("on-leader-change", "before-expiry"),
-        meaning="when a broker that loses its session stops leading. on-leader-change: as it hears of a leader "
+        meaning="when a broker that loses its session stops leading. on-leader-change: when it hears of a leader "
         "change; before-expiry: before the session expires",
     )
     leader_node_deletion = setting(
@@ -67,8 +67,8 @@ class LeaderNodes(ZookeeperWatches):
     skip_same_leader = setting(
         "on-start-replica",
         choices=("never", "on-start-replica", "always"),
-        meaning="when a replica that follows the leader already does not truncate again. never: it always truncates; "
-        "on-start-replica: in startReplica, but not on a leader change (how the page is read here); always: in both",
+        meaning="when a replica that already follows the leader skips the truncation. never: it always truncates; "
+        "on-start-replica: in startReplica, but not on a leader change (the page as read here); always: in both",
     )
     unclean = setting(False, meaning="if no member of the ISR is live, any live replica may be elected")
     restarts = setting(True, meaning="a broker that crashed starts again")
@@ -84,11 +84,11 @@ class LeaderNodes(ZookeeperWatches):
 
     @property
     def gives_up(self) -> bool:
-        """Whether a leader may delete the leader node so that another one leads."""
+        """Whether a leader may delete the leader node so that another broker leads."""
         return bool(self.load_balancing or self.reassignments)
 
     def variables(self) -> dict[str, Any]:
-        """Besides, a ghost: whether a broker has deleted the leader node of another."""
+        """Also a ghost: whether a broker has deleted the leader node of another broker."""
         return {**super().variables(), **({"robbed": flag} if self.gives_up else {})}
 
     def replica_fields(self) -> dict[str, Any]:
@@ -103,7 +103,7 @@ class LeaderNodes(ZookeeperWatches):
     # --- words ------------------------------------------------------------------------------------------------------
 
     def may_lead(self, s: State, p: int, b: Any) -> Any:
-        """Whether leaderElection has something to do: the replica is in the ISR, or that is empty."""
+        """Whether leaderElection allows a replica to lead: it is in the ISR, or the ISR is empty."""
         early = self.election_read == "earlier"
         isr = s.replica[p][b].read_isr if early else s.state[p].isr
         possible = isr.is_empty | isr.has(b)
@@ -112,7 +112,7 @@ class LeaderNodes(ZookeeperWatches):
         return possible & self.is_replica(s, p, b) & self.has_path(s, p)
 
     def may_follow(self, s: State, p: int, b: Any) -> Any:
-        """Whether leaderElection makes a replica a follower where there is another leader."""
+        """Whether leaderElection makes a replica a follower if another broker leads."""
         may_lead = self.may_lead(s, p, b)
         return may_lead | self.is_replica(s, p, b) if self.lagging_replica == "follows" else may_lead
 
@@ -135,18 +135,18 @@ class LeaderNodes(ZookeeperWatches):
         self.forget_reassignment(s, p, b)
 
     def stop_leading(self, s: State, p: int, b: Any) -> None:
-        """Stops committing and fetching; log and high watermark stay."""
+        """A broker gives up its role and keeps its log and high watermark: it neither commits nor fetches any more."""
         self.give_up_role(s, p, b, s.replica[p][b].high_watermark)
 
     def give_up_node(self, s: State, p: int, b: Any) -> None:
-        """A leader deletes the leader node, so that another one is elected."""
+        """A leader deletes the leader node, so that another leader is elected."""
         leader = s.state[p].leader
         deletes = leader == b if self.leader_node_deletion == "own" else True
         s.robbed = s.robbed | (deletes & ~leader.is_none & (leader != b))
         self.delete_node(s, p, b, deletes)
 
     def delete_node(self, s: State, p: int, b: Any, condition: Any) -> None:
-        """A broker deletes the leader node, if a condition holds; everybody is told, and itself in any case."""
+        """Deletes the leader node if a condition holds, and notifies its watchers, the broker itself in any case."""
         s.state[p].leader = when(condition, none, s.state[p].leader)
         self.note_load(s, self.fire(s, p, PATH, condition, but=b) + 1, 1)
         s.watch[p][b][PATH] = "fired"
@@ -220,7 +220,7 @@ class LeaderNodes(ZookeeperWatches):
         self.complete_request(s, p, b)
 
     def follows_anew(self, s: State, p: int, b: Any, *skipping: str) -> Any:
-        """Whether becomeFollower does anything: where `skip_same_leader` says so, only under another leader."""
+        """Whether becomeFollower does anything; if `skip_same_leader` is in `skipping`, only under another leader."""
         replica, leader = s.replica[p][b], s.state[p].leader
         if self.skip_same_leader not in skipping:
             return True
@@ -258,7 +258,7 @@ class LeaderNodes(ZookeeperWatches):
     # --- sessions and starts ----------------------------------------------------------------------------------------
 
     def expire(self, s: State, b: Any) -> None:
-        """Its leader nodes vanish with a session; with a lease the broker has stopped leading before."""
+        """The leader nodes of a session vanish with it; with `before-expiry` the broker has already stopped leading."""
         super().expire(s, b)
         if self.step_down == "before-expiry":
             for p in self.all_partitions:
@@ -270,12 +270,12 @@ class LeaderNodes(ZookeeperWatches):
             s.watch[p][b][PATH] = when(self.is_replica(s, p, b), "fired", "none")
 
     def is_out_of_service(self, s: State, b: Any) -> Any:
-        """Whether a broker has neither a role nor is becoming leader anywhere."""
+        """Whether a broker has no role in any partition, and is not becoming leader of any."""
         roles = [s.replica[p][b] for p in self.all_partitions]
         return every((replica.role == "none") & (replica.step == "none") for replica in roles)
 
     def started_in_words(self, old: Any, new: Any, b: Any) -> str:
-        """What becomes of each replica of a broker that starts."""
+        """A sentence about each replica of a broker that starts."""
         here = [p for p in self.all_partitions if asked(old, self.is_replica, p, b)]
         begun = [f"it {v2_sentences.starts(self, old, new, p, b)}" for p in here]
         return ", and ".join(begun) or "it has none"
@@ -287,7 +287,7 @@ class LeaderNodes(ZookeeperWatches):
         self.note_load(s, 0, 2 * self.partitions)
 
     def start_replica(self, s: State, p: int, b: Any, here: Any) -> None:
-        """startReplica, if a replica is to be here: it follows the leader, or looks for one as on a leader change."""
+        """startReplica, if `here` holds: the replica follows the leader, or looks for one as on a leader change."""
         state, replica, log = s.state[p], s.replica[p][b], s.log[p][b]
         follows = here & ~state.leader.is_none & (state.leader != b)
         begins = follows & self.follows_anew(s, p, b, "on-start-replica", "always")

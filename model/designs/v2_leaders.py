@@ -1,9 +1,10 @@
-"""V2, leaders: a new leader takes an epoch, waits for the others, and from then on keeps the ISR.
+"""V2, leaders: a new leader writes a new epoch, waits for the other replicas, and then maintains the ISR.
 
-The ISR path, which is persistent, has ISR and epoch. becomeLeader is several steps: read the epoch, write the next one
-with the ISR that was read, wait until the others have caught up or time is over, write the ISR again, take writes.
+The persistent ISR path holds the ISR and the epoch. becomeLeader has several steps. It reads the epoch, writes the next
+epoch with the ISR that it read, waits until the others have caught up or time is over, writes the ISR again, and takes
+writes.
 
-Left out: threads of the leader that fail by themselves.
+Left out: failures of single threads of the leader.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from isrcheck.model.language import action, asked, broker, enum, every, listed, 
 
 
 class NewLeaders(ZookeeperWatches):
-    """becomeLeader, and the ISR as its leader writes it."""
+    """becomeLeader, and the writes of the ISR by its leader."""
 
     abstract = True
 
@@ -46,15 +47,15 @@ class NewLeaders(ZookeeperWatches):
     isr_of_new_leader = setting(
         "assigned",
         choices=("assigned", "isr"),
-        meaning="who, once caught up, is in a new leader's first ISR. assigned: every replica; isr: only members of "
-        "the last ISR",
+        meaning="which replicas that have caught up are in a new leader's first ISR. assigned: all; isr: only members "
+        "of the last ISR",
     )
     expand_guard = setting(
         "next-commit",
         choices=("next-commit", "high-watermark", "epoch-start"),
         meaning="when a replica joins the ISR. next-commit: before the next commit, if it has the records of that "
-        "commit, and only then may another leave (the page); high-watermark: at any time, at the high watermark; "
-        "epoch-start: also at the start of the leader's epoch",
+        "commit; replicas also leave only then (the page); high-watermark: at any time, when it has reached the high "
+        "watermark; epoch-start: when it has also reached the start of the leader's epoch",
     )
 
     # What `v2_leader_nodes` does.
@@ -62,7 +63,7 @@ class NewLeaders(ZookeeperWatches):
     stop_leading: Any
     delete_node: Any
 
-    # What `v2_queues` and `v2_reassignment` do as a leader begins.
+    # What `v2_queues` and `v2_reassignment` do when a leader begins.
     complete_request: Any
     find_reassignment: Any
     found_in_words: Any
@@ -71,14 +72,14 @@ class NewLeaders(ZookeeperWatches):
 
     @property
     def counts_versions(self) -> bool:
-        """Whether anybody looks at the version of the ISR path."""
+        """Whether some write compares the version of the ISR path."""
         return bool(self.isr_write == "conditional" or self.new_epoch == "conditional")
 
     def any_version(self) -> Any:
         return number(0, self.max_version if self.counts_versions else 0)
 
     def replica_fields(self) -> dict[str, Any]:
-        """Besides, how far a replica is in becoming leader, and what it has read for that."""
+        """Also: which step of becomeLeader a replica has reached, and which epoch it will write."""
         found = super().replica_fields()
         if self.new_epoch == "owner":
             return {**found, "step": enum("none", "elected", "waiting")}
@@ -88,21 +89,21 @@ class NewLeaders(ZookeeperWatches):
     # --- words ------------------------------------------------------------------------------------------------------
 
     def has_room(self, s: State) -> Any:
-        """Whether there is room for another epoch and, where they count, another version."""
+        """Whether the bounds allow another epoch and, if versions are counted, another version."""
         if self.counts_versions:
             return super().has_room(s)
         return every(s.state[p].epoch < self.max_leader_epoch for p in self.all_partitions)
 
     def leads(self, s: State, p: int, b: Any) -> Any:
-        """Whether a broker takes writes for a partition: only when becomeLeader is through."""
+        """Whether a broker takes writes for a partition: only when becomeLeader is complete."""
         return super().leads(s, p, b) & (s.replica[p][b].step == "none")
 
     def is_legitimate(self, s: State, p: int, b: Any) -> Any:
-        """Whether a broker leads and the leader node is its own, whatever epoch a zombie has written with the ISR."""
+        """Whether a broker leads and owns the leader node; the epoch in the ISR path may be that of a zombie."""
         return self.leads(s, p, b) & self.serves_the_topic(s, p, b) & (s.state[p].leader == b)
 
     def answers(self, s: State, p: int, leader: Any, follower: Any, fenced: bool) -> Any:
-        """A new leader that waits for the others to catch up answers them, or none ever would."""
+        """Whether a leader answers a follower; a new one that waits must, or no follower would ever catch up."""
         asked = super().answers(s, p, leader, follower, fenced)
         waits = self.is_up(s, leader) & (s.replica[p][leader].step == "waiting")
         return asked | (waits & self.follows(s, p, follower, leader))
@@ -139,7 +140,7 @@ class NewLeaders(ZookeeperWatches):
         return f"{self.becoming(old, p, b)} {read}"
 
     def has_a_claim(self, s: State, p: int, b: Any) -> Any:
-        """Whether the ISR that is there allows a replica to lead."""
+        """Whether the current ISR allows a replica to lead."""
         isr = s.state[p].isr
         claim = isr.is_empty | isr.has(b)
         return claim | (isr & s.live).is_empty if self.unclean else claim
@@ -175,7 +176,7 @@ class NewLeaders(ZookeeperWatches):
         return f"{self.becoming(old, p, b)} writes {wrote}{over}; {waits}"
 
     def becoming(self, s: Any, p: int, b: Any) -> str:
-        """Who is in the middle of becomeLeader, perhaps too late."""
+        """A replica in the middle of becomeLeader, and whether it has lost the leader node."""
         late = "" if s.state[p].leader == b else f" although {node_in_words(s, p)}"
         return f"{b}, becoming leader{of_partition(self, p)}{late},"
 
@@ -201,7 +202,7 @@ class NewLeaders(ZookeeperWatches):
         return f"{self.becoming(old, p, b)} fails to write its epoch, for {versions}; it will read again"
 
     def is_refused(self, s: State, p: int, b: Any) -> Any:
-        """Whether ZooKeeper will never take what a new leader has to write."""
+        """Whether ZooKeeper will refuse the next write of a new leader."""
         state, replica = s.state[p], s.replica[p][b]
         path = self.has_path(s, p)
         refused = False if path is True else ~path & (replica.step != "none")
@@ -215,7 +216,7 @@ class NewLeaders(ZookeeperWatches):
 
     @action(p=any_partition, b=broker, actor="b")
     def give_up_becoming_leader(self, s: State, p: int, b: Any) -> None:
-        """ZooKeeper refuses a new leader's writes: it stops, deletes its own leader node, and looks again."""
+        """ZooKeeper refuses a new leader's writes: the leader stops, deletes its own leader node, and looks again."""
         refused = self.is_refused(s, p, b)
         if refused is False:
             return
@@ -228,7 +229,7 @@ class NewLeaders(ZookeeperWatches):
         return f"{self.becoming(old, p, b)} gives up, for {self.refusal_in_words(old, p, b)}; it {deletes}"
 
     def refusal_in_words(self, s: Any, p: int, b: Any) -> str:
-        """Why ZooKeeper will take no write of a new leader."""
+        """Why ZooKeeper refuses the next write of a new leader."""
         state, replica = s.state[p], s.replica[p][b]
         if not asked(s, self.has_path, p):
             return "the partition is deleted"
@@ -240,7 +241,7 @@ class NewLeaders(ZookeeperWatches):
 
     @action(p=any_partition, b=broker, actor="b")
     def start_leading(self, s: State, p: int, b: Any) -> None:
-        """becomeLeader ends: all have caught up or time is over. Those that have are the ISR; writes are taken."""
+        """becomeLeader ends: all caught up or time is over. Those that caught up are the ISR; writes are taken."""
         replica, end = s.replica[p][b], s.replica[p][b].high_watermark
         s.require(self.is_up(s, b), replica.step == "waiting")
         self.note_commit(s, p, b, end, self.serves_the_topic(s, p, b), start=0)
@@ -278,7 +279,7 @@ class NewLeaders(ZookeeperWatches):
         self.write_isr(s, p, b, isr)
 
     def write_isr(self, s: State, p: int, b: Any, isr: Any, own: bool = True) -> None:
-        """A leader writes the ISR to ZooKeeper, and with it its epoch; `own` is false where its own copy stays."""
+        """A leader writes the ISR and its epoch to ZooKeeper; its own copy of the ISR stays if `own` is false."""
         state, replica = s.state[p], s.replica[p][b]
         s.require(self.has_path(s, p))
         if self.isr_write == "conditional":
@@ -289,7 +290,7 @@ class NewLeaders(ZookeeperWatches):
         replica.version = self.raise_version(s, p)
 
     def lags(self, s: State, p: int, b: Any, follower: Any) -> Any:
-        """Whether a follower is behind; the page's commit thread looks only when there is something to commit."""
+        """Whether a follower is behind; the page's commit thread asks this only if there is something to commit."""
         behind = super().lags(s, p, b, follower)
         if self.expand_guard != "next-commit":
             return behind
@@ -301,7 +302,7 @@ class NewLeaders(ZookeeperWatches):
         return outside & self.has_caught_up(s, p, b, follower)
 
     def has_caught_up(self, s: State, p: int, b: Any, follower: Any) -> Any:
-        """Whether a replica has what the leader commits next, or has committed."""
+        """Whether a replica has the records that the leader commits next, or those that it has committed."""
         replica, end = s.replica[p][b], s.known_end[p][b][follower]
         if self.expand_guard == "next-commit":
             next_end: Any = s.log[p][b].length

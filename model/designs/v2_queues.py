@@ -1,11 +1,13 @@
 """V2, state changes: requests to start or close a replica, in a persistent queue of each broker in ZooKeeper.
 
 Leaders and administrators put requests into /brokers/state/[broker_id]. The broker takes them out in order
-(stateChangeListener) and empties its queue when it starts. A request has its leader's epoch, an administrator's has -1.
-A full queue is shrunk: of each partition the newest close-replica stays. If there is still no room, the sender waits.
+(stateChangeListener) and empties its queue when it starts. A leader's request has the leader's epoch, an
+administrator's has -1. A full queue shrinks to the newest close-replica of each partition. If there is still no room,
+the sender waits.
 
-With `lifecycle` a *ghost* has what became of the newest request for each replica: requested, received, completed; or
-dropped, for its epoch or because the broker is no replica. What a shrinking queue loses remains requested.
+With `lifecycle` a *ghost* has the stage of the newest request for each replica: requested, received, completed, or
+dropped (because of its epoch, or because the broker is no replica). A request that a shrinking queue loses remains
+requested.
 """
 
 from __future__ import annotations
@@ -77,7 +79,7 @@ class StateChangeQueues(ZookeeperWatches):
         return bool(self.lifecycle and self.has_queues)
 
     def variables(self) -> dict[str, Any]:
-        """Besides, the queue of each broker, and what became of the newest request for each replica."""
+        """Also: the queue of each broker, and the stage of the newest request for each replica."""
         found = super().variables()
         if self.has_queues:
             request = {"kind": enum("start", "close"), "epoch": self.any_epoch(NOT_BY_A_LEADER)}
@@ -104,7 +106,7 @@ class StateChangeQueues(ZookeeperWatches):
             s.state_change[p][b] = when(condition, "requested", s.state_change[p][b])
 
     def shrunk(self, queue: Any) -> Any:
-        """What stays of a full queue: the newest close-replica of each partition."""
+        """The part of a full queue that is kept: the newest close-replica of each partition."""
         kept = queue.truncated(0)
         for i in range(self.queue_size):
             later = [queue.at(j) for j in range(i + 1, self.queue_size)]
@@ -119,7 +121,7 @@ class StateChangeQueues(ZookeeperWatches):
     # --- stateChangeListener ----------------------------------------------------------------------------------------
 
     def next_request(self, s: State, p: int, b: Any) -> Any:
-        """The first request in a broker's queue, which is for a partition."""
+        """The first request in a broker's queue; requires that it is for partition `p`."""
         s.require(self.is_up(s, b), ~s.queue[b].is_empty)
         request = s.queue[b].first
         if self.partitions > 1:
@@ -127,7 +129,7 @@ class StateChangeQueues(ZookeeperWatches):
         return request
 
     def starts(self, s: State, p: int, b: Any, request: Any) -> Any:
-        """Whether a broker obeys a start-replica request: there is no leader yet, or it is of the latest epoch."""
+        """Whether a broker obeys a start-replica request: there is no leader, or the request has the latest epoch."""
         state = s.state[p]
         valid = state.leader.is_none | (request.epoch == state.epoch)
         if self.start_check == "epoch-or-administrator":
@@ -142,7 +144,7 @@ class StateChangeQueues(ZookeeperWatches):
         return close & ((request.epoch == NOT_BY_A_LEADER) | (request.epoch == s.state[p].epoch))
 
     def handled(self, s: State, p: int, b: Any, stage: Any) -> None:
-        """The request leaves the queue, at some stage of its life."""
+        """Removes the first request from the queue and records its stage, unless a newer request waits."""
         queue = s.queue[b]
         if self.follows_requests:
             rest = range(1, self.queue_size)
@@ -151,7 +153,7 @@ class StateChangeQueues(ZookeeperWatches):
         queue.remove_first()
 
     def complete_request(self, s: State, p: int, b: Any) -> None:
-        """A replica has come to its role: a request to start it is completed."""
+        """A replica has got its role: a request to start it that was received is completed."""
         if self.follows_requests:
             stage = s.state_change[p][b]
             s.state_change[p][b] = when(stage == "received", "completed", stage)

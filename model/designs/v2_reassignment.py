@@ -1,10 +1,10 @@
 """V2, reassignment: the leader starts the new replicas, closes the old ones, and completes in several ZooKeeper writes.
 
-AR are the replicas that the path of the partition names, RAR those in partitions_reassigned, which an administrator
-writes. Only the leader watches that path. checkReassignedReplicas: when all of RAR have caught up, the old replicas are
-closed; when those have left the ISR, the leader writes RAR + ISR as the ISR, then RAR as AR, then deletes the path in
-partitions_reassigned, and at last its own leader node, unless it is the preferred replica and remains. It may crash
-between any two.
+AR are the replicas in the path of the partition. RAR are the new replicas, which an administrator writes to
+partitions_reassigned; only the leader watches that path. In checkReassignedReplicas the leader closes the old replicas
+when all of RAR have caught up. When the old replicas have left the ISR, the leader makes four writes. It writes RAR +
+ISR as the ISR, writes RAR as AR, and deletes the path in partitions_reassigned. At last it deletes its own leader node,
+unless it is the preferred replica and remains. It may crash between any two writes.
 
 Left out: several reassignments of a partition at a time; a timeout for closing, which the page leaves open.
 """
@@ -43,14 +43,14 @@ class ReassignedReplicas(ZookeeperWatches):
     abstract = True
 
     assigned_at_start = setting(
-        0, at_least=0, at_most=5, meaning="replicas to which partitions are first assigned; 0: all brokers"
+        0, at_least=0, at_most=5, meaning="replicas of each partition in the initial state; 0: all brokers"
     )
     reassignments = budget(at_most=3, meaning="reassignments that an administrator asks for")
     replica_check = setting(
         "or-reassigned",
         choices=("assigned", "or-reassigned"),
-        meaning="who counts as a replica when a broker looks. assigned: those in the path of the partition (the "
-        "page); or-reassigned: also those of a reassignment under way",
+        meaning="which brokers count as replicas when a broker looks. assigned: those in the path of the partition "
+        "(the page); or-reassigned: also those of a reassignment under way",
     )
     resumed_reassignment = setting(
         "read",
@@ -91,11 +91,11 @@ class ReassignedReplicas(ZookeeperWatches):
         return self.brokers[: self.assigned_at_start or self.replicas]
 
     def phases(self) -> tuple[str, ...]:
-        """What the path in partitions_reassigned says."""
+        """The possible contents of a partition's path in partitions_reassigned."""
         return ("none", "requested", *(("creating", "deleting", "closing") if self.has_topics else ()))
 
     def replica_fields(self) -> dict[str, Any]:
-        """Besides, of a leader: the AR and RAR that it knows, and how far it is with moving."""
+        """Also, for a leader: the AR and RAR that it knows, and the step that the reassignment has reached."""
         found = super().replica_fields()
         if self.reassigns:
             steps = ("none", "known", "closed", "isr-written", "replicas-written", "path-deleted")
@@ -137,7 +137,7 @@ class ReassignedReplicas(ZookeeperWatches):
         return counts & ~self.is_being_deleted(s, p) if self.has_topics and self.deletion_check else counts
 
     def lags(self, s: State, p: int, b: Any, follower: Any) -> Any:
-        """Whether a follower is behind; one that was told to close, and fetches no more, will be."""
+        """Whether a follower is behind; a replica that was closed and fetches no more counts as behind."""
         lags = super().lags(s, p, b, follower)
         if not self.reassigns:
             return lags
@@ -145,13 +145,13 @@ class ReassignedReplicas(ZookeeperWatches):
         return lags | (closed & ~self.follows(s, p, follower, b))
 
     def forget_reassignment(self, s: State, p: int, b: Any) -> None:
-        """Who does not lead knows of no AR and RAR."""
+        """A broker that does not lead knows no AR and RAR."""
         if self.reassigns:
             replica = s.replica[p][b]
             replica.replicas, replica.target, replica.moving = set(), set(), "none"
 
     def all_caught_up(self, s: State, p: int, b: Any) -> Any:
-        """Whether every replica of RAR has what the leader has."""
+        """Whether every replica of RAR has caught up with the leader."""
         target = s.replica[p][b].target
         return every(implies(target.has(f), self.has_caught_up(s, p, b, f)) for f in self.brokers if f != b)
 
@@ -200,7 +200,7 @@ class ReassignedReplicas(ZookeeperWatches):
             self.send(s, p, f, new.has(f), "start", s.replica[p][b].epoch)
 
     def find_reassignment(self, s: State, p: int, b: Any) -> None:
-        """A new leader reads the replicas, and whether they shall be others."""
+        """A new leader reads the replicas, and the reassignment if there is one."""
         if not self.reassigns:
             return
         assignment, replica = s.assignment[p], s.replica[p][b]
@@ -210,14 +210,14 @@ class ReassignedReplicas(ZookeeperWatches):
         replica.moving = when(moves, "known", "none")
 
     def found_in_words(self, new: Any, p: int, b: Any) -> str:
-        """What reassignment a new leader has found."""
+        """The reassignment that a new leader has found; empty if there is none."""
         moves = self.reassigns and new.replica[p][b].moving == "known"
         return f"; it finds the reassignment to {new.replica[p][b].target}" if moves else ""
 
     # --- checkReassignedReplicas ------------------------------------------------------------------------------------
 
     def moves(self, s: State, p: int, b: Any, step: str) -> Any:
-        """Whether a leader is at some step of a reassignment, and ZooKeeper has the partition."""
+        """Whether a leader is at a given step of a reassignment, and ZooKeeper has the partition."""
         return self.leads(s, p, b) & (s.replica[p][b].moving == step) & self.has_path(s, p)
 
     @action(
@@ -329,7 +329,7 @@ class ReassignedReplicas(ZookeeperWatches):
     # --- the commit thread ------------------------------------------------------------------------------------------
 
     def is_completing(self, s: State, p: int, b: Any) -> Any:
-        """Whether the leader's commit thread is between two of the writes, and does nothing else."""
+        """Whether the leader is between two of the writes; its commit thread does nothing else then."""
         moving = s.replica[p][b].moving
         return (moving == "isr-written") | (moving == "replicas-written") | (moving == "path-deleted")
 
@@ -348,7 +348,7 @@ class ReassignedReplicas(ZookeeperWatches):
     # --- the writes -------------------------------------------------------------------------------------------------
 
     def leaves(self, s: State, p: int, b: Any) -> Any:
-        """Whether the leader lets another replica lead: the preferred one, or one that remains."""
+        """Whether the leader stops leading at the end: always, except if it is the preferred replica and remains."""
         return ~s.replica[p][b].target.has(b) if b == self.broker(0) else True
 
     def close_itself(self, s: State, p: int, b: Any) -> None:

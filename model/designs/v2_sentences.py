@@ -1,4 +1,4 @@
-"""Sentences of V2: requests in queues, the path of the ISR and its epoch, and leader nodes that are deleted."""
+"""Sentences of V2: requests in queues, replicas that start, and leader nodes that are deleted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def deletes_node(m: Any, old: Any, new: Any, p: int, b: Any) -> str:
 
 
 def starts(m: Any, old: Any, new: Any, p: int, b: Any) -> str:
-    """What startReplica comes to."""
+    """What startReplica does with a replica."""
     leader = old.state[p].leader
     if leader is None:
         return f"finds no leader{of_partition(m, p)}, and will hold leaderElection"
@@ -34,7 +34,7 @@ def starts(m: Any, old: Any, new: Any, p: int, b: Any) -> str:
 
 
 def request_in_words(m: Any, request: Any) -> str:
-    """A request, with the epoch of who has sent it."""
+    """A request, with the epoch of its sender."""
     partition = f" for partition {request.partition}" if m.partitions > 1 else ""
     if request.epoch == BY_NOBODY:
         return f"the administrator's {request.kind}-replica{partition} (epoch {BY_NOBODY})"
@@ -46,7 +46,7 @@ def queue_in_words(m: Any, queue: Any) -> str:
 
 
 def sends(m: Any, old: Any, new: Any, kind: str, epoch: int, receivers: Iterable[Any]) -> str:
-    """Requests to some brokers, and what their queues lose for them."""
+    """Requests to some brokers, and what full queues lose to make room for these."""
     receivers = sorted(receivers, key=lambda b: b.number)
     by = "" if epoch == BY_NOBODY else f" of epoch {epoch}"
     text = f"sends {kind}-replica{by} to {listed(receivers)}" if receivers else f"has nobody to {kind}"

@@ -1,12 +1,12 @@
-"""V2, the administrator: creates and deletes partitions, and waits until brokers have emptied their queues.
+"""V2, the administrator: it creates and deletes partitions, and waits until brokers have emptied their queues.
 
-Each partition of the model is a topic of its own. To create one, the administrator writes its replicas to
-partitions_reassigned, sends each of them start-replica in epoch -1, waits until all have taken that out, and only then
-writes the replicas to the path of the partition. To delete one it writes an empty list; the leader sends close-replica
-to all replicas, and when all queues are empty the paths go. A creation that takes too long fails; the next one cleans
-up.
+Each partition of the model is a topic of its own. To create a topic, the administrator writes its replicas to
+partitions_reassigned and sends start-replica in epoch -1 to each. When all have taken it from their queues, the
+administrator writes the replicas to the path of the partition. To delete a topic, the administrator writes an empty
+list. Then the leader sends close-replica to all replicas; when all have taken it from their queues, the administrator
+deletes the paths. A creation that takes too long fails; the next creation cleans up.
 
-Left out: a deletion that takes too long ends without a trace, as if the administrator had never looked again.
+Left out: the timeout of a deletion. It would change nothing: the administrator would only stop waiting.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class AdministeredTopics(ZookeeperWatches):
 
     deletion_check = setting(
         False,
-        meaning="a broker sees no replica of its own in a partition that is being deleted; if false, it sees one as "
-        "long as the path with the replicas exists (the page)",
+        meaning="a broker is no replica of a partition that is being deleted; if false, it is one as long as the path "
+        "with the replicas exists (the page)",
     )
 
     # What `v2_queues` says and does.
@@ -66,7 +66,7 @@ class AdministeredTopics(ZookeeperWatches):
         return bool(self.topic_changes)
 
     def variables(self) -> dict[str, Any]:
-        """Besides, whether each topic exists, and how often it was created."""
+        """Also: whether each topic exists, and how often it was created."""
         found = super().variables()
         if self.has_topics:
             topic = record(exists=enum("yes", "creating", "failed", "no"), creations=number(0, self.topic_changes))
@@ -88,7 +88,7 @@ class AdministeredTopics(ZookeeperWatches):
         return ~self.is_being_deleted(s, p) if self.has_topics else True
 
     def is_taken_out(self, s: State, p: int, replicas: Any) -> Any:
-        """Whether no broker of some replicas has a request for the partition in its queue."""
+        """Whether none of the given replicas has a request for the partition in its queue."""
 
         def waits(b: Any) -> Any:
             places = range(self.queue_size)

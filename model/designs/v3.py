@@ -1,11 +1,11 @@
-"""V3: a controller decides, tells brokers by direct RPC, and a version guards the LeaderAndISR path.
+"""V3: a controller decides and informs the brokers by direct RPC; a version guards the LeaderAndISR path.
 
-What a reader of the design's pages looks for is in the files it is built from: produce and commit in `logs`; fetch
-and truncation in `fetching`; becomeLeader, becomeFollower, stopReplica and crashes in `data_plane`; the
-LeaderAndISR path, sessions, and who is in sync in `partition_state`; on_broker_change and controller failover in
-`controller`; on_topic_change and init_leaders in `topics`; on_partitions_reassigned in `reassignment`; how a broker
-acts on commands (on_LeaderAndISRCommand, on_StopReplicaCommand) and starts (on_broker_startup) in `commands`. Here is
-what V3 alone has: the leader itself writes the ISR to ZooKeeper (maybe_change_ISR).
+The parts of the design's pages are in these files: produce and commit in `logs`; fetch and truncation in `fetching`;
+becomeLeader, becomeFollower, stopReplica and crashes in `data_plane`; the LeaderAndISR path, sessions and the rules of
+the ISR in `partition_state`; on_broker_change and controller failover in `controller`; on_topic_change and init_leaders
+in `topics`; on_partitions_reassigned in `reassignment`; how a broker acts on commands (on_LeaderAndISRCommand,
+on_StopReplicaCommand) and starts (on_broker_startup) in `commands`. This file has what only V3 has: the leader itself
+writes the ISR to ZooKeeper (maybe_change_ISR).
 
 Left out: acknowledgement timeouts of requests, error codes, metrics.
 
@@ -42,7 +42,7 @@ class ControllerDesign(Commands, Reassignment, Topics):
         Watch("/admin/partitions_remove", "cluster", "controller"),
     )
     message: ClassVar = ("request",)
-    """A command: a request straight to the broker."""
+    """A command: one request, sent directly to the broker."""
 
     isr_write = setting(
         "conditional",
@@ -64,8 +64,8 @@ class ControllerDesign(Commands, Reassignment, Topics):
         "counted",
         choices=("counted", "identity"),
         recorded=False,
-        meaning="whether versions are counted, up to max_version, or each is one of max_version + 1 that nobody knows: "
-        "V3 only compares them for equality",
+        meaning="how versions are represented. counted: by numbers up to max_version; identity: by max_version + 1 "
+        "identities without an order, because V3 only compares versions for equality",
     )
 
     together = going_together.V3
@@ -80,7 +80,7 @@ class ControllerDesign(Commands, Reassignment, Topics):
         self.write_isr(s, p, b, isr)
 
     def write_isr(self, s: State, p: int, b: Any, isr: Any, told: bool = True) -> None:
-        """The leader writes the ISR to ZooKeeper; `told` is false where the answer is lost (maybe_change_ISR)."""
+        """The leader writes the ISR to ZooKeeper; `told` is false if the answer is lost (maybe_change_ISR)."""
         replica, state = s.replica[p][b], s.state[p]
         s.require(self.leads(s, p, b), self.has_path(s, p), s.room(self.has_version(s, p)))
         s.require(self.knows_the_topic(s, p, b))

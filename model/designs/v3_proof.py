@@ -17,13 +17,13 @@ from isrcheck.model.language.proofs import Proof, lemma
 
 
 class V3Proof(Proof):
-    """What a broker or a command knows at the current zkVersion is what ZooKeeper has."""
+    """A broker or a command at the current zkVersion has the leader and the ISR that ZooKeeper has."""
 
     of = ControllerDesign
     invariants = ("isr-sane",)
 
     def is_sent(self, s: State, c: Any, b: Any, p: int, place: int) -> Any:
-        """A command about the partition is at a place of a channel."""
+        """Whether a command about the partition is at a place of a channel."""
         there = s.channel[c][b].length > place
         return there if self.model.partitions == 1 else there & (s.channel[c][b].at(place).partition == p)
 
@@ -40,7 +40,7 @@ class V3Proof(Proof):
 
     @lemma(p=any_partition, b=broker)
     def a_leader_at_the_current_version_knows_the_state(self, s: State, p: int, b: Any) -> Any:
-        """A broker that believes to lead at the current zkVersion is the leader, and knows the ISR."""
+        """A broker that believes it leads at the current zkVersion is the leader, and knows the ISR."""
         replica, state = s.replica[p][b], s.state[p]
         current = (replica.role == "leader") & (replica.version == state.version)
         return implies(current, (state.leader == b) & (replica.isr == state.isr))
@@ -55,14 +55,14 @@ class V3Proof(Proof):
 
     @lemma(c=any_controller, p=any_partition)
     def what_a_controller_read_is_not_from_the_future(self, s: State, c: Any, p: int) -> Any:
-        """A controller that has read the path knows no later zkVersion; one that writes as it reads keeps nothing."""
+        """A controller that has read the path knows no zkVersion that ZooKeeper does not have yet."""
         if not self.model.reads_first:
             return True
         return implies(s.read[c][p].done, s.read[c][p].version <= s.state[p].version)
 
     @lemma(c=any_controller, p=any_partition)
     def what_a_controller_read_at_the_current_version_is_the_state(self, s: State, c: Any, p: int) -> Any:
-        """What a controller has read is the leader and the ISR that there are, if the zkVersion is still the same."""
+        """If the zkVersion is still the one that a controller has read, so are the leader and the ISR."""
         if not self.model.reads_first:
             return True
         known, state = s.read[c][p], s.state[p]
@@ -71,7 +71,7 @@ class V3Proof(Proof):
 
     @lemma(p=any_partition, b=broker)
     def leaders_have_an_epoch(self, s: State, p: int, b: Any) -> Any:
-        """A broker that believes to lead does so in an epoch."""
+        """A broker that believes it leads has an epoch."""
         return implies(s.replica[p][b].role == "leader", s.replica[p][b].epoch >= 0)
 
     @lemma(p=any_partition)

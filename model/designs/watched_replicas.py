@@ -1,9 +1,9 @@
-"""V1: which brokers have a partition, as each of them reads it in ZooKeeper.
+"""V1, reassignment: each broker reads in ZooKeeper which brokers have a replica of a partition.
 
 An administrator writes the wanted replicas to partitions_reassigned. Every broker watches that path and the replicas of
-the partition, and compares with itself: a new replica starts, the leader waits until the new ones are in the ISR and
-then writes the replicas, and who is not among them stops by itself. (onPartitionsReassigned and replicaStateChange of
-the first design; nobody is told to do anything.)
+the partition, and acts by itself. A new replica starts. The leader waits until the new replicas are in the ISR, and
+then writes the replicas. A broker that is not among them stops its replica. (These are onPartitionsReassigned and
+replicaStateChange of the first design; no broker sends a command.)
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class WatchedReplicas(ZookeeperWatches):
     controller_failover = False  # nor is there any controller
 
     assigned_at_start = setting(
-        0, at_least=0, at_most=5, meaning="replicas to which partitions are first assigned; 0: all brokers"
+        0, at_least=0, at_most=5, meaning="replicas of each partition in the initial state; 0: all brokers"
     )
     reassignments = budget(at_most=3, meaning="reassignments that an administrator asks for")
 
@@ -76,7 +76,7 @@ class WatchedReplicas(ZookeeperWatches):
     # --- words ------------------------------------------------------------------------------------------------------
 
     def is_assigned(self, s: State, p: int, b: Any) -> Any:
-        """Whether a broker is one of the replicas, or shall be."""
+        """Whether a broker is one of the replicas, or will be after the reassignment."""
         return (s.assignment[p].replicas | s.assignment[p].target).has(b) if self.reassigns else True
 
     def tracks(self, s: State, p: int, b: Any, follower: Any) -> Any:
@@ -130,7 +130,7 @@ class WatchedReplicas(ZookeeperWatches):
 
     @action(p=any_partition, b=broker, actor="b", where=lambda m: m.reassigns)
     def complete_reassignment(self, s: State, p: int, b: Any) -> None:
-        """All new replicas are in the ISR, the leader among them: the assignment is now the new replicas."""
+        """All new replicas are in the ISR, and the leader is one of them: the leader writes them as the replicas."""
         target = s.assignment[p].target
         s.require(target.has(b))
         self.note_load(s, self.write_replicas(s, p, b), 2)
@@ -162,7 +162,7 @@ class WatchedReplicas(ZookeeperWatches):
         return f"{who} {known} and completes: replicas {replicas}, in ZooKeeper {self.written_in_words(old, new, p)}"
 
     def write_replicas(self, s: State, p: int, b: Any) -> Any:
-        """The leader replaces the replicas, and all brokers are told; gives how many watches that fires."""
+        """The leader replaces the replicas, and all brokers are notified; returns how many watches fire."""
         assignment = s.assignment[p]
         s.require(self.leads(s, p, b), assignment.phase == "moving", assignment.target <= s.replica[p][b].isr)
         s.assignment[p] = {"phase": "none", "replicas": assignment.target, "target": set()}

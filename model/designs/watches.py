@@ -1,7 +1,8 @@
 """How many watches a design sets in ZooKeeper, and what one message through ZooKeeper costs.
 
-Each design declares its watches, and the steps of one message from who decides to who shall act, as data; the numbers
-of the documents are sums over them. (A design's model watches those paths of a partition that it has actions for.)
+Each design declares, as data, its watches and the steps of one message from the sender to the broker that acts. The
+numbers of the documents are sums over this data. (A design's model watches only those paths of a partition for which it
+has actions.)
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ Watcher = Literal["replicas", "leaders", "brokers", "controller", "itself"]
 
 @dataclass(frozen=True)
 class Watch:
-    """A kind of path that is watched: how many such paths there are, and who watches each of them."""
+    """A kind of path that is watched: how many such paths there are, and which brokers watch each of them."""
 
     path: str
     scope: Scope
@@ -25,7 +26,7 @@ class Watch:
 
 @dataclass(frozen=True)
 class Cluster:
-    """The size of a cluster, by which paths and watchers are counted."""
+    """The size of a cluster: the number of its paths and watchers follows from it."""
 
     brokers: int
     topics: int
@@ -33,7 +34,7 @@ class Cluster:
     replicas: int
 
     def paths(self, scope: Scope) -> int:
-        """How many paths of a scope there are; `partitions` are those of each topic."""
+        """How many paths of a scope there are; `partitions` is the number for each topic."""
         return {
             "cluster": 1,
             "topic": self.topics,
@@ -42,7 +43,7 @@ class Cluster:
         }[scope]
 
     def watchers(self, watch: Watch) -> int:
-        """How many brokers watch one path; leaders are those of the partitions below it, spread over the brokers."""
+        """How many brokers watch one path; the leaders of the partitions below it are spread over the brokers."""
         below = {"cluster": self.topics * self.partitions, "topic": self.partitions, "partition": 1, "broker": 0}
         leaders = min(self.brokers, below[watch.scope])
         by = {"replicas": self.replicas, "leaders": leaders, "brokers": self.brokers, "controller": 1, "itself": 1}
@@ -50,7 +51,7 @@ class Cluster:
 
 
 def watches(declared: Iterable[Watch], cluster: Cluster, *scopes: Scope) -> int:
-    """All watches that are set in a cluster, or those on paths of some scopes alone.
+    """The number of watches that are set in a cluster, or only of those on paths of the given scopes.
 
     >>> watches([Watch("/controller", "cluster", "brokers")], Cluster(brokers=3, topics=2, partitions=1, replicas=1))
     3
@@ -64,7 +65,7 @@ COST: Final = {"write": 2, "read": 1, "notification": 1, "request": 1}
 
 
 def messages(steps: Iterable[str]) -> int:
-    """The messages between machines that some steps take.
+    """The number of messages between machines that the steps take.
 
     >>> messages(["write", "notification", "read"])
     4

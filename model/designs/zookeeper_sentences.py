@@ -1,4 +1,4 @@
-"""Sentences that V1 and V2 share: what the leader node says, who is told of a change, and who only thinks it leads."""
+"""Sentences that V1 and V2 share: the leader node, notified brokers, and brokers that only believe they lead."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from isrcheck.model.language import listed
 
 
 def node_in_words(s: Any, p: int, b: Any = None) -> str:
-    """What the leader node says, to a broker."""
+    """Which broker the leader node names, as broker `b` sees it."""
     leader = s.state[p].leader
     if leader is None:
         return "there is no leader node"
@@ -17,7 +17,7 @@ def node_in_words(s: Any, p: int, b: Any = None) -> str:
 
 
 def leader_in_words(m: Any, s: Any, p: int, b: Any) -> str:
-    """A broker that leads, or only believes so."""
+    """A broker that leads, or that only believes it leads."""
     leader = f"the leader{of_partition(m, p)}"
     if s.state[p].leader == b:
         return f"{b}, {leader},"
@@ -25,7 +25,7 @@ def leader_in_words(m: Any, s: Any, p: int, b: Any) -> str:
 
 
 def until_now(s: Any, p: int, b: Any) -> str:
-    """What a replica took itself for."""
+    """The role that a replica has had, or believed to have, until now."""
     replica = s.replica[p][b]
     if replica.role == "leader":
         return "which led until now in its own eyes,"
@@ -35,7 +35,7 @@ def until_now(s: Any, p: int, b: Any) -> str:
 
 
 def goes_on(s: Any, p: int, b: Any) -> str:
-    """What a replica goes on with."""
+    """The role with which a replica goes on."""
     replica = s.replica[p][b]
     if replica.role == "leader":
         return "goes on leading" + ("" if s.state[p].leader == b else " in its own eyes")
@@ -45,42 +45,42 @@ def goes_on(s: Any, p: int, b: Any) -> str:
 
 
 def place_in(isr: Any) -> str:
-    """Why a replica may lead by an ISR: it is in it, or nobody is."""
+    """Why an ISR allows a replica to lead: the replica is in the ISR, or the ISR is empty."""
     return f"it is in the ISR {isr}" if isr else "the ISR is empty"
 
 
 def notified(m: Any, old: Any, new: Any, p: int, path: str, by: Any = None) -> str:
-    """Whom ZooKeeper tells of a change of a path, besides who has made it; empty for nobody."""
+    """Which brokers ZooKeeper notifies of a change of a path, except broker `by`; empty if there are none."""
     told = listed(told_of(m, old, new, p, path) - {by})
     return "" if told == "nobody" else f"; ZooKeeper notifies {told}"
 
 
 def told_of(m: Any, old: Any, new: Any, p: int, path: str) -> set[Any]:
-    """Whose watches on a path have fired."""
+    """The brokers whose watches on a path have fired."""
     before, after = old.watch[p], new.watch[p]
     return {b for b in m.brokers if before[b][path] == "set" and after[b][path] == "fired"}
 
 
 def follows(m: Any, old: Any, new: Any, p: int, b: Any) -> str:
-    """A replica begins to follow whom the leader node names, perhaps once more."""
+    """A replica begins to follow the broker that the leader node names, perhaps again."""
     before, leader = old.replica[p][b], new.replica[p][b].leader
     again = "begins anew to follow" if before.role == "follower" and before.leader == leader else "follows"
     return f"{again} {leader}{for_partition(m, p)} and {truncates(m, old, new, p, b)}"
 
 
 def far(m: Any, s: Any, b: Any) -> str:
-    """How far the replicas of a broker are."""
+    """The log ends and high watermarks of a broker's replicas."""
     return " and ".join(f"{ends_in_words(s, p, b)}{of_partition(m, p)}" for p in m.all_partitions)
 
 
 def known_in_words(s: Any, p: int, b: Any, follower: Any) -> str:
-    """What a leader knows of a follower."""
+    """Up to which offset a follower has fetched, as far as the leader knows."""
     end, own = s.known_end[p][b][follower], len(s.log[p][b])
     return "which has not fetched from it yet" if end < 0 else f"which has fetched up to offset {end} of {own}"
 
 
 def expires(m: Any, old: Any, new: Any, b: Any) -> str:
-    """What the end of a session takes with it, and who hears of it."""
+    """Which leader nodes vanish with a session, and which brokers are notified."""
     nodes = [p for p in m.all_partitions if old.state[p].leader == b]
     if not nodes:
         return "it has no leader node"

@@ -1,12 +1,12 @@
 """ZooKeeper's watches: set by a read, fired once by the next change, handled late.
 
 A broker that reads a path sets a watch on it. The next change of the path *fires* the watch: a notification is on its
-way, and the watch is gone. When the broker handles the notification it reads the path again, as it is by then: what was
-there in between nobody sees, and two brokers that were told of the same change may read different values. Which of
-its notifications a broker handles first is open, so a notification may wait behind any others.
+way, and the watch is gone. When the broker handles the notification, it reads the present value of the path. It does
+not see the values in between, and two brokers that were notified of the same change may read different values. A broker
+handles its notifications in any order, so a notification may wait behind any others.
 
-A session takes its watches with it. A broker that starts, or has a new session, reads every path: it is as if it had
-been told of everything.
+The watches of a session end with it. A broker that starts, or has a new session, reads every path, as if it had been
+notified of a change of each.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from isrcheck.model.language import (
 )
 
 LOAD = 60
-"""Where the counters of what ZooKeeper is asked stop; larger than what the bounds of any test or scenario reach."""
+"""The value at which the counters of ZooKeeper's load stop; no test or scenario reaches it."""
 
 
 class ZookeeperWatches(PartitionState, DataPlane, Logs):
@@ -48,8 +48,8 @@ class ZookeeperWatches(PartitionState, DataPlane, Logs):
     watch_again = setting(
         "with-the-read",
         choices=("with-the-read", "after-the-read"),
-        meaning="when a broker that was told of another leader sets its watch on the path again. with-the-read: as it "
-        "reads it; after-the-read: in a later step",
+        meaning="when a broker that was told of another leader sets its watch on the path again. with-the-read: when "
+        "it reads the path; after-the-read: in a later step",
     )
     count_load = setting(False, meaning="notifications and requests to ZooKeeper are counted")
 
@@ -82,17 +82,17 @@ class ZookeeperWatches(PartitionState, DataPlane, Logs):
     # --- words ------------------------------------------------------------------------------------------------------
 
     def connected(self, s: State, b: Any) -> Any:
-        """Whether a broker runs and has a session: only then is it told anything, and may create ephemeral nodes."""
+        """Whether a broker runs and has a session; without both it is not notified and creates no ephemeral nodes."""
         return self.is_up(s, b) & s.live.has(b)
 
     def told(self, s: State, p: int, b: Any, path: str) -> Any:
-        """Whether a broker has been told of a change of a path, and has not acted on it yet."""
+        """Whether a broker has been notified of a change of a path, and has not acted on it yet."""
         return self.connected(s, b) & (s.watch[p][b][path] == "fired")
 
     def read_and_watch(self, s: State, p: int, b: Any, path: str, changes: bool = False) -> Any:
-        """A broker handles its notification: it reads the path and watches it again, and perhaps changes it itself.
+        """A broker handles its notification: it reads the path and watches it again, and may change it itself.
 
-        Gives the number of brokers that are told of that.
+        Returns the number of brokers that are notified of its change.
         """
         later = path == "leader" and self.watch_again == "after-the-read"
         s.watch[p][b][path] = "none" if later else "fired" if changes else "set"
@@ -100,7 +100,7 @@ class ZookeeperWatches(PartitionState, DataPlane, Logs):
         return told + 1 if changes and not later else told
 
     def fire(self, s: State, p: int, path: str, condition: Any = True, but: Any = None) -> Any:
-        """A path changes if a condition holds, and every broker that watches it is told; gives how many are."""
+        """If a condition holds, a path changes and every broker that watches it is notified; returns their number."""
         others = [b for b in self.brokers if b != but]
         told = {b: (s.watch[p][b][path] == "set") & condition for b in others}
         for b in others:
@@ -119,7 +119,7 @@ class ZookeeperWatches(PartitionState, DataPlane, Logs):
                 s.watch[p][b][path] = "fired"
 
     def note_load(self, s: State, notifications: Any, requests: Any) -> None:
-        """Counts what ZooKeeper tells and is asked for an election; writes of the ISR are not counted."""
+        """Counts notifications by ZooKeeper and requests to it in an election; writes of the ISR are not counted."""
         if self.count_load:
             s.load.notifications = minimum(s.load.notifications + notifications, LOAD)
             s.load.requests = minimum(s.load.requests + requests, LOAD)
@@ -167,7 +167,7 @@ class ZookeeperWatches(PartitionState, DataPlane, Logs):
     # --- sessions and crashes ---------------------------------------------------------------------------------------
 
     def expire(self, s: State, b: Any) -> None:
-        """The session takes its ephemeral nodes and its watches with it, and who watches the nodes is told."""
+        """The session ends with its ephemeral nodes and its watches; brokers that watch the nodes are notified."""
         super().expire(s, b)
         told: Any = 0
         for p in self.all_partitions:

@@ -1,8 +1,8 @@
 """ISR changes through asynchronous requests to the controller, as in the published sketch for KIP-497.
 
-One member is the *leader* for good. It asks the controller to shrink or expand the ISR; requests and the controller's
-updates are sets from which nothing is ever removed: they arrive late, repeatedly, or never. While a request is
-pending, the high watermark waits for the union of the ISR and all that was asked for.
+One member is the *leader* and remains so. It asks the controller to shrink or expand the ISR. Requests and the
+controller's updates are sets from which nothing is ever removed, so they arrive late, repeatedly, or never. While a
+request is pending, the high watermark waits for the union of the ISR and all requested ISRs.
 
 Left out: leader changes, contents of logs (offsets only). The source bounds nothing; here the leader's offset and the
 controller's version are bounded by a state constraint.
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 
 
 def any_version(model: Any) -> Any:
-    """The versions of counted states."""
+    """The versions up to the bound."""
     return number(0, model.max_version)
 
 
 class AsyncIsr(Model):
-    """A leader that changes the ISR by asking, and counts with what it asked for until it is told."""
+    """A leader that asks for changes of the ISR, and takes them into account until it is answered."""
 
     invariants = ("valid-high-watermark",)
 
@@ -66,7 +66,7 @@ class AsyncIsr(Model):
         return self.broker(0)
 
     def variables(self) -> dict[str, Any]:
-        """The controller's ISR, the leader's copy with what it asked for, log end offsets, and all messages."""
+        """The controller's ISR, the leader's copy with its pending ISR, log end offsets, and all messages."""
         # One more than the bounds: states outside the constraint are still checked against the invariants.
         version = number(0, self.max_version + 1)
         sent = messages(record(isr=set_of(broker), version=version))
@@ -93,7 +93,7 @@ class AsyncIsr(Model):
         return (s.offsets[self.leader] <= self.max_offset) & (s.controller.version <= self.max_version)
 
     def high_watermark(self, s: AsyncIsrState) -> Any:
-        """The least log end offset in the ISR and all that was asked for; the leader is always in it."""
+        """The least log end offset of the leader and all members of its ISR and its pending ISR."""
         quorum, least = s.leader.isr | s.leader.pending_isr, s.offsets[self.leader]
         for r in self.brokers:
             least = when(quorum.has(r), minimum(least, s.offsets[r]), least)
@@ -122,7 +122,7 @@ class AsyncIsr(Model):
         return str(self.leader) if actor == "leader" else actor
 
     def drawn_logs(self, s: Any) -> list[dict[str, Any]]:
-        """How far each log has come: records are not told apart."""
+        """The log end of each replica; the model does not tell records apart."""
         least = min(s.offsets[b] for b in [self.leader, *(s.leader.isr | s.leader.pending_isr)])
         isr = sorted(b.number for b in s.leader.isr)
         lead = {"role": "leader", "high_watermark": least, "isr": tuple(isr)}
@@ -135,7 +135,7 @@ class AsyncIsr(Model):
 
     @action(replica=broker, actor="controller", perturbation=True)
     def controller_shrink_isr(self, s: AsyncIsrState, replica: Any) -> None:
-        """The controller takes a follower that failed out of the ISR."""
+        """The controller removes a failed follower from the ISR."""
         if replica == self.leader:
             return
         s.require(s.controller.isr.has(replica), s.controller.version <= self.max_version)
@@ -188,7 +188,7 @@ class AsyncIsr(Model):
 
     @action(isr=set_of(broker), version=any_version, actor="leader")
     def leader_handle_update(self, s: AsyncIsrState, isr: Any, version: int) -> None:
-        """The leader adopts an ISR of a later version than its own, and waits for nothing any more."""
+        """The leader adopts an ISR with a later version than its own; no request is pending any more."""
         s.require(s.updates.has({"isr": isr, "version": version}), s.leader.version < version)
         s.leader = {"isr": isr, "version": version, "pending_isr": set(), "pending_version": -1}
 

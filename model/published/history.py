@@ -1,7 +1,7 @@
-"""What was committed, as a history variable of the published models: steps write it and none reads it.
+"""The committed records, as a history variable of the published models: steps write it and no step reads it.
 
-*Committed* is the first record at each offset that a leader's high watermark has passed, be it the true leader or only
-one in its own eyes: consumers may read that.
+At each offset, the first record that a leader's high watermark has passed is *committed*. A deposed leader that still
+believes it leads counts too, because consumers may read the record.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from isrcheck.model.language import ModelError, action, broker, number, record, 
 from isrcheck.model.published.kafka_replication import KafkaReplication
 
 RAISES = "-inc-high-watermark"
-"""How the names of the actions end in which a leader raises its high watermark."""
+"""The end of the names of those actions in which a leader raises its high watermark."""
 
 
 def with_history(cls: Any) -> type[KafkaReplication]:
     """A published model with the variable `committed`."""
 
     def variables(self: Any) -> dict[str, Any]:
-        """The model's own, and what was committed."""
+        """The model's own variables, and the committed records."""
         written = record(id=number(0, self.max_records - 1), epoch=number(0, self.max_leader_epoch))
         return {**cls.variables(self), "committed": sequence(written, self.log_size)}
 
@@ -35,7 +35,7 @@ def with_history(cls: Any) -> type[KafkaReplication]:
 
 
 def _noting(method: Callable[..., Any]) -> Callable[..., Any]:
-    """An action in which a leader raises its high watermark by one, and what is committed with that."""
+    """The action in which a leader raises its high watermark by one, extended: it also notes what is committed."""
 
     def raise_and_note(self: Any, s: Any, leader: Any) -> None:
         passed, log, records = s.replica[leader].high_watermark, s.log[leader], s.committed

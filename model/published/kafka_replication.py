@@ -1,14 +1,14 @@
-"""Kafka's replication as the published TLA+ specification of Jason Gustafson describes it, without a next step.
+"""Kafka's replication after Jason Gustafson's published TLA+ specification: the part that its variants share.
 
 A *replica* has a log and a *belief*: the leader epoch, leader and ISR that it last heard of, and a high watermark. The
-*controller* writes the *quorum* state (leader epoch, leader, ISR), what ZooKeeper holds, and sends the same as a
-LeaderAndIsr *request*. Requests are never lost and never removed: a replica may take any of them, late, in any order,
-as long as its epoch is above the replica's own. Each epoch has exactly one request, that of the controller's operation.
+*controller* writes the *quorum* state (leader epoch, leader, ISR), which ZooKeeper holds, and sends the same as a
+LeaderAndIsr *request*. Requests are never lost and never removed. A replica may take any request whose epoch is above
+its own, late and in any order. Each operation of the controller begins an epoch with exactly one request.
 
 Left out: several partitions, fetch requests in flight, crashes with loss of data (a crash is an ISR shrink by the
 controller), a version on the quorum state (the true leader writes it atomically), unclean election.
 
-Source: github.com/hachikuji/kafka-specification, module KafkaReplication. Actions have its names.
+Source: github.com/hachikuji/kafka-specification, module KafkaReplication, with the same names of actions.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class KafkaReplication(Model):
         return (s.quorum.leader == leader) & self.presumes_leadership(s, leader) & same_epoch
 
     def controller_decides(self, s: Kip320State, leader: Any, isr: Any) -> None:
-        """A new epoch: the quorum state and the request that tells of it."""
+        """Begins a new epoch: writes the quorum state and sends the request."""
         epoch = s.next_leader_epoch
         s.require(epoch <= self.max_leader_epoch)
         s.requests[epoch] = {"leader": leader, "isr": isr}
@@ -121,12 +121,12 @@ class KafkaReplication(Model):
         s.replica[leader].isr = isr
 
     def hears_of(self, s: Kip320State, replica: Any, leader: Any, epoch: int) -> Any:
-        """The request of an epoch names the leader, and the epoch is news to the replica."""
+        """Whether the request of an epoch names the leader, and the replica is still in an earlier epoch."""
         sent = (epoch < s.next_leader_epoch) & (s.requests[epoch].leader == leader)
         return sent & (s.replica[replica].leader_epoch < epoch)
 
     def become_follower_and_truncate(self, s: Kip320State, leader: Any, follower: Any, epoch: int) -> None:
-        """Takes the request and truncates; impossible where the log is too short for what it would have to keep."""
+        """Takes the request and truncates; impossible if the log is shorter than the part that it has to keep."""
         s.require(self.hears_of(s, follower, leader, epoch))
         length = self.truncation_offset(s, leader, follower)
         s.require(length <= s.log[follower].length)
@@ -155,7 +155,7 @@ class KafkaReplication(Model):
         return one_past_last(shorter, lambda offset: s.log[a].at(offset) == s.log[b].at(offset))
 
     def high_watermark_is_in_current_epoch(self, s: Kip320State, leader: Any) -> Any:
-        """The leader has committed everything it had before its epoch began (the rule of KAFKA-7128)."""
+        """Whether the leader has committed everything from before its epoch (the rule of KAFKA-7128)."""
         passed, log = s.replica[leader].high_watermark, s.log[leader]
         own_epoch = log.at(passed).epoch == s.replica[leader].leader_epoch
         return (passed == log.length) | ((passed < log.length) & own_epoch)
@@ -164,7 +164,7 @@ class KafkaReplication(Model):
 
     @action(leader=broker, actor="controller", perturbation=True)
     def controller_elect_leader(self, s: Kip320State, leader: Any) -> None:
-        """The controller makes another member of the ISR the leader, be the present one alive or not."""
+        """The controller makes another member of the ISR the leader, whether the present leader is alive or not."""
         s.require(s.quorum.isr.has(leader), s.quorum.leader != leader)
         self.controller_decides(s, leader, s.quorum.isr)
 
@@ -175,7 +175,7 @@ class KafkaReplication(Model):
 
     @action(replica=broker, actor="controller", perturbation=True)
     def controller_shrink_isr(self, s: Kip320State, replica: Any) -> None:
-        """The controller takes a failed replica out of the ISR; a leader is deposed, and stays in if it is the last."""
+        """The controller takes a failed replica out of the ISR. A leader is deposed, but stays in if it is the last."""
         leads, isr = s.quorum.leader == replica, s.quorum.isr
         s.require(leads | isr.has(replica))
         rest = when(leads & (isr == {replica}), isr, isr - {replica})
@@ -189,7 +189,7 @@ class KafkaReplication(Model):
 
     @action(leader=broker, epoch=any_epoch, actor="leader")
     def become_leader(self, s: Kip320State, leader: Any, epoch: int) -> None:
-        """A replica takes a request that makes it the leader, be it the latest or not."""
+        """A replica takes a request that makes it the leader, even if that is not the latest request."""
         s.require(self.hears_of(s, leader, leader, epoch))
         s.replica[leader].leader_epoch = epoch
         s.replica[leader].leader = leader
@@ -221,7 +221,7 @@ class KafkaReplication(Model):
 
     @goal
     def two_replicas_presume_leadership(self, s: Kip320State) -> Any:
-        """A deposed leader does not know yet that there is another."""
+        """A deposed leader does not know yet that there is another leader."""
         return count(self.presumes_leadership(s, r) for r in self.brokers) > 1
 
     @goal
@@ -231,7 +231,7 @@ class KafkaReplication(Model):
 
 
 class UnfencedReplication(KafkaReplication):
-    """The actions of the time before fetches carried the leader epoch: only lengths of logs are compared."""
+    """The actions from before fetches carried the leader epoch: they compare only the lengths of logs."""
 
     abstract = True
 
@@ -253,7 +253,7 @@ class UnfencedReplication(KafkaReplication):
 
     @action(leader=broker, follower=broker, actor="leader")
     def leader_expand_isr(self, s: Kip320State, leader: Any, follower: Any) -> None:
-        """The leader takes a follower in that reaches its high watermark."""
+        """The leader adds to the ISR a follower that reaches its high watermark."""
         caught_up = self.is_caught_up(s, leader, follower, s.replica[leader].high_watermark)
         s.require(~s.replica[leader].isr.has(follower), caught_up)
         self.leader_writes_isr(s, leader, s.replica[leader].isr | {follower})
@@ -285,7 +285,7 @@ class UnfencedReplication(KafkaReplication):
 
     @action(follower=broker, leader=broker, epoch=any_epoch, actor="follower")
     def become_follower(self, s: Kip320State, follower: Any, leader: Any, epoch: int) -> None:
-        """A replica takes a request that makes it a follower and truncates its log, be the leader ready or not."""
+        """A replica takes a request that makes it a follower, and truncates its log even if the leader is not ready."""
         if follower == leader:
             return
         self.become_follower_and_truncate(s, leader, follower, epoch)

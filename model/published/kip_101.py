@@ -1,8 +1,9 @@
 """KIP-101: a new follower asks the leader where the epoch of its own last record ends, and truncates there.
 
-The leader answers with its log end if its last record has that epoch, else with the start of its first greater epoch.
-Where it knows neither, the follower falls back to its high watermark. As in the source, a follower that would have to
-keep more than it has cannot become a follower at all. Two fast failovers can still leave logs diverged (KAFKA-6361).
+The leader answers with its log end if its last record has that epoch, otherwise with its first offset of a greater
+epoch. If neither exists, the follower truncates to its own high watermark. As in the source, a replica whose log is
+shorter than the part that it has to keep cannot become a follower at all. Two fast failovers can still leave logs
+diverged (KAFKA-6361).
 
 Source: github.com/hachikuji/kafka-specification, module Kip101.
 """

@@ -1,7 +1,7 @@
 """KIP-279: leader and follower go back to the last record that they agree on, and the follower truncates there.
 
-The exchange of (epoch, end offset) is abstracted to its result. Fetches are not fenced yet: a replica in an old epoch
-still feeds the high watermark of a leader (KAFKA-6880).
+The exchange of (epoch, end offset) is abstracted to its result. Fetches are not fenced yet: the fetches of a replica in
+an old epoch still raise a leader's high watermark (KAFKA-6880).
 
 Source: github.com/hachikuji/kafka-specification, module Kip279.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Kip279(UnfencedReplication):
-    """A new follower keeps what lies below the last record that both logs have."""
+    """A new follower keeps its log up to the last record that both logs have."""
 
     def truncation_offset(self, s: Kip320State, leader: Any, follower: Any) -> Any:
         return self.end_of_common_records(s, leader, follower)

@@ -1,7 +1,7 @@
 """KIP-320: fetches and truncations carry the leader epoch, and a leader answers only followers of its own epoch.
 
-A leader takes a replica into the ISR only once its high watermark has reached its own epoch (KAFKA-7128), and a
-replica becomes a follower only of a leader that is already in the epoch of the request.
+A leader takes replicas into the ISR only once its own high watermark has reached its epoch (KAFKA-7128). A replica
+becomes a follower only of a leader that is already in the epoch of the request.
 
 Source: github.com/hachikuji/kafka-specification, module Kip320.
 """
@@ -42,7 +42,7 @@ class Kip320(KafkaReplication):
 
     @action(leader=broker, follower=broker, actor="leader")
     def fenced_leader_expand_isr(self, s: Kip320State, leader: Any, follower: Any) -> None:
-        """The leader, once its high watermark is in its own epoch, takes a follower in that reaches it."""
+        """The leader, once its high watermark is in its own epoch, adds to the ISR a follower that reaches it."""
         reaches = s.log[follower].length >= s.replica[leader].high_watermark
         s.require(~s.replica[leader].isr.has(follower), self.follows_in_same_epoch(s, follower, leader), reaches)
         s.require(self.high_watermark_is_in_current_epoch(s, leader))
@@ -53,7 +53,7 @@ class Kip320(KafkaReplication):
 
     @action(leader=broker, actor="leader")
     def fenced_leader_inc_high_watermark(self, s: Kip320State, leader: Any) -> None:
-        """The leader raises its high watermark over a record that its whole ISR has, each follower in its epoch."""
+        """The leader raises its high watermark over a record that its whole ISR has; all members are in its epoch."""
         passed = s.replica[leader].high_watermark
         s.require(passed < s.log[leader].length)
         s.require(

@@ -1,7 +1,7 @@
 """KIP-320, first try: followers truncate while they fetch, and only epochs of records are compared, not of leaders.
 
-Becoming a follower leaves the log alone. A fetch carries the epoch of the follower's last record; where it is not the
-leader's at that offset the follower truncates. KIP-320 lists this under its rejected alternatives.
+A replica that becomes a follower keeps its log. A fetch carries the epoch of the follower's last record. If the leader
+has another epoch at that offset, the follower truncates. KIP-320 lists this under its rejected alternatives.
 
 Source: github.com/hachikuji/kafka-specification, module Kip320FirstTry.
 """
@@ -22,7 +22,7 @@ class Kip320FirstTry(KafkaReplication):
     """Truncation while fetching, fenced by the epochs of records."""
 
     def is_caught_up(self, s: Kip320State, leader: Any, follower: Any, end: Any) -> Any:
-        """The follower follows a presumed leader, and both have a record of the same epoch just below `end`."""
+        """Whether the follower follows the presumed leader, and both logs have the same epoch just below `end`."""
         reaches = (s.log[leader].length >= end) & (s.log[follower].length >= end)
         same_epoch = s.log[leader].at(end - 1).epoch == s.log[follower].at(end - 1).epoch
         together = self.presumes_leadership(s, leader) & self.follows(s, follower, leader)
@@ -43,7 +43,7 @@ class Kip320FirstTry(KafkaReplication):
 
     @action(leader=broker, follower=broker, actor="leader")
     def leader_expand_isr_better_fencing(self, s: Kip320State, leader: Any, follower: Any) -> None:
-        """The leader, once its high watermark is in its own epoch, takes a follower in that reaches it."""
+        """The leader, once its high watermark is in its own epoch, adds to the ISR a follower that reaches it."""
         caught_up = self.is_caught_up(s, leader, follower, s.replica[leader].high_watermark)
         s.require(~s.replica[leader].isr.has(follower), caught_up, self.high_watermark_is_in_current_epoch(s, leader))
         self.leader_writes_isr(s, leader, s.replica[leader].isr | {follower})
@@ -77,7 +77,7 @@ class Kip320FirstTry(KafkaReplication):
 
     @action(follower=broker, leader=broker, actor="follower")
     def follower_fetch(self, s: Kip320State, follower: Any, leader: Any) -> None:
-        """A follower whose last record has the leader's epoch there appends the next one."""
+        """A follower appends the leader's next record if both logs have the same epoch just before it."""
         if follower == leader:
             return
         s.require(self.is_caught_up(s, leader, follower, s.log[follower].length))
@@ -88,7 +88,7 @@ class Kip320FirstTry(KafkaReplication):
 
     @action(follower=broker, leader=broker, actor="follower")
     def follower_truncate(self, s: Kip320State, follower: Any, leader: Any) -> None:
-        """A follower that is longer than the leader, or whose last record has another epoch there, truncates."""
+        """A follower truncates if its log is longer than the leader's, or its last record has another epoch there."""
         if follower == leader:
             return
         own, leaders = s.log[follower], s.log[leader]

@@ -1,13 +1,13 @@
-"""Why KIP-320 keeps what is committed: an inductive invariant over a history of commits.
+"""Why KIP-320 keeps committed records: an inductive invariant over a history of commits.
 
 The *history* is the sequence of committed records, each with the epoch of the leader that committed it first. The
-model's own state forgets both: a record may be committed while no high watermark says so any more.
+model's own state forgets them: a record may be committed although no high watermark shows it any more.
 
 `request e` is the controller's LeaderAndIsr request of epoch e; the *newest* one has the quorum's epoch. A request is
-*taken* once the replica that it makes the leader has its epoch or a later one. A log *has* a committed record if it has
-it at its offset.
+*taken* once the replica that it makes the leader is in the request's epoch or a later one. A log *has* a committed
+record if it has the same record at the same offset.
 
-docs/kip-320.md tells the proof in Kafka's words.
+docs/kip-320.md explains the proof in Kafka's terms.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def any_offset(model: Any) -> Any:
 
 
 class Kip320Proof(Proof):
-    """Committed records are in every log that may lead next."""
+    """Committed records are in the log of every replica that may lead next."""
 
     of = KafkaReplication
     invariants = ("strong-isr", "weak-isr", "leader-in-isr-or-none")
@@ -47,7 +47,7 @@ class Kip320Proof(Proof):
 
     @records("fenced_leader_inc_high_watermark", "improved_leader_inc_high_watermark", "leader_inc_high_watermark")
     def remember_commit(self, s: Any, leader: Any) -> dict[str, Any]:
-        """A record that no leader had committed before."""
+        """Appends the record that a leader commits, unless its offset was committed before."""
         passed, epoch = s.replica[leader].high_watermark, s.replica[leader].leader_epoch
         written = s.log[leader].at(passed)
         longer = s.committed.appended({"id": written.id, "epoch": written.epoch, "by": epoch})
@@ -65,30 +65,30 @@ class Kip320Proof(Proof):
         return epoch < s.next_leader_epoch
 
     def is_taken(self, s: Any, epoch: Any) -> Any:
-        """The leader of a request knows of it, or of a later one."""
+        """Whether the leader of a request is in the request's epoch or a later one."""
         leader = s.requests[epoch].leader
         return some((leader == r) & (self.epoch(s, r) >= epoch) for r in self.model.brokers)
 
     def someone_is_later(self, s: Any, isr: Any, epoch: Any) -> Any:
-        """A member of an ISR has moved on from an epoch."""
+        """Whether some member of an ISR is in a later epoch than the given one."""
         return some(isr.has(r) & (self.epoch(s, r) > epoch) for r in self.model.brokers)
 
     def is_committed(self, s: Any, offset: Any) -> Any:
         return offset < s.committed.length
 
     def has_committed(self, s: Any, replica: Any, offset: Any) -> Any:
-        """The log has the record that was committed at an offset."""
+        """Whether a replica's log has the record that was committed at an offset."""
         log, committed = s.log[replica], s.committed.at(offset)
         same = (log.at(offset).id == committed.id) & (log.at(offset).epoch == committed.epoch)
         return (offset < log.length) & same
 
     def have_same(self, s: Any, a: Any, b: Any, offset: Any) -> Any:
-        """Both logs have a record at an offset, and the same."""
+        """Whether both logs have the same record at an offset."""
         both = (offset < s.log[a].length) & (offset < s.log[b].length)
         return both & (s.log[a].at(offset) == s.log[b].at(offset))
 
     def have_same_id(self, s: Any, a: Any, b: Any, offset: Any, other: Any) -> Any:
-        """Log a has at an offset the record id that log b has at another."""
+        """Whether log a has, at `offset`, the record id that log b has at `other`."""
         both = (offset < s.log[a].length) & (other < s.log[b].length)
         return both & (s.log[a].at(offset).id == s.log[b].at(other).id)
 
@@ -129,12 +129,12 @@ class Kip320Proof(Proof):
 
     @lemma(replica=broker, offset=any_offset)
     def records_are_of_known_epochs(self, s: Any, replica: Any, offset: Any) -> Any:
-        """No log has a record of a later epoch than its holder is in."""
+        """No log has a record of a later epoch than that of its replica."""
         return implies(offset < s.log[replica].length, s.log[replica].at(offset).epoch <= self.epoch(s, replica))
 
     @lemma(a=broker, b=broker, offset=any_offset, other=any_offset)
     def a_record_has_one_offset(self, s: Any, a: Any, b: Any, offset: Any, other: Any) -> Any:
-        """The same record id is at the same offset and of the same epoch, in whatever log."""
+        """A record id has the same offset and the same epoch in every log that has it."""
         same_epoch = s.log[a].at(offset).epoch == s.log[b].at(other).epoch
         return implies(self.have_same_id(s, a, b, offset, other), (offset == other) & same_epoch)
 
@@ -146,7 +146,7 @@ class Kip320Proof(Proof):
 
     @lemma(follower=broker, leader=broker, offset=any_offset)
     def followers_have_a_prefix(self, s: Any, follower: Any, leader: Any, offset: Any) -> Any:
-        """The log of a follower in its leader's epoch is a beginning of the leader's."""
+        """The log of a follower in its leader's epoch is a prefix of the leader's log."""
         follows = self.leads(s, leader) & (s.replica[follower].leader == leader)
         same_epoch = self.epoch(s, follower) == self.epoch(s, leader)
         held = follows & same_epoch & (offset < s.log[follower].length)
@@ -161,7 +161,7 @@ class Kip320Proof(Proof):
 
     @lemma(replica=broker)
     def known_leaders_are_in_the_known_isr(self, s: Any, replica: Any) -> Any:
-        """The leader that a replica knows, itself or another, is in the ISR that it believes in."""
+        """The leader that a replica knows, itself or another, is in the ISR that the replica knows."""
         known = s.replica[replica]
         return known.leader.is_none | known.isr.has(known.leader)
 
@@ -173,13 +173,13 @@ class Kip320Proof(Proof):
 
     @lemma(leader=broker)
     def the_true_leader_knows_the_isr(self, s: Any, leader: Any) -> Any:
-        """The leader in the newest epoch believes in the ISR of the quorum."""
+        """The leader in the newest epoch knows the ISR of the quorum."""
         leads = self.leads(s, leader) & (self.epoch(s, leader) == s.quorum.leader_epoch)
         return implies(leads, s.replica[leader].isr == s.quorum.isr)
 
     @lemma(epoch=any_epoch)
     def the_quorum_follows_the_newest_request(self, s: Any, epoch: Any) -> Any:
-        """The quorum has the leader of the newest request, and while nobody has taken that, its ISR."""
+        """The quorum has the leader of the newest request and, until that request is taken, its ISR."""
         request = s.requests[epoch]
         same_isr = self.is_taken(s, epoch) | (s.quorum.isr == request.isr)
         return implies(s.quorum.leader_epoch == epoch, (s.quorum.leader == request.leader) & same_isr)
@@ -191,7 +191,7 @@ class Kip320Proof(Proof):
 
     @lemma(leader=broker, epoch=any_epoch)
     def an_abandoned_leader_cannot_commit(self, s: Any, leader: Any, epoch: Any) -> Any:
-        """Of a leader's ISR someone has moved on, or it contains every ISR since: the quorum's and all requested."""
+        """A member of a leader's ISR is in a later epoch, or that ISR contains the quorum's and every later one."""
         isr = s.replica[leader].isr
         since = implies(self.is_sent(s, epoch) & (epoch > self.epoch(s, leader)), s.requests[epoch].isr <= isr)
         moved = self.someone_is_later(s, isr, self.epoch(s, leader))
@@ -199,7 +199,7 @@ class Kip320Proof(Proof):
 
     @lemma(epoch=any_epoch, later=any_epoch)
     def an_outdated_request_cannot_commit(self, s: Any, epoch: Any, later: Any) -> Any:
-        """Of the ISR of a request that nobody took someone has moved on, or it contains every ISR since."""
+        """If a request is not taken, a member of its ISR is in a later epoch, or its ISR contains every later ISR."""
         isr = s.requests[epoch].isr
         since = implies(self.is_sent(s, later) & (later > epoch), s.requests[later].isr <= isr)
         moved = self.someone_is_later(s, isr, epoch)
@@ -210,18 +210,18 @@ class Kip320Proof(Proof):
 
     @lemma(offset=any_offset)
     def commits_are_of_their_time(self, s: Any, offset: Any) -> Any:
-        """A committed record is of no later epoch than that of the leader that committed it."""
+        """A committed record has no later epoch than the leader that committed it."""
         return implies(self.is_committed(s, offset), s.committed.at(offset).epoch <= s.committed.at(offset).by)
 
     @lemma(offset=any_offset, later=any_offset)
     def commits_come_in_order(self, s: Any, offset: Any, later: Any) -> Any:
-        """What is committed further up was committed in the same epoch or a later one."""
+        """Records at greater offsets were committed in the same epoch or a later one."""
         both = (offset <= later) & self.is_committed(s, later)
         return implies(both, s.committed.at(offset).by <= s.committed.at(later).by)
 
     @lemma(offset=any_offset)
     def commits_are_by_leaders(self, s: Any, offset: Any) -> Any:
-        """The request of an epoch in which something was committed has been taken."""
+        """If a record was committed in an epoch, the request of that epoch has been taken."""
         by = s.committed.at(offset).by
         return implies(self.is_committed(s, offset), (by >= 0) & self.is_sent(s, by) & self.is_taken(s, by))
 
@@ -233,7 +233,7 @@ class Kip320Proof(Proof):
 
     @lemma(member=broker, offset=any_offset, epoch=any_epoch)
     def requested_isrs_were_there(self, s: Any, member: Any, offset: Any, epoch: Any) -> Any:
-        """Every member of the ISR of a later request has reached the epoch of the commit."""
+        """If a request is later than a commit, every member of its ISR has reached the epoch of the commit."""
         counts = self.is_sent(s, epoch) & s.requests[epoch].isr.has(member) & self.is_committed(s, offset)
         by = s.committed.at(offset).by
         return implies(counts & (epoch > by), self.epoch(s, member) >= by)
@@ -246,7 +246,7 @@ class Kip320Proof(Proof):
 
     @lemma(member=broker, offset=any_offset, epoch=any_epoch)
     def requested_isrs_have_what_is_committed(self, s: Any, member: Any, offset: Any, epoch: Any) -> Any:
-        """Every member of the ISR of a later request has the committed record."""
+        """If a request is later than a commit, every member of its ISR has the committed record."""
         counts = self.is_sent(s, epoch) & s.requests[epoch].isr.has(member) & self.is_committed(s, offset)
         return implies(counts & (epoch > s.committed.at(offset).by), self.has_committed(s, member, offset))
 
@@ -260,14 +260,14 @@ class Kip320Proof(Proof):
 
     @lemma(replica=broker, offset=any_offset)
     def high_watermarks_are_committed(self, s: Any, replica: Any, offset: Any) -> Any:
-        """Below a replica's high watermark lies what was committed, by a leader of its epoch or before."""
+        """Each record below a replica's high watermark was committed, by a leader of the same or an earlier epoch."""
         known = self.is_committed(s, offset) & (s.committed.at(offset).by <= self.epoch(s, replica))
         below = offset < s.replica[replica].high_watermark
         return implies(below, known & self.has_committed(s, replica, offset))
 
     @lemma(leader=broker, offset=any_offset)
     def leaders_know_their_commits(self, s: Any, leader: Any, offset: Any) -> Any:
-        """The high watermark of a leader is past what was committed in its epoch."""
+        """The high watermark of a leader is past every record that was committed in its epoch."""
         own = self.is_committed(s, offset) & (s.committed.at(offset).by == self.epoch(s, leader))
         return implies(self.leads(s, leader) & own, s.replica[leader].high_watermark > offset)
 
@@ -280,7 +280,7 @@ class Kip320Proof(Proof):
 
     @lemma(leader=broker, member=broker, offset=any_offset)
     def a_leaders_isr_has_what_it_committed(self, s: Any, leader: Any, member: Any, offset: Any) -> Any:
-        """Every member of a presumed leader's ISR, deposed or not, has what is below the leader's high watermark."""
+        """All members of the ISR of a leader, even a deposed one, have every record below its high watermark."""
         counts = self.leads(s, leader) & s.replica[leader].isr.has(member)
         return implies(counts & (offset < s.replica[leader].high_watermark), self.has_committed(s, member, offset))
 

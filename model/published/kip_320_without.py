@@ -1,6 +1,6 @@
-"""KIP-320 with one rule taken away each: models that its proof must not prove.
+"""Variants of KIP-320, each without one of its rules: the proof must fail for each.
 
-They are no models of their own on the command line; `isrcheck prove kip-320 --mutants` tries the proof on each.
+They cannot be named on the command line; `isrcheck prove kip-320 --mutants` tries the proof on each.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class CommitWithoutFencing(Kip320):
-    """A leader counts members of its ISR by the length of their logs alone when it raises its high watermark."""
+    """A leader looks only at the lengths of the logs in its ISR when it raises its high watermark."""
 
     abstract = True
 
@@ -30,13 +30,13 @@ class CommitWithoutFencing(Kip320):
 
 
 class ExpansionBeforeOwnEpoch(Kip320):
-    """A leader takes a follower in before its high watermark has reached its own epoch (before KAFKA-7128)."""
+    """A leader adds followers to the ISR even before its high watermark is in its own epoch (as before KAFKA-7128)."""
 
     abstract = True
 
     @action(leader=broker, follower=broker, actor="leader")
     def fenced_leader_expand_isr(self, s: Kip320State, leader: Any, follower: Any) -> None:
-        """The leader takes a follower in that reaches its high watermark."""
+        """The leader adds to the ISR a follower that reaches its high watermark."""
         reaches = s.log[follower].length >= s.replica[leader].high_watermark
         s.require(~s.replica[leader].isr.has(follower), self.follows_in_same_epoch(s, follower, leader), reaches)
         self.leader_writes_isr(s, leader, s.replica[leader].isr | {follower})

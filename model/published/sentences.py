@@ -1,4 +1,4 @@
-"""Sentences that the variants of the published model share: what leaders and followers do, whatever the fencing."""
+"""Sentences that the variants of the published model share: what leaders and followers do, fenced or not."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from isrcheck.model.language import asked, becomes
 
 
 def leader_in_words(m: Any, s: Any, leader: Any) -> str:
-    """A broker that leads, and if it should not, in which epoch it still does."""
+    """A leader; if it is not the true leader, then with the epoch in which it still leads."""
     if asked(s, m.is_true_leader, leader):
         return str(leader)
     return f"{leader}, still leader of epoch {s.replica[leader].leader_epoch} in its own eyes,"
@@ -21,7 +21,7 @@ def request_in_words(s: Any, epoch: int) -> str:
 
 
 def kept_in_words(old: Any, new: Any, follower: Any) -> str:
-    """What a truncation leaves of a log and of a high watermark."""
+    """How a truncation changes a log and a high watermark."""
     end, kept = len(old.log[follower]), len(new.log[follower])
     passed, low = old.replica[follower].high_watermark, new.replica[follower].high_watermark
     lost = " and ".join(f"record {r.id} of epoch {r.epoch}" for r in old.log[follower][kept:])
@@ -67,7 +67,7 @@ def copies(m: Any, old: Any, new: Any, follower: Any, leader: Any) -> str:
 
 
 def follows(old: Any, new: Any, follower: Any, leader: Any, epoch: int) -> str:
-    """A replica becomes a follower, and what becomes of its log."""
+    """A replica becomes a follower, and what happens to its log."""
     ready = old.replica[leader].leader == leader and old.replica[leader].leader_epoch >= epoch
     whom = f"{leader}" if ready else f"{leader}, which does not lead in that epoch yet,"
     kept = kept_in_words(old, new, follower)

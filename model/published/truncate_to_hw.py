@@ -1,7 +1,7 @@
 """Before KIP-101: a new follower truncates its log to its own high watermark.
 
-A follower's high watermark lags that of the leader by one fetch, so the log may lose a committed record just before
-the follower is elected (KAFKA-1211, KIP-101 scenario 1).
+A follower's high watermark is one fetch behind the leader's. So the log may lose a committed record just before the
+follower is elected (KAFKA-1211, KIP-101 scenario 1).
 
 Source: github.com/hachikuji/kafka-specification, module KafkaTruncateToHighWatermark.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class TruncateToHighWatermark(UnfencedReplication):
-    """A new follower keeps what lies below its own high watermark."""
+    """A new follower keeps the records below its own high watermark."""
 
     def truncation_offset(self, s: Kip320State, leader: Any, follower: Any) -> Any:
         return s.replica[follower].high_watermark
