@@ -8,11 +8,11 @@ up:
 * `controller` of V3 and AlterIsr, `zookeeper_watches` of V1 and V2, `majority_elections`: how a leader is chosen;
 * the other parts, all on one level: topics, reassignment, commands and so on.
 
-Each rule is in one part. Some designs lack a part (partitions that move, topics that are deleted). The short form of
-the rule that they use is in the part below. Several parts may contribute to one method (what a request carries, what is
-lost in a crash). Each of them adds its share and calls the next part with `super()`. A design lists its bases in the
-order of these calls; read from the last to the first, this is also the order of settings and variables. A part declares
-the attributes that it needs from other parts of its level.
+Each rule is in one part. If some designs lack that part (partitions that move, topics that are deleted), the part below
+has the rule for those designs, in one line. Several parts may contribute to one method (the content of a request, the
+losses in a crash). Each of them adds its share and calls the next part with `super()`. A design lists its bases in the
+order of these calls. The same order, from the last to the first, is that of settings and variables. A part declares the
+attributes that it needs from other parts of its level.
 """
 
 from isrcheck.model.designs.state import DesignState as State

@@ -123,7 +123,7 @@ class AlterIsr(AlterationHandling, PendingIsr, ControlledShutdown, Commands, Rea
 
     @action(c=any_controller, b=broker, p=any_partition, actor="b", where=lambda m: m.tells_by_command)
     def adopt_isr_by_command(self, s: State, c: Any, b: Any, p: int) -> None:
-        """A leader gets a command of a later version in its own epoch: it adopts that ISR; nothing is pending."""
+        """A leader gets a command of a later version in its own epoch, and adopts its ISR; nothing is pending then."""
         request = self.command(s, c, b, p)
         s.require(self.changes_isr(s, b, p, request))
         s.replica[p][b].isr = request.isr
@@ -166,8 +166,8 @@ class AlterIsr(AlterationHandling, PendingIsr, ControlledShutdown, Commands, Rea
     def repeats_a_version(self) -> bool:
         """Whether a request may have an earlier version than the current one, in the current leader epoch.
 
-        A decision of the controller itself takes a new leader epoch. So such a request needs a second request at the
-        same version, or a deleted topic of the same name.
+        A decision of the controller itself takes a new leader epoch. So an earlier version needs a second request at
+        the same version, or a deleted topic of the same name.
         """
         late = bool(self.late_requests and not self.requests_in_order)
         again = bool((self.lost_responses or self.late_requests) and not self.idempotent_check)

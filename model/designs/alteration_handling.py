@@ -58,7 +58,7 @@ class AlterationHandling(Alterations, Controller):
         "broker epoch (KIP-380)",
     )
     controllers_in_order = setting(
-        True, meaning="a leader sends no request to a controller older than the last one that got a request of it"
+        True, meaning="a leader sends no request to a controller that is older than the last controller that it asked"
     )
     requests_in_order = setting(
         True,
@@ -120,7 +120,7 @@ class AlterationHandling(Alterations, Controller):
             s.view[c][p] = self.without_decision()
 
     def lose_accepted(self, s: State, c: Any, stopped: Any = None) -> None:
-        """Drops what a controller has accepted; marks the alterations of a broker that stops as of a former life."""
+        """Drops what a controller has accepted; marks the alterations of a broker that stops as `former`."""
         for p in self.all_partitions:
             for leader in self.brokers:
                 for i in self.all_places:
@@ -144,7 +144,7 @@ class AlterationHandling(Alterations, Controller):
                 s.asked_controller_epoch[b] = 0
 
     def decide(self, s: State, c: Any, p: int, leader: Any, isr: Any, changed: Any) -> None:
-        """A new controller, which has seen no broker yet, rewrites a state that its predecessor may have to change."""
+        """A new controller (it has seen no broker) rewrites the state: its predecessor may have promised a change."""
         if self.names_holder and self.failover_raises_version:
             changed = changed | s.seen_live[c][p].is_empty
         super().decide(s, c, p, leader, isr, changed)
@@ -219,7 +219,7 @@ class AlterationHandling(Alterations, Controller):
         return one
 
     def is_in_order(self, s: State, c: Any, p: int, b: Any, i: int) -> Any:
-        """Whether no condition for a refusal is true of a request."""
+        """Whether the controller has no reason to refuse a request."""
         return every(~condition for condition, _ in self.refusals(s, c, p, b, i))
 
     # --- the controller handles a request ---------------------------------------------------------------------------
@@ -356,7 +356,7 @@ class AlterationHandling(Alterations, Controller):
         where=lambda m: m.answer != "after-write",
     )
     def drop_accepted_isr(self, s: State, c: Any, p: int, b: Any, request: int) -> None:
-        """The controller drops an accepted request because a later version exists, of which the leader will hear."""
+        """The controller drops an accepted request because a later version exists, which the leader will learn."""
         _, fits = self.accepted(s, c, p, b, request)
         s.require(~fits)
         s.alteration[p][b][request] = self.no_alteration()

@@ -103,7 +103,7 @@ class Alterations(PartitionState):
 
     @property
     def says_version(self) -> bool:
-        """Whether the version of a success may differ from the version after that of the request."""
+        """Whether a success may have another version than the request's version plus one."""
         return bool(self.lost_responses or self.late_requests or self.controller_failover or self.has_topics)
 
     @property
@@ -226,7 +226,7 @@ class Alterations(PartitionState):
         p=any_partition, b=broker, request=any_request, actor="b", perturbation=True, where=lambda m: m.late_requests
     )
     def send_again(self, s: State, p: int, b: Any, request: int) -> None:
-        """A leader has waited too long for a response, and sends the same request again; the first may still arrive."""
+        """A leader has waited too long for a response and sends the same request again; both requests may arrive."""
         one, late = self.answered(s, p, b, request, "asked"), self.all_places[-1]
         s.require(s.late_requests < self.late_requests, ~self.is_under_way(s, p, b, late))
         s.late_requests += 1

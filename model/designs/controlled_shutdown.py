@@ -3,8 +3,8 @@
 After it has told the controller, the broker fetches no more, and for the controller it is not live. Its *session* lasts
 until the broker stops: for leaders it is live, and if it is the controller it stays the controller.
 
-Left out: commands to a broker that shuts down; the session of such a broker that expires before the broker stops, or
-that lasts for a while after the broker has crashed.
+Left out: commands to a broker that shuts down; a session that expires before the broker stops, or that lasts for a
+while after the broker has crashed.
 
 Source: KafkaController of Kafka 3.5 (shuttingDownBrokerIds).
 """

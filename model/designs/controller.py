@@ -38,7 +38,7 @@ from isrcheck.model.language import (
 
 
 def any_controller(m: Any) -> Any:
-    """The domain of controllers, by which channels are indexed: brokers, or only the number 0 without failover."""
+    """The domain of controllers, which indexes channels: all brokers, or without failover only the number 0."""
     return broker if m.controller_failover else number(0, 0)
 
 
@@ -56,8 +56,8 @@ class Controller(PartitionState, DataPlane, Logs):
         2,
         at_least=1,
         at_most=4,
-        meaning="requests that may be in flight from a controller to a broker; the sender blocks when there are as "
-        "many",
+        meaning="requests that may be in flight from a controller to a broker; the sender blocks while the channel is "
+        "full",
         bound=lambda m, s: some(s.channel[c][b].is_full for c in m.controllers for b in m.brokers),
     )
     unclean = setting(False, meaning="if no member of the ISR is live, any live replica may be elected (KIP-106)")
@@ -160,7 +160,7 @@ class Controller(PartitionState, DataPlane, Logs):
         return acts & (s.controller == c) if self.controller_epoch_guard else acts
 
     def is_controller(self, s: State, c: Any) -> Any:
-        """Whether a controller is the current one, which sees brokers come and go; a deposed one may not see this."""
+        """Whether a controller is the current one, which sees brokers come and go; a deposed controller may not."""
         return s.controller == c if self.controller_failover else True
 
     def assigned(self, s: State, p: int, brokers: Any) -> Any:
@@ -203,7 +203,7 @@ class Controller(PartitionState, DataPlane, Logs):
         return self.acting(s, c) & (s.live != s.seen_live[c][p]) & self.has_path(s, p)
 
     def decide(self, s: State, c: Any, p: int, leader: Any, isr: Any, changed: Any) -> None:
-        """Writes leader and ISR. A change takes a new epoch and all are told; else only brokers that came back are."""
+        """Writes leader and ISR in a new epoch if they change, and tells all; else tells only those that came back."""
         known, live = self.known_to(s, c, p)
         if self.controller_write == "conditional":
             s.require(implies(changed, s.state[p].version == known.version))
@@ -288,7 +288,7 @@ class Controller(PartitionState, DataPlane, Logs):
         s.read[c][p] = {"done": False, "live": set(), **self.without_decision()}
 
     def candidates(self, s: State, p: int, state: Any, live: Any) -> Any:
-        """The live members of the ISR, which may be elected; if there are none, with `unclean` all live replicas."""
+        """The replicas that may be elected: live members of the ISR; without any, with `unclean`, live replicas."""
         inside = state.isr & live
         return when(inside.is_empty, self.assigned(s, p, live), inside) if self.unclean else inside
 
@@ -370,7 +370,7 @@ class Controller(PartitionState, DataPlane, Logs):
                 self.send(s, c, b, *((s.live.has(b) & condition, {**request, **now}) for condition, request in said))
 
     def said_by_init(self, s: State, c: Any, p: int, b: Any) -> list[tuple[Any, dict[str, Any]]]:
-        """What INIT says to a broker about a partition: leader and ISR, or that the replica is not named."""
+        """The requests of INIT to a broker about a partition: leader and ISR, or that the replica is not named."""
         state = s.state[p]
         path = {"leader": state.leader, "isr": state.isr, "epoch": state.epoch, "version": state.version}
         if not self.stops_replicas:

@@ -101,7 +101,7 @@ class Fetching(Replicas):
     # --- words ------------------------------------------------------------------------------------------------------
 
     def answers(self, s: State, p: int, leader: Any, follower: Any, fenced: bool) -> Any:
-        """Whether a broker answers a request of a follower as its leader."""
+        """Whether a broker, as the leader, answers a request of a follower."""
         same_epoch = s.replica[p][leader].epoch == s.replica[p][follower].epoch
         asked = self.leads(s, p, leader) & self.follows(s, p, follower, leader)
         return asked & same_epoch if self.truncation in ("kip-320", "on-fetch") and fenced else asked
@@ -112,7 +112,7 @@ class Fetching(Replicas):
         return answers & ~s.replica[p][follower].truncating if self.asks_where_epochs_end else answers
 
     def has_a_quorum(self, s: State, p: int, leader: Any) -> Any:
-        """Whether at least min.insync.replicas members of a leader's ISR fetch from the leader, itself included.
+        """Whether at least min.insync.replicas members of a leader's ISR, itself included, fetch from the leader.
 
         Members that do not fetch do not count: when they lag, the leader removes them from the ISR if it can.
         """
@@ -123,7 +123,7 @@ class Fetching(Replicas):
         return present >= self.min_isr
 
     def end_of_epoch(self, s: State, p: int, leader: Any, asked: Any) -> tuple[Any, Any]:
-        """A leader's answer: the greatest epoch in its cache up to the requested one, and the requested one's end."""
+        """A leader's answer: its greatest known epoch up to the requested epoch, and where the requested epoch ends."""
         cache, end, top = s.epoch_cache[p][leader], s.log[p][leader].length, self.max_leader_epoch
         epoch = epoch_cache.floor_epoch(cache, asked, top)
         answer = epoch_cache.end_of_epoch(cache, asked, end, top)
@@ -161,7 +161,7 @@ class Fetching(Replicas):
         s.replica[p][follower].high_watermark = minimum(length, s.replica[p][follower].high_watermark)
 
     def diverges(self, s: State, p: int, follower: Any, leader: Any) -> Any:
-        """Whether a fetch shows that the follower's last epoch ends earlier on the leader, or is unknown to it."""
+        """Whether, at a fetch, the leader does not know the follower's last epoch, or knows an earlier end of it."""
         if self.truncation != "on-fetch":
             return False
         last, log_end = epoch_cache.latest_epoch(s.epoch_cache[p][follower]), s.log[p][follower].length

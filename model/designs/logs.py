@@ -174,7 +174,7 @@ class Logs(Producers):
 
     @action(p=any_partition, b=broker, actor="client", perturbation=True, where=lambda m: m.consumers)
     def refuse_consumer(self, s: State, p: int, b: Any) -> None:
-        """A consumer asks past the log end or, if so set, past the high watermark: its offset is out of range."""
+        """A consumer asks past the log end, or (by a setting) past the high watermark: its offset is out of range."""
         position = s.consumed[p].length
         end = s.log[p][b].length if self.past_high_watermark == "empty" else s.replica[p][b].high_watermark
         s.require(self.is_legitimate(s, p, b), position > end, ~s.told_out_of_range[p])

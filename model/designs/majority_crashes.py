@@ -40,8 +40,8 @@ class CrashingReplicas(ElectionsByMajority):
     fsync = setting(
         "both",
         choices=("both", "log", "votes", "none"),
-        meaning="what a replica flushes before it answers. both: log and votes, as Raft asks for; log or votes: only "
-        "that; none: nothing",
+        meaning="what a replica flushes before it answers. both: log and votes, as Raft asks for; log: only the log; "
+        "votes: only votes; none: nothing",
     )
     restarts = setting(True, meaning="a broker that has crashed starts again")
 
@@ -64,7 +64,7 @@ class CrashingReplicas(ElectionsByMajority):
         return bool(self.lossy_crashes and self.flushes_log)
 
     def replica_variables(self) -> dict[str, Any]:
-        """What is flushed, but no checkpoint: a leader finds its high watermark again by counting copies."""
+        """How far a log is flushed. There is no checkpoint: a leader finds its high watermark by counting copies."""
         return {"flushed": self.any_end()} if self.knows_flushed else {}
 
     def flush(self, s: State, p: int, b: Any, end: Any) -> None:

@@ -269,7 +269,7 @@ class LateMessages(ElectionsByMajority):
         where=lambda m: m.late_messages,
     )
     def late_fetch_arrives(self, s: State, p: int, place: int, follower: Any, leader: Any) -> None:
-        """A leader learns a log end offset from a late fetch, of an earlier epoch only if fetches are not checked."""
+        """A leader learns a log end offset from a late fetch, even of an earlier epoch if fetches are not checked."""
         if follower == leader:
             return
         message, own = self.arriving(s, p, place, "fetch", follower, leader), s.replica[p][leader]

@@ -1,6 +1,6 @@
 """Majority vote, replication: followers pull their leader's log, and the leader counts copies.
 
-A fetch at an offset says that a follower has all earlier records. It drops its last record if the leader lacks it.
+A fetch at an offset says that the follower has all earlier records. It drops a last record that its leader lacks.
 """
 
 from __future__ import annotations

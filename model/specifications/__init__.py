@@ -1,1 +1,1 @@
-"""Specifications: what a design must do, not how; and which state of a model represents which of a specification."""
+"""Specifications: what a design must do, not how. Mappings from the states of models to those of specifications."""

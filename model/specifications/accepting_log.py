@@ -1,7 +1,7 @@
 """A replicated log that also says whether it has accepted uncommitted records, and whether a client has more to write.
 
 The log *waits* while its speaker (the leader) holds records after the committed ones. A log without a speaker does not
-wait. The specification does not say which records these are, because they may be lost with the speaker. A record is
+wait. The specification does not say which records wait, because they may be lost with the speaker. A record is
 *offered* while a client has a record that it has not written yet. Waiting and offering may begin or end at any time, so
 this specification allows the same steps as `replicated_log`. It adds what must happen.
 """
@@ -37,12 +37,12 @@ class AcceptingLog(ReplicatedLog):
 
     @leads_to
     def accepted_is_committed(self, s: Any) -> Any:
-        """An accepted record is committed in the end, or the one that accepted it no longer speaks for the log."""
+        """An accepted record is committed in the end, or whoever accepted it no longer speaks for the log."""
         return for_each(lambda p: (s.waits[p], ~s.waits[p]), p=range(self.partitions))
 
     @leads_to
     def committed_grows(self, s: Any) -> Any:
-        """As long as records are offered and there is room, what is committed grows."""
+        """As long as records are offered and there is room, more records are committed."""
         places = [(p, o) for p in range(self.partitions) for o in range(self.log_size)]
         records = count(s.committed[p].length > o for p, o in places)
 

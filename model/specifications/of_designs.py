@@ -58,7 +58,7 @@ def _is_agreed(m: Any, s: Any, p: int) -> Any:
 
 
 def _is_kept(m: Any, s: Any, p: int) -> Any:
-    """Whether each committed record is in some log, whether its broker is up or down."""
+    """Whether each committed record is in the log of some broker, up or down."""
     return for_all(
         lambda offset: some(_has(s, p, b, offset) for b in m.brokers),
         where=lambda offset: s.committed[p].records.length > offset,

@@ -68,7 +68,7 @@ class ReplicatedLog(Model):
     deletions = setting(False, meaning="the owner may delete the log, with all that was acknowledged and read")
 
     def variables(self) -> dict[str, Any]:
-        """For each partition its committed records, agreed and kept; for each id acknowledged; what readers see."""
+        """Each partition's committed records, and whether it is agreed and kept; acknowledged ids; what readers see."""
         records = sequence(record(id=any_id(self), epoch=any_epoch(self)), self.log_size)
         found: dict[str, Any] = {
             "committed": per(any_partition(self), records),
@@ -92,7 +92,7 @@ class ReplicatedLog(Model):
 
     @action(p=any_partition, i=any_id, epoch=any_epoch, actor="the log")
     def append(self, s: Any, p: int, i: int, epoch: int) -> None:
-        """A record is committed, behind all others."""
+        """A record is committed, after all others."""
         s.require(~s.committed[p].is_full)
         s.committed[p].append({"id": i, "epoch": epoch})
 
@@ -110,7 +110,7 @@ class ReplicatedLog(Model):
 
     @action(p=any_partition, end=any_end, actor="the log", where=lambda m: m.end_offsets != "untold")
     def show(self, s: Any, p: int, end: int) -> None:
-        """Readers are told the end of the log: never past the committed records, and with KIP-207 never less."""
+        """Readers are told the log's end: never past the committed records, and with KIP-207 never less than before."""
         s.require(s.shown[p] != end, end <= s.committed[p].length)
         if self.end_offsets == "never-fall":
             s.require(s.shown[p] < end)
