@@ -288,7 +288,7 @@ class Controller(PartitionState, DataPlane, Logs):
         s.read[c][p] = {"done": False, "live": set(), **self.without_decision()}
 
     def candidates(self, s: State, p: int, state: Any, live: Any) -> Any:
-        """The replicas that may be elected: live members of the ISR; without any, with `unclean`, live replicas."""
+        """Live members of the ISR, which may be elected; if there are none and `unclean` is set, all live replicas."""
         inside = state.isr & live
         return when(inside.is_empty, self.assigned(s, p, live), inside) if self.unclean else inside
 
