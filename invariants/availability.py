@@ -1,4 +1,4 @@
-"""Whether the service goes on: what is there once nothing more happens by itself."""
+"""Whether the service goes on: what must be true when nothing more happens by itself."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from isrcheck.model.language import for_all, invariant, needs, some
 @invariant
 @needs("log", "replica", family="designs")
 def service_goes_on(m: Any, s: Any) -> Any:
-    """Where nothing more happens by itself, every partition has a leader, and that has committed its whole log."""
+    """Where nothing more happens by itself, every partition has a leader that has committed its whole log."""
     rest = quiescent(m, s)
     return for_all(
         lambda p: some(
@@ -27,7 +27,7 @@ def service_goes_on(m: Any, s: Any) -> Any:
 def a_write_can_be_acknowledged(m: Any, s: Any) -> Any:
     """Where nothing more happens by itself, every partition has a leader that would acknowledge a write (acks=all).
 
-    No write waits for others, and enough replicas fetch: a leader alone serves readers, and perhaps no writers.
+    No write waits for other replicas, and enough replicas fetch. A leader alone serves readers, but perhaps no writers.
     """
     rest = quiescent(m, s)
 

@@ -34,7 +34,7 @@ def reads_are_repeatable(m: Any, s: Any) -> Any:
 @invariant
 @needs("committed", setting="consumers")
 def only_committed_records_are_read(m: Any, s: Any) -> Any:
-    """A consumer reads committed records alone."""
+    """A consumer reads only committed records."""
     _require_consumers(m, "only-committed-records-are-read")
 
     def was_committed(p: int, offset: int) -> Any:

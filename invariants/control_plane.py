@@ -1,4 +1,4 @@
-"""What the controller says, or ZooKeeper, and what brokers believe.
+"""What the controller or ZooKeeper says, and what brokers believe.
 
 The *version* of a partition's state is its zkVersion, and in KRaft its partition epoch.
 """
@@ -27,7 +27,7 @@ def isr_is_never_empty(m: Any, s: Any) -> Any:
 @invariant
 @needs("state", "live", "seen_live")
 def leader_is_live(m: Any, s: Any) -> Any:
-    """A controller that has seen which brokers are live names none as leader that is not."""
+    """A controller that has seen which brokers are live names only a live broker as leader."""
     return for_all(
         lambda c, p: s.state[p].leader.is_none | s.live.has(s.state[p].leader),
         where=lambda c, p: m.acting(s, c) & m.has_path(s, p) & (s.seen_live[c][p] == s.live),
@@ -39,7 +39,7 @@ def leader_is_live(m: Any, s: Any) -> Any:
 @invariant
 @needs("state", "live", "seen_live")
 def fenced_or_stopping_broker_is_not_added(m: Any, s: Any) -> Any:
-    """While a partition has a leader, no broker is in its ISR that a controller has seen to be fenced or stopping."""
+    """While a partition has a leader, its ISR has no broker that a controller has seen to be fenced or stopping."""
     return for_all(
         lambda c, p: s.state[p].isr <= s.live,
         where=lambda c, p: m.acting(s, c) & (s.seen_live[c][p] == s.live) & ~s.state[p].leader.is_none,
@@ -65,7 +65,7 @@ def isr_is_active(m: Any, s: Any) -> Any:
 @invariant
 @needs("replica", "state")
 def no_version_from_the_future(m: Any, s: Any) -> Any:
-    """No broker knows a version of a partition that there is not yet."""
+    """No broker knows a version of a partition that does not exist yet."""
     return for_all(
         lambda p, b: s.replica[p][b].version <= s.state[p].version,
         p=m.all_partitions,
@@ -114,7 +114,7 @@ def isr_is_assigned(m: Any, s: Any) -> Any:
 @invariant
 @needs("replica", "state")
 def leader_isr_is_of_its_replicas(m: Any, s: Any) -> Any:
-    """The ISR of a legitimate leader has only replicas of the partition that the leader has heard of."""
+    """The ISR of a legitimate leader has only brokers that the leader knows as replicas of the partition."""
     if not m.reassigns:
         raise UnknownName(
             "invariant leader-isr-is-of-its-replicas is about partitions that move; set reassignments to 1 or more"
@@ -133,7 +133,7 @@ def what_is_decided_is_told(m: Any, s: Any) -> Any:
     """A running broker that the controller has seen knows the latest leader epoch, unless a request is on its way."""
 
     def has_heard(c: Any, p: int, b: Any) -> Any:
-        """Whether a broker has got all that a controller can have told it."""
+        """Whether a broker has received every request that a controller can have sent to it."""
         seen = m.acting(s, c) & m.is_controller(s, c) & s.seen_live[c][p].has(b)
         return seen & m.is_up(s, b) & every(s.channel[other][b].is_empty for other in m.controllers)
 

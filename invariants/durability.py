@@ -1,4 +1,4 @@
-"""What was committed or acknowledged stays."""
+"""Committed and acknowledged records stay."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _holds_id(m: Any, s: Any, p: int, b: Any, i: int) -> Any:
 
 
 def _may_be_of(m: Any, s: Any, p: int, i: int) -> Any:
-    """Whether the record with an id belongs to a partition, or is gone so that nobody can say to which it belonged."""
+    """Whether the record with an id belongs to a partition, or is gone, so that its partition is unknown."""
     if m.partitions == 1:
         return True
     return ~some(m.is_of(s, q, i) for q in m.all_partitions if q != p)
@@ -57,7 +57,7 @@ def isr_has_what_is_committed(m: Any, s: Any) -> Any:
 @invariant
 @needs("log", "committed")
 def committed_is_not_lost_everywhere(m: Any, s: Any) -> Any:
-    """Every committed record is in some log, be its broker up or down."""
+    """Every committed record is in some log, whether its broker is up or down."""
     return for_all(
         lambda p, offset: some(_holds_committed(s, p, b, offset) for b in m.brokers),
         where=lambda p, offset: s.committed[p].records.length > offset,
@@ -107,7 +107,7 @@ def high_watermark_covers_what_is_committed(m: Any, s: Any) -> Any:
 
 
 def _least_min_isr(m: Any) -> int:
-    """What min.insync.replicas is, or the least that it is at any time."""
+    """The value of min.insync.replicas, or the smallest value that it ever has."""
     return int(getattr(m, "least_min_isr", m.min_isr))
 
 
@@ -129,7 +129,7 @@ def high_watermark_waits_for_min_isr(m: Any, s: Any) -> Any:
 def no_acknowledged_loss(m: Any, s: Any) -> Any:
     """Every later legitimate leader has every record that a producer with acks=all was told is safe.
 
-    It is about what was told, by whichever broker, since the topic was deleted last.
+    It counts what any broker has told the producer since the topic was last deleted.
     """
     return for_all(
         lambda p, leader, i: _holds_id(m, s, p, leader, i),
@@ -143,7 +143,7 @@ def no_acknowledged_loss(m: Any, s: Any) -> Any:
 @invariant
 @needs("log", "acknowledged")
 def acknowledged_is_not_lost_everywhere(m: Any, s: Any) -> Any:
-    """Every record that a producer with acks=all was told is safe is in some log, be its broker up or down."""
+    """Every record that a producer with acks=all was told is safe is in some log, whether its broker is up or down."""
     return for_all(
         lambda i: some(_holds_id(m, s, p, b, i) for p in m.all_partitions for b in m.brokers),
         where=lambda i: s.acknowledged[i],
@@ -183,9 +183,9 @@ def no_loss_with_acks_one(m: Any, s: Any) -> Any:
 @invariant
 @needs("log", "replica", "committed", "acknowledged")
 def commits_are_on_record(m: Any, s: Any) -> Any:
-    """Each record of a leader's own epoch below its high watermark is on record as committed by it and acknowledged."""
-    # This is about the ghosts that other invariants go by. It is true where nothing keeps a leader from acknowledging
-    # what it commits, as min_isr may, and no two lead in one epoch.
+    """A leader's records of its own epoch below its high watermark are noted as committed by it and acknowledged."""
+    # This checks the ghosts on which other invariants rely. It is true if a leader acknowledges whatever it commits
+    # (min_isr may prevent this) and no two brokers lead in one epoch.
 
     def passed(p: int, b: Any, offset: int, i: int, epoch: int) -> Any:
         replica, log = s.replica[p][b], s.log[p][b]

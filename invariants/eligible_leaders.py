@@ -15,7 +15,7 @@ def _require_elr(m: Any, name: str) -> None:
 @invariant
 @needs("state", setting="elr")
 def valid_isr_and_elr(m: Any, s: Any) -> Any:
-    """No replica is in ISR and ELR at once, and there is an ELR only while the ISR is smaller than min_isr."""
+    """No replica is both in ISR and ELR, and the ELR has members only while the ISR is smaller than min_isr."""
     _require_elr(m, "valid-isr-and-elr")
     return for_all(
         lambda p: (

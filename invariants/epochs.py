@@ -1,4 +1,4 @@
-"""Leader epochs: who may do what in which."""
+"""Leader epochs: which broker may lead, commit and write records in which epoch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def single_committed_leader_per_epoch(m: Any, s: Any) -> Any:
 @invariant
 @needs("replica", "state")
 def latest_epoch_is_led_by_its_leader(m: Any, s: Any) -> Any:
-    """In the present leader epoch nobody leads but the leader on record."""
+    """In the present leader epoch only the leader on record leads."""
     return for_all(
         lambda p, b: s.state[p].leader == b,
         where=lambda p, b: m.leads(s, p, b) & m.serves_the_topic(s, p, b) & (s.replica[p][b].epoch == s.state[p].epoch),
@@ -45,7 +45,7 @@ def one_leader_per_epoch(m: Any, s: Any) -> Any:
 @invariant
 @needs("replica", "state")
 def no_epoch_from_the_future(m: Any, s: Any) -> Any:
-    """No broker knows a leader epoch that there is not yet."""
+    """No broker knows a leader epoch that does not exist yet."""
     return for_all(
         lambda p, b: s.replica[p][b].epoch <= s.state[p].epoch,
         p=m.all_partitions,
@@ -56,7 +56,7 @@ def no_epoch_from_the_future(m: Any, s: Any) -> Any:
 @invariant
 @needs("log", "replica", "state")
 def epoch_starts_before_its_records(m: Any, s: Any) -> Any:
-    """A legitimate leader has no record of its epoch below the offset at which it takes that epoch to begin."""
+    """A legitimate leader has no record of its epoch below the offset that it remembers as the epoch's start."""
     if not m.needs_epoch_start:
         raise UnknownName(
             "invariant epoch-starts-before-its-records is about where epochs begin; set expand_guard to epoch-start"
@@ -73,9 +73,9 @@ def epoch_starts_before_its_records(m: Any, s: Any) -> Any:
 
 
 @invariant
-@needs("log", "replica", "state")  # it reads no state: that tells the designs with an ISR from other models
+@needs("log", "replica", "state")  # "state" is not read: it selects the designs with an ISR
 def epoch_has_its_own_records(m: Any, s: Any) -> Any:
-    """From the offset at which a leader takes its epoch to begin on, its log has records of that epoch alone."""
+    """From the offset that a leader remembers as its epoch's start, its log has only records of that epoch."""
     if not m.needs_epoch_start:
         raise UnknownName(
             "invariant epoch-has-its-own-records is about where epochs begin; set expand_guard to epoch-start"
@@ -113,7 +113,7 @@ def epochs_never_fall_along_a_log(m: Any, s: Any) -> Any:
 @invariant
 @needs("log", "committed")
 def one_record_per_offset_and_epoch(m: Any, s: Any) -> Any:
-    """What two logs, or a log and what was committed, have at one offset in one leader epoch is the same record."""
+    """Two logs, or a log and the committed records, have the same record where offset and leader epoch are equal."""
 
     def same(p: int, a: Any, b: Any, offset: int) -> Any:
         log, committed = s.log[p][a], s.committed[p].records
@@ -145,7 +145,7 @@ def logs_that_meet_agree_before(m: Any, s: Any) -> Any:
         return one.at(offset) == other.at(offset)
 
     def meet_later(p: int, a: Any, b: Any, offset: int) -> Any:
-        """Whether they have the same record at the next offset: what lies further before follows from there on."""
+        """Whether two logs have the same record at the next offset; all earlier offsets follow step by step."""
         one, other, later = s.log[p][a], s.log[p][b], offset + 1
         both = (one.length > later) & (other.length > later)
         return both & (one.at(later) == other.at(later)) if a != b else False
@@ -163,7 +163,7 @@ def logs_that_meet_agree_before(m: Any, s: Any) -> Any:
 @invariant
 @needs("log", "replica", "state")
 def deposed_leader_commits_what_the_isr_has(m: Any, s: Any) -> Any:
-    """What a broker committed that does not lead any more, on record, is in the log of every member of the ISR."""
+    """A deposed broker that still believes it leads has committed only records that every member of the ISR has."""
 
     def held(p: int, deposed: Any, member: Any, offset: int) -> Any:
         log, own = s.log[p][member], s.log[p][deposed]
@@ -187,7 +187,7 @@ def deposed_leader_commits_what_the_isr_has(m: Any, s: Any) -> Any:
 @invariant
 @needs("log", "state")
 def epoch_cache_describes_the_log(m: Any, s: Any) -> Any:
-    """A leader-epoch cache has where each epoch of its log starts, and at most one more epoch, at the log end."""
+    """A leader-epoch cache has the start of each epoch of its log, and at most one more epoch, at the log end."""
     if not m.has_epoch_cache:
         raise UnknownName(
             "invariant epoch-cache-describes-the-log is about leader-epoch caches; set truncation to kip-101, kip-279 "

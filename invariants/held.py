@@ -1,6 +1,7 @@
-"""Until when a record that is lost at the end of a trace was safe: plain Python on the states of the trace.
+"""Whether a record that is lost at the end of a trace was still safe in an earlier state of the trace.
 
-Each takes a state and the last one, and the choice for which the invariant is false there.
+The functions are plain Python on states. Each takes a state, the last state of the trace, and the choice (of partition,
+offset and so on) for which the invariant is false in the last state.
 """
 
 from __future__ import annotations
@@ -25,18 +26,18 @@ def isr_had_what_was_acknowledged(m: Any, s: Any, last: Any, i: int, p: int = 0,
 
 
 def quorum_had_what_the_leader_has(m: Any, s: Any, last: Any, leader: int, offset: int, **choice: Any) -> bool:
-    """Whether every member of the quorum's ISR has the record that the leader has at the end, if it has one."""
+    """Whether the leader has a record in the last state, and every member of the quorum's ISR has that record."""
     log = last.log[leader]
     return len(log) > offset and _all_have(s.log, s.quorum.isr, offset, log[offset])
 
 
 def own_isr_had_what_the_leader_has(m: Any, s: Any, last: Any, leader: int, offset: int, **choice: Any) -> bool:
-    """Whether every member of the ISR that the leader believes in has the record that it has at the end."""
+    """Whether the leader has a record in the last state, and every member of the leader's own ISR has that record."""
     log = last.log[leader]
     return len(log) > offset and _all_have(s.log, s.replica[leader].isr, offset, log[offset])
 
 
 def isr_had_what_the_leader_has(m: Any, s: Any, last: Any, p: int, leader: int, offset: int, **choice: Any) -> bool:
-    """Whether every member of the ISR has the record that the leader has at the end, if it has one."""
+    """Whether the leader has a record in the last state, and every member of the ISR has that record."""
     log = last.log[p][leader]
     return len(log) > offset and _all_have(s.log[p], s.state[p].isr, offset, log[offset])

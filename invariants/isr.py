@@ -1,4 +1,4 @@
-"""What members of an ISR have, and who is in it."""
+"""The members of an ISR, and the records in their logs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from isrcheck.model.language import below, for_all, invariant, last_held, needs
 
 
 def _same_record(one: Any, other: Any, offset: int) -> Any:
-    """Whether two logs have a record at an offset, and the same."""
+    """Whether two logs have the same record at an offset."""
     return (one.length > offset) & (other.length > offset) & (one.at(offset) == other.at(offset))
 
 
 def _agree_below_high_watermark(m: Any, s: Any, isr: Callable[[Any], Any]) -> Any:
-    """Whether each presumed leader shares what lies below its high watermark with every member of an ISR."""
+    """Whether every member of an ISR has the records below the high watermark of each presumed leader."""
 
     def agrees(leader: Any) -> Any:
         belief = s.replica[leader]
@@ -35,7 +35,7 @@ def _agree_below_high_watermark(m: Any, s: Any, isr: Callable[[Any], Any]) -> An
 
 @last_held("every member of the leader's own ISR had the record", own_isr_had_what_the_leader_has)
 @invariant
-@needs("log", "replica", "quorum")  # it reads no quorum: that tells the published models from others with replicas
+@needs("log", "replica", "quorum")  # "quorum" is not read: it selects the published models
 def weak_isr(m: Any, s: Any) -> Any:
     """Below the high watermark of a presumed leader, every member of its own ISR has the same records."""
     return _agree_below_high_watermark(m, s, lambda leader: s.replica[leader].isr)
@@ -82,7 +82,7 @@ def own_isr_has_what_the_leader_committed(m: Any, s: Any) -> Any:
     """Below the high watermark of a legitimate leader, its followers in its own ISR have the same records."""
 
     def counted_on(p: int, leader: Any, member: Any) -> Any:
-        """Whether a leader reckons with a follower that knows it as its leader."""
+        """Whether a follower is in a legitimate leader's own ISR and follows that leader."""
         own = m.is_legitimate(s, p, leader) & s.replica[p][leader].isr.has(member)
         return own & m.follows_for_good(s, p, member, leader)
 

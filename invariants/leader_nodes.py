@@ -1,4 +1,4 @@
-"""The leader node of V1 and V2, which is ephemeral: it is there as long as the session of who created it."""
+"""The leader node of V1 and V2, which is ephemeral: it exists as long as the session of the broker that made it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from isrcheck.model.language import for_all, invariant, needs, some
 @invariant
 @needs("watch", "state", "live")
 def leader_node_has_a_session(m: Any, s: Any) -> Any:
-    """The leader node names a broker that has a session: with the session it vanishes, so that others are told."""
+    """The leader node names a broker that has a session: it vanishes with the session, and others are notified."""
     return for_all(
         lambda p: s.live.has(s.state[p].leader),
         where=lambda p: ~s.state[p].leader.is_none,
@@ -26,7 +26,7 @@ def new_partition_has_a_leader(m: Any, s: Any) -> Any:
     rest = quiescent(m, s)
 
     def is_new(p: int) -> Any:
-        """Whether a partition has never had a leader: the first one writes an ISR, which keeps a member."""
+        """Whether a partition has never had a leader: the first leader writes an ISR, which always keeps a member."""
         return m.has_path(s, p) & s.state[p].isr.is_empty
 
     def may_lead(p: int, b: Any) -> Any:

@@ -1,7 +1,8 @@
-"""What must happen: properties of whole behaviours, for designs and, by the names of its variables, for kip-320.
+"""What must happen: properties of whole behaviours of the designs and of kip-320.
 
-In each, a premise that goes away (the broker stops leading, or crashes) ends the wait: it may come again, and then the
-wait begins anew. Parameters are partitions, brokers and records; a question is asked for each choice of them.
+Each property waits for something while a premise is true. If the premise becomes false (the broker stops leading, or
+crashes), the wait ends; if it becomes true again, a new wait begins. The parameters are partitions, brokers and
+records; each choice of them is checked.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ def _is_live(m: Any, s: Any, b: Any) -> Any:
 
 
 def _leader(m: Any, s: Any, p: int) -> Any:
-    """Whether some broker that is live leads as it should."""
+    """Whether some live broker is a legitimate leader."""
     return some(m.is_legitimate(s, p, b) & _is_live(m, s, b) for b in m.brokers)
 
 
@@ -71,7 +72,7 @@ def live_isr_gets_a_leader(m: Any, s: Any) -> Any:
 @leads_to
 @needs("replica", "state", "live")
 def live_replica_follows(m: Any, s: Any) -> Any:
-    """A live replica follows the live leader in its epoch in the end, or one of them is that no more."""
+    """A live replica follows the live leader in its epoch in the end, or that leader or that replica is gone."""
 
     def says(p: int, leader: Any, b: Any) -> Any:
         if b == leader:
@@ -87,7 +88,7 @@ def live_replica_follows(m: Any, s: Any) -> Any:
 @leads_to
 @needs("replica", "state", "live")
 def live_follower_joins_the_isr(m: Any, s: Any) -> Any:
-    """A live replica of a partition with a live leader is in the ISR in the end, or one of them is that no more."""
+    """A live replica of a partition with a live leader is in the ISR in the end, or one of these two is gone."""
 
     def says(p: int, b: Any) -> Any:
         premise = _is_live(m, s, b) & m.is_assigned(s, p, b) & _leader(m, s, p)
@@ -147,7 +148,7 @@ def _is_of(m: Any, s: Any, p: int, i: int) -> Any:
 @leads_to
 @needs("log", "replica", "live", setting="topic_changes")
 def deleted_topic_leaves_nothing(m: Any, s: Any) -> Any:
-    """Of a deleted topic no live broker has a record in the end, or the topic is there again."""
+    """In the end no live broker has a record of a deleted topic, or the topic exists again."""
     if not m.topic_changes:
         raise UnknownName(
             "property deleted-topic-leaves-nothing is about topics that go; set topic_changes to 1 or more"

@@ -1,7 +1,7 @@
-"""Stuckness as safety: what must be true where nothing that heals can happen any more.
+"""What must be true in a state in which the protocol does nothing more by itself.
 
-A state is *quiescent* when no action is enabled except perturbations, those that something outside the protocol brings
-about: a write, a crash, an expiry. Whatever is not in order there stays so until a perturbation happens to repair it.
+A state is *quiescent* when no action is enabled except perturbations: actions with a cause outside the protocol, such
+as a write, a crash or an expiry. A fault in a quiescent state stays until a perturbation happens to repair it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from isrcheck.model.language import UnknownName, for_all, invariant, needs, some
 
 
 def quiescent(m: Any, s: Any) -> Any:
-    """Whether no healing action can happen, and not merely for want of room within the bounds of the search."""
+    """Whether no healing action is enabled, and this is not only because the bounds of the search are reached."""
     healing = [getattr(m, f.__name__) for f in type(m).actions().values() if not f.__action__.perturbation]
     return ~some(s.enabled(f) for f in healing) & m.has_room(s)
 

@@ -1,4 +1,4 @@
-"""What a replica has in memory, by its role: what is no longer of its role is forgotten, so nobody can go by it."""
+"""What a replica has in memory in each role: it forgets what belongs to a former role, so that nothing uses it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from isrcheck.model.language import every, for_all, invariant, needs
 
 
 @invariant
-@needs("replica", "state")  # it reads no state: that tells the designs with an ISR from other models
+@needs("replica", "state")  # "state" is not read: it selects the designs with an ISR
 def who_is_down_has_no_role(m: Any, s: Any) -> Any:
     """A broker that is down leads nothing and follows nobody."""
     return for_all(
@@ -21,9 +21,9 @@ def who_is_down_has_no_role(m: Any, s: Any) -> Any:
 
 
 @invariant
-@needs("replica", "state")  # it reads no state: that tells the designs with an ISR from other models
+@needs("replica", "state")  # "state" is not read: it selects the designs with an ISR
 def leaders_follow_themselves(m: Any, s: Any) -> Any:
-    """Who leads knows itself as the leader, and truncates nothing."""
+    """A leader knows itself as the leader, and truncates nothing."""
 
     def follows_itself(p: int, b: Any) -> Any:
         replica = s.replica[p][b]
@@ -36,10 +36,10 @@ def leaders_follow_themselves(m: Any, s: Any) -> Any:
 @invariant
 @needs("replica", "state", "known_end")
 def leaders_alone_know_followers(m: Any, s: Any) -> Any:
-    """Who does not lead has no ISR in memory, no log ends of followers and no start of its epoch."""
+    """A replica that does not lead has in memory no ISR, no log ends of followers and no start of its epoch."""
 
     def leads(p: int, b: Any) -> Any:
-        """Whether a replica leads, or in V2, where that takes several steps, is about to."""
+        """Whether a replica leads, or in V2 has begun the steps by which it becomes leader."""
         replica = s.replica[p][b]
         leader = replica.role == "leader"
         return leader | (replica.step != "none") if "step" in m.replica_fields() else leader
@@ -53,7 +53,7 @@ def leaders_alone_know_followers(m: Any, s: Any) -> Any:
 
 
 @invariant
-@needs("replica", "state")  # it reads no state: that tells the designs with an ISR from other models
+@needs("replica", "state")  # "state" is not read: it selects the designs with an ISR
 def who_has_no_role_has_forgotten(m: Any, s: Any) -> Any:
     """A replica that neither leads nor follows knows no leader, no epoch and no version, and truncates nothing."""
 
@@ -68,9 +68,9 @@ def who_has_no_role_has_forgotten(m: Any, s: Any) -> Any:
 
 
 @invariant
-@needs("replica", "seen_live")  # that tells designs whose controller tells a replica its epoch from v1 and v2
+@needs("replica", "seen_live")  # "seen_live" excludes v1 and v2
 def who_has_a_role_knows_its_epoch(m: Any, s: Any) -> Any:
-    """Who leads or follows knows a leader epoch in which it does."""
+    """A replica that leads or follows knows the leader epoch in which it does so."""
     return for_all(
         lambda p, b: s.replica[p][b].epoch >= 0,
         where=lambda p, b: s.replica[p][b].role != "none",
@@ -80,9 +80,9 @@ def who_has_a_role_knows_its_epoch(m: Any, s: Any) -> Any:
 
 
 @invariant
-@needs("replica", "state")  # it reads no state: that tells the designs with an ISR from other models
+@needs("replica", "state")  # "state" is not read: it selects the designs with an ISR
 def who_is_down_has_what_is_on_disk(m: Any, s: Any) -> Any:
-    """A broker that is down has no high watermark but that on its disk: what it knew besides is lost."""
+    """A broker that is down has at most the high watermark on its disk: a greater one in memory is lost."""
     return for_all(
         lambda p, b: s.replica[p][b].high_watermark <= s.checkpoint[p][b],
         where=lambda p, b: ~m.is_up(s, b) if m.has_crashes else False,

@@ -1,4 +1,4 @@
-"""Two brokers that lead one partition, and what comes of it."""
+"""Two brokers that lead one partition at the same time."""
 
 from __future__ import annotations
 

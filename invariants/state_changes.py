@@ -1,4 +1,4 @@
-"""What leaders bring about at others: requests that are acted on, leader nodes that stay, an ISR that grows again."""
+"""Effects of leaders on other brokers: requests are carried out, leader nodes stay, the ISR grows again."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def state_changes_complete(m: Any, s: Any) -> Any:
 @invariant
 @needs("watch", "state")
 def leader_nodes_are_deleted_by_their_owners(m: Any, s: Any) -> Any:
-    """No broker deletes the leader node of another one."""
+    """No broker deletes the leader node of another broker."""
     if not getattr(m, "gives_up", False):
         raise UnknownName(
             "invariant leader-nodes-are-deleted-by-their-owners is about leaders that give up; in model v2 set "

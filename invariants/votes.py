@@ -1,4 +1,4 @@
-"""Elections by majority: how many leaders there are, and what a leader has that most replicas have elected."""
+"""Elections by majority: how many leaders there are, and which records an elected leader has."""
 
 from __future__ import annotations
 

@@ -1,17 +1,18 @@
 """The designs of Kafka replication as their documents describe them.
 
-A design is put together of *parts*: classes with a file each, which it names as its bases. From the ground up:
+A design is composed of *parts*. Each part is a class in its own file, and a base class of the design. From the bottom
+up:
 
-* `replicas`: settings, variables and words that all parts share;
+* `replicas`: settings, variables and helper methods that all parts share;
 * `producers` and `logs`, `fetching` and `data_plane`, `partition_state`: what the designs with an ISR have in common;
-* `controller` of V3 and AlterIsr, `zookeeper_watches` of V1 and V2, `majority_elections`: how these decide who leads;
-* the other parts, which stand beside one another: topics, reassignment, commands and so on.
+* `controller` of V3 and AlterIsr, `zookeeper_watches` of V1 and V2, `majority_elections`: how a leader is chosen;
+* the other parts, all on one level: topics, reassignment, commands and so on.
 
-A rule is in one part. What it is without a part that some designs do not have (partitions that move, topics that go) is
-in the part below, in a line. Where several parts have to say something to one question (what a request carries, what is
-lost in a crash), each says its own and asks the next one with `super()`: the design's bases stand in that order, which
-is also the order of settings and variables, from the last to the first. What a part asks of those beside it, it
-declares.
+Each rule is in one part. If some designs lack that part (partitions that move, topics that are deleted), the part below
+has the rule for those designs, in one line. Several parts may contribute to one method (the content of a request, the
+losses in a crash). Each of them adds its share and calls the next part with `super()`. A design lists its bases in the
+order of these calls. The same order, from the last to the first, is that of settings and variables. A part declares the
+attributes that it needs from other parts of its level.
 """
 
 from isrcheck.model.designs.state import DesignState as State

@@ -1,18 +1,20 @@
-"""KIP-497: the controller alone writes the ISR, and a leader asks it by AlterIsr.
+"""KIP-497: the controller alone writes the ISR, and a leader requests changes by AlterIsr.
 
-On the data plane of `v3`, with what was learnt until then: truncation as part of fetching, fenced by leader epochs. A
-reader of the KIP finds requests and responses in `alterations`, the leader in `pending_isr` and the controller in
-`alteration_handling`. When a replica joins the ISR is in `partition_state` (how far it must be) and in the latter two
-(whether it may). Here is which settings of the data plane and of the control plane have one value, how a leader learns
-of another ISR by a command in its own epoch, and a goal for each answer of the controller.
+The data plane is that of `v3` with the fixes that preceded KIP-497: truncation is part of fetching and fenced by leader
+epochs. Requests and responses are in `alterations`, the leader is in `pending_isr`, and the controller is in
+`alteration_handling`. How far a replica's log must reach before the replica joins the ISR is in `partition_state`;
+whether the replica may join is in `pending_isr` and `alteration_handling`. This file fixes the values of some settings.
+It also defines how a leader learns of another ISR by a command in its own epoch, and a goal for each answer of the
+controller.
 
-The controller is the one that was built upon ZooKeeper; `kraft` is the design without. It answers a leader by response
-alone; what it decides itself takes a new leader epoch. The text of KIP-497 is another way (`answer`): the controller
-says at once that it has the request, writes later, and the leader hears of the outcome by LeaderAndIsr.
+The controller is the one that Kafka built upon ZooKeeper; `kraft` is the design without ZooKeeper. The controller
+answers a leader by the response alone, and its own decisions take a new leader epoch. The text of KIP-497 differs
+(setting `answer`): the controller confirms immediately that it has the request and writes the ISR later, and the leader
+learns the outcome by LeaderAndIsr.
 
-A *version* is the partition epoch of later KIPs: the zkVersion of the KIP's text.
+A *version* is what KIP-497 calls zkVersion and later KIPs call partition epoch.
 
-Left out, besides what those files say: what `v3` has settings for and this design fixes; several partitions.
+Left out, in addition to what those files leave out: the settings of `v3` that this design fixes; several partitions.
 
 Sources: KIP-497 and its comments; the later KIPs and JIRA ids at the settings.
 """
@@ -33,9 +35,9 @@ from isrcheck.model.designs.topics import Topics
 from isrcheck.model.language import action, becomes, broker, goal, some
 
 
-# The parts stand in the order in which `super()` asks them.
+# The order of the parts is the order in which `super()` calls them.
 class AlterIsr(AlterationHandling, PendingIsr, ControlledShutdown, Commands, Reassignment, Topics):
-    """Leaders that have the ISR altered by the controller, which alone writes it."""
+    """Leaders that request changes of the ISR from the controller, which alone writes it."""
 
     invariants = (
         "isr-sane",
@@ -47,7 +49,7 @@ class AlterIsr(AlterationHandling, PendingIsr, ControlledShutdown, Commands, Rea
 
     startup = Commands.startup.with_default("controller")
 
-    # What `v3` lets vary, as it was when KIP-497 was built.
+    # Settings of `v3`, fixed at the values that they had when KIP-497 was built.
     truncation = "on-fetch"
     fetch_reply = "at-once"
     fence_fetch = True
@@ -70,7 +72,7 @@ class AlterIsr(AlterationHandling, PendingIsr, ControlledShutdown, Commands, Rea
     reassignment_rounds = 1
     checkpoint_all = True
 
-    # What is another subject.
+    # Settings that have nothing to do with KIP-497.
     partitions = 1
     acks_one = False
     consumers = False
@@ -79,7 +81,7 @@ class AlterIsr(AlterationHandling, PendingIsr, ControlledShutdown, Commands, Rea
 
     together = going_together.ALTER_ISR
 
-    # What happens only where one of the above has another value.
+    # Actions that need another value of one of these settings.
     announce_target: Any = None
     answer_that_logs_diverge: Any = None
     ask_where_epoch_ends: Any = None
@@ -97,15 +99,15 @@ class AlterIsr(AlterationHandling, PendingIsr, ControlledShutdown, Commands, Rea
     read_leader_and_isr: Any = None
     refuse_consumer: Any = None
 
-    # --- the leader hears by a command in its own epoch --------------------------------------------------------------
+    # --- the leader learns by a command in its own epoch -------------------------------------------------------------
 
     @property
     def tells_by_command(self) -> bool:
-        """Whether a leader hears by a command that the ISR is as it asked for."""
+        """Whether a leader learns by a command that the ISR is the one that it requested."""
         return bool(self.answer == "before-write")
 
     def changes_isr(self, s: State, b: Any, p: int, request: Any) -> Any:
-        """Whether a command tells a leader of another ISR in the epoch in which it leads already."""
+        """Whether a command gives a leader another ISR in the leader epoch in which it already leads."""
         replica = s.replica[p][b]
         later = (request.epoch == replica.epoch) & (request.version > replica.version)
         later = later & self.is_current(s, b, request)
@@ -121,7 +123,7 @@ class AlterIsr(AlterationHandling, PendingIsr, ControlledShutdown, Commands, Rea
 
     @action(c=any_controller, b=broker, p=any_partition, actor="b", where=lambda m: m.tells_by_command)
     def adopt_isr_by_command(self, s: State, c: Any, b: Any, p: int) -> None:
-        """A leader gets a command of a later version in its own epoch: it adopts that ISR; nothing is pending."""
+        """A leader gets a command of a later version in its own epoch, and adopts its ISR; nothing is pending then."""
         request = self.command(s, c, b, p)
         s.require(self.changes_isr(s, b, p, request))
         s.replica[p][b].isr = request.isr
@@ -162,10 +164,10 @@ class AlterIsr(AlterationHandling, PendingIsr, ControlledShutdown, Commands, Rea
 
     @property
     def repeats_a_version(self) -> bool:
-        """Whether a request may be of an earlier version in the current leader epoch.
+        """Whether a request may have an earlier version than the current one, in the current leader epoch.
 
-        A decision of the controller itself takes a new leader epoch. So this answer needs a second request at one
-        version, or a topic of the same name that is gone.
+        A decision of the controller itself takes a new leader epoch. So an earlier version needs a second request at
+        the same version, or a deleted topic of the same name.
         """
         late = bool(self.late_requests and not self.requests_in_order)
         again = bool((self.lost_responses or self.late_requests) and not self.idempotent_check)

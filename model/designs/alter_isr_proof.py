@@ -1,7 +1,7 @@
-"""Why with AlterIsr the leader is always in the ISR: whoever asks for an ISR is in what it asks for.
+"""The proof that with AlterIsr the leader is always in the ISR: a broker requests only ISRs that contain the broker.
 
-Only `isr-sane` is proved here. The lemmas of V3 about versions are not needed: the controller alone writes the ISR, and
-looks at who leads as it does. docs/proofs.md says how far the other invariants are from a proof.
+Only `isr-sane` is proved here. The lemmas of V3 about versions are not needed, because the controller alone writes the
+ISR and checks which broker leads when it writes. docs/proofs.md says how far the other invariants are from a proof.
 """
 
 from __future__ import annotations
@@ -18,27 +18,25 @@ from isrcheck.model.language.proofs import Proof, lemma
 
 
 class AlterIsrProof(Proof):
-    """Everything that names a leader and an ISR (a replica, a message on its way, the controller) has the leader in the
-    ISR.
-    """
+    """Replicas, messages in flight and the controller name a leader and an ISR: each time the leader is in the ISR."""
 
     of = AlterIsr
     invariants = ("isr-sane",)
 
     @lemma(p=any_partition, b=broker)
     def who_leads_is_in_its_own_isr(self, s: State, p: int, b: Any) -> Any:
-        """A broker that believes to lead is in the ISR that it knows."""
+        """A broker that believes that it leads is in the ISR that it knows."""
         return implies(s.replica[p][b].role == "leader", s.replica[p][b].isr.has(b))
 
     @lemma(p=any_partition, b=broker, i=any_arriving_request)
     def who_asks_for_an_isr_is_in_it(self, s: State, p: int, b: Any, i: int) -> Any:
-        """A broker that has an alteration under way asks for an ISR with itself in it."""
+        """A broker with an alteration under way is in the ISR that it requests."""
         one = s.alteration[p][b][i]
         return implies(one.stage != "none", one.isr.has(b))
 
     @lemma(c=any_controller, b=broker, place=any_place)
     def a_command_names_a_leader_in_the_isr(self, s: State, c: Any, b: Any, place: int) -> Any:
-        """The leader that a command names, if any, is in the ISR that it names."""
+        """The leader that a command names, if any, is in the ISR of that command."""
         sent, request = s.channel[c][b].length > place, s.channel[c][b].at(place)
         return implies(sent & ~request.leader.is_none, request.isr.has(request.leader))
 

@@ -1,9 +1,9 @@
 """How a controller handles AlterIsr.
 
-It looks at a request in a fixed order, and answers with the first error that it finds, or alters the ISR. A deposed
-controller that has not noticed answers from its *view*: what it knew when another was elected.
+The controller checks a request in a fixed order. It answers with the first error, or alters the ISR. A deposed
+controller that has not noticed this answers from its *view*: what it knew when the next controller was elected.
 
-Left out: a broker that is no controller at all, and answers NOT_CONTROLLER.
+Left out: a broker that was never controller and answers NOT_CONTROLLER.
 
 Sources: KIP-497 with its comments, KIP-380, KAFKA-14140, KAFKA-14144, KAFKA-14154; the order of checks is that of
 Kafka's controller upon ZooKeeper after KAFKA-14154.
@@ -33,18 +33,18 @@ from isrcheck.model.language import (
 
 
 class AlterationHandling(Alterations, Controller):
-    """A controller's side of AlterIsr."""
+    """The controller's side of AlterIsr."""
 
     abstract = True
 
     failover_raises_version = setting(
         True,
-        meaning="with answer = before-write: a new controller writes each state at a new version, since the former "
-        "one may have accepted changes that are lost with it",
+        meaning="with answer = before-write: a new controller writes each partition's state at a new version, because "
+        "the previous controller may have accepted changes that are lost",
     )
     idempotent_check = setting(
         True,
-        meaning="with answer = after-write: a request for the ISR that the partition has already succeeds "
+        meaning="with answer = after-write: a request succeeds if the requested ISR is already the current ISR "
         "(KAFKA-14144)",
     )
     ahead_check = setting(
@@ -54,25 +54,25 @@ class AlterationHandling(Alterations, Controller):
     )
     sender_epoch_check = setting(
         True,
-        meaning="requests carry the broker epoch of the leader; the controller refuses those of an earlier broker "
-        "epoch (KIP-380)",
+        meaning="requests carry the broker epoch of the leader; the controller refuses requests of an earlier "
+        "broker epoch (KIP-380)",
     )
     controllers_in_order = setting(
-        True, meaning="a leader never sends a request to an older controller than the last one that it has sent to"
+        True, meaning="a leader sends no request to a controller that is older than the last controller that it asked"
     )
     requests_in_order = setting(
         True,
         meaning="with late_requests: requests are handled in the order in which they were sent, one after the other",
     )
 
-    # What `controlled_shutdown` and `topics` say.
+    # Defined in `controlled_shutdown` and `topics`.
     shutdowns: Any
     topic_id: Any
 
     # --- variables --------------------------------------------------------------------------------------------------
 
     def variables(self) -> dict[str, Any]:
-        """Besides, what deposed controllers know, and which controller each leader has asked."""
+        """Adds what deposed controllers know, and the epoch of the last controller that each leader has asked."""
         found = super().variables()
         if self.controller_failover:
             view = record(**self.decision())
@@ -107,7 +107,7 @@ class AlterationHandling(Alterations, Controller):
 
     @action(c=broker, actor="c", where=lambda m: m.controller_failover)
     def resign_as_controller(self, s: State, c: Any) -> None:
-        """A deposed controller notices that it is deposed; what it had accepted and not yet written is lost."""
+        """A deposed controller notices that it is deposed; requests that it has accepted but not written are lost."""
         super().resign_as_controller(s, c)
         self.forget_view(s, c)
         self.lose_accepted(s, c)
@@ -120,7 +120,7 @@ class AlterationHandling(Alterations, Controller):
             s.view[c][p] = self.without_decision()
 
     def lose_accepted(self, s: State, c: Any, stopped: Any = None) -> None:
-        """What a controller has accepted is lost; alterations of a broker that stops are of a former life now."""
+        """Drops what a controller has accepted; marks the alterations of a broker that stops as `former`."""
         for p in self.all_partitions:
             for leader in self.brokers:
                 for i in self.all_places:
@@ -144,13 +144,13 @@ class AlterationHandling(Alterations, Controller):
                 s.asked_controller_epoch[b] = 0
 
     def decide(self, s: State, c: Any, p: int, leader: Any, isr: Any, changed: Any) -> None:
-        """A new controller, which has seen no broker yet, writes anew what the last one may have promised to change."""
+        """A new controller (it has seen no broker) rewrites the state: its predecessor may have promised a change."""
         if self.names_holder and self.failover_raises_version:
             changed = changed | s.seen_live[c][p].is_empty
         super().decide(s, c, p, leader, isr, changed)
 
     def begins_an_epoch(self, s: State, p: int, known: Any, choice: tuple[Any, Any], changed: Any) -> Any:
-        """Another leader or ISR does, if it is the controller's own decision; a new version alone does not."""
+        """Whether the controller's own decision has another leader or ISR; a new version alone begins no epoch."""
         leader, isr = choice
         other = ~known.leader.is_none if leader is none else known.leader != leader
         return changed & (other | (known.isr != isr))
@@ -166,7 +166,7 @@ class AlterationHandling(Alterations, Controller):
     # --- what is wrong with a request -------------------------------------------------------------------------------
 
     def refusals(self, s: State, c: Any, p: int, b: Any, i: int) -> list[tuple[Any, str]]:
-        """Conditions and what is answered where one holds, in the order in which the controller looks at them."""
+        """Pairs of a condition and the answer if it is true, in the order in which the controller checks them."""
         one = s.alteration[p][b][i]
         leader, epoch, version = (self.known(s, c, p, name) for name in ("leader", "epoch", "version"))
         found: list[tuple[Any, str]] = [*self._refused_sender(s, c, p, b, one)]
@@ -190,7 +190,7 @@ class AlterationHandling(Alterations, Controller):
         return found
 
     def _refused_sender(self, s: State, c: Any, p: int, b: Any, one: Any) -> list[tuple[Any, str]]:
-        """Refusals of a former life's request; a broker without a session has no broker epoch for the controller."""
+        """Refusals of a request from a former life, and from a broker without a session, which has no broker epoch."""
         if not self.sender_epoch_check:
             return []
         found = [one.former] if self.has_crashes else []
@@ -199,14 +199,14 @@ class AlterationHandling(Alterations, Controller):
         return [(condition, "stale-broker-epoch") for condition in found]
 
     def _refused_members(self, s: State, c: Any, p: int, one: Any) -> list[tuple[Any, str]]:
-        """Members that are fenced or stopping as far as the controller has seen."""
+        """The refusal of an ISR with a member that the controller has seen to be fenced or stopping."""
         return [(~(one.isr <= s.seen_live[c][p]), "ineligible-replica")] if self.eligible_check else []
 
     def is_of_replicas(self, s: State, p: int, isr: Any) -> Any:
         return isr <= s.assignment[p].replicas if self.reassigns else isr <= set(self.brokers)
 
     def asked(self, s: State, c: Any, p: int, b: Any, i: int) -> Any:
-        """A request that a controller handles now; it has seen which brokers there are."""
+        """The request that a controller handles now; it requires that the controller has seen the live brokers."""
         one = s.alteration[p][b][i]
         s.require(one.stage == "asked", self.believes(s, c), ~s.seen_live[c][p].is_empty)
         if self.requests_in_order and i in self.all_requests:
@@ -219,13 +219,13 @@ class AlterationHandling(Alterations, Controller):
         return one
 
     def is_in_order(self, s: State, c: Any, p: int, b: Any, i: int) -> Any:
-        """Whether nothing is wrong with a request."""
+        """Whether the controller has no reason to refuse a request."""
         return every(~condition for condition, _ in self.refusals(s, c, p, b, i))
 
     # --- the controller handles a request ---------------------------------------------------------------------------
 
     def handling_in_words(self, old: Any, c: Any, p: int, b: Any, request: int) -> str:
-        """A controller takes up the request of a leader."""
+        """Says that a controller handles the request of a leader."""
         one, who = old.alteration[p][b][request], sentences.controller_in_words(self, old, c)
         return f"{who} handles the request of {b} for ISR {one.isr}"
 
@@ -259,7 +259,7 @@ class AlterationHandling(Alterations, Controller):
         where=lambda m: m.idempotent_check and m.answer != "before-write",
     )
     def confirm_alter_isr(self, s: State, c: Any, p: int, b: Any, request: int) -> None:
-        """The ISR is already the one that a leader asks for; at any version the controller says so (KAFKA-14144)."""
+        """The ISR is already the one that a leader asks for: the controller says so, at any version (KAFKA-14144)."""
         one = self.asked(s, c, p, b, request)
         s.require(self.first_refusal(s, c, p, b, request, "success"))
         one.stage = "success"
@@ -270,7 +270,7 @@ class AlterationHandling(Alterations, Controller):
         return f"{self.handling_in_words(old, c, p, b, request)}: success, since that is the ISR already"
 
     def first_refusal(self, s: State, c: Any, p: int, b: Any, i: int, *answers: str) -> Any:
-        """Whether the first thing that the controller notices leads to one of some answers."""
+        """Whether the first condition that is true of a request leads to one of the given answers."""
         found: Any = False
         for condition, answer in reversed(self.refusals(s, c, p, b, i)):
             found = condition | found if answer in answers else ~condition & found
@@ -317,7 +317,7 @@ class AlterationHandling(Alterations, Controller):
         return f"{self.handling_in_words(old, c, p, b, request)}: accepted, to be written later"
 
     def accepted(self, s: State, c: Any, p: int, b: Any, i: int) -> tuple[Any, Any]:
-        """A request that a controller has accepted, and whether it is still at the current version."""
+        """A request that a controller has accepted, and whether the request is still at the current version."""
         one, state = s.alteration[p][b][i], s.state[p]
         s.require(one.stage == "accepted", self.believes(s, c))
         if self.names_holder:
@@ -335,7 +335,7 @@ class AlterationHandling(Alterations, Controller):
     def write_accepted_isr(self, s: State, c: Any, p: int, b: Any, request: int) -> None:
         """The controller writes an ISR that it has accepted, and sends it to the leader by LeaderAndIsr.
 
-        It waits while a member is not eligible.
+        The controller waits while a member is not eligible.
         """
         one, fits = self.accepted(s, c, p, b, request)
         s.require(fits, self.acting(s, c), *(~x for x, _ in self._refused_members(s, c, p, one)))
@@ -356,7 +356,7 @@ class AlterationHandling(Alterations, Controller):
         where=lambda m: m.answer != "after-write",
     )
     def drop_accepted_isr(self, s: State, c: Any, p: int, b: Any, request: int) -> None:
-        """The controller drops an accepted request, since there is a later version, and the leader hears of that."""
+        """The controller drops an accepted request because a later version exists, which the leader will learn."""
         _, fits = self.accepted(s, c, p, b, request)
         s.require(~fits)
         s.alteration[p][b][request] = self.no_alteration()

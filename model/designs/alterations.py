@@ -1,15 +1,18 @@
-"""AlterIsr: what a leader asks the controller, and what becomes of the request on its way.
+"""AlterIsr: the requests of leaders for another ISR, and their responses.
 
-A leader may have one *alteration* under way, or several, each a request or its response. A response says that the ISR
-is altered, or why not: an *error*. What a leader makes of it is in `pending_isr`, what the controller does in
-`alteration_handling`.
+An *alteration* is a request or its response. A leader may have one or more alterations under way. A response says that
+the ISR is altered, or gives an *error*. `pending_isr` defines how a leader handles a response, and
+`alteration_handling` how the controller handles a request.
 
-An alteration of a *former* life is one whose broker has stopped since; nobody waits for its response.
+An alteration is of a *former* life if its broker has stopped since then. Nobody waits for its response.
 
-Left out: CLUSTER_AUTHORIZATION_FAILED, since brokers of the model are authorized and the leader would only ask again;
-OPERATION_NOT_ATTEMPTED, by which a leader's own queue refuses a second request and nothing changes (there is no such
-step here), and which in responses is an older name of INELIGIBLE_REPLICA; requests for several partitions; requests
-that are lost, which the leader sends again.
+Left out:
+
+* CLUSTER_AUTHORIZATION_FAILED: brokers of the model are authorized, and the leader would only ask again;
+* OPERATION_NOT_ATTEMPTED: a leader's own queue refuses a second request with it and nothing changes, so the model has
+  no such step. In responses it is an older name of INELIGIBLE_REPLICA;
+* requests for several partitions;
+* requests that are lost: the leader sends them again.
 
 Sources: KIP-497 with its comments, KAFKA-14144.
 """
@@ -52,17 +55,17 @@ ANSWERS = ("success", *ERRORS)
 
 
 def any_request(m: Any) -> Any:
-    """Places for alterations that a leader knows of."""
+    """Indexes of the alterations that a leader has under way."""
     return number(0, m.requests_in_flight - 1)
 
 
 def any_arriving_request(m: Any) -> Any:
-    """Besides, one for a request that it has sent again."""
+    """The same indexes, and one more for a request that a leader has sent again."""
     return number(0, len(m.all_places) - 1)
 
 
 def one_of(value: Any, names: tuple[str, ...]) -> Any:
-    """Whether a value is one of those named."""
+    """Whether a value is one of the given names."""
     return some(value == name for name in names)
 
 
@@ -74,8 +77,8 @@ class Alterations(PartitionState):
     answer = setting(
         "after-write",
         choices=("after-write", "before-write"),
-        meaning="when the controller answers AlterIsr. after-write: with the outcome, as Kafka was built; "
-        "before-write: at once, and the leader hears of the outcome by LeaderAndIsr (the KIP's text)",
+        meaning="when the controller answers AlterIsr. after-write: with the outcome, as in Kafka; before-write: "
+        "immediately, and the leader learns the outcome by LeaderAndIsr (the KIP's text)",
     )
     requests_in_flight = setting(
         1, at_least=1, at_most=2, meaning="requests that a leader may have in flight, all at the version that it knows"
@@ -83,16 +86,16 @@ class Alterations(PartitionState):
     lost_responses = budget(at_most=2, meaning="responses that are lost; the leader then sends the same request again")
     late_requests = budget(
         at_most=2,
-        meaning="requests that a leader sends again because no response has come, so that the controller gets them "
-        "twice, at any time",
+        meaning="requests that a leader sends again because no response has come: the controller gets them twice, "
+        "at any time",
     )
     eligible_check = setting(
         True,
-        meaning="fenced and stopping brokers do not join the ISR: no leader asks for a broker without a session, and "
-        "the controller refuses both (KIP-841, KAFKA-14140)",
+        meaning="fenced and stopping brokers do not join the ISR: a leader requests no broker without a session, and "
+        "the controller refuses fenced and stopping brokers (KIP-841, KAFKA-14140)",
     )
 
-    # What `controller` and `topics` say.
+    # Defined in `controller` and `topics`.
     controller_failover: Any
     any_incarnation: Any
 
@@ -100,18 +103,18 @@ class Alterations(PartitionState):
 
     @property
     def says_version(self) -> bool:
-        """Whether a success may have another version than the next one after the request's."""
+        """Whether a success may have another version than the request's version plus one."""
         return bool(self.lost_responses or self.late_requests or self.controller_failover or self.has_topics)
 
     @property
     def names_holder(self) -> bool:
-        """Whether it matters which controller has accepted a request that it is to write."""
+        """Whether an alteration must name the controller that has accepted it and will write it."""
         return bool(self.controller_failover and self.answer == "before-write")
 
     def alteration_fields(self) -> dict[str, tuple[Any, Any]]:
-        """What a request or its response carries, and each as it is where there is none.
+        """The fields of a request or its response: each with its domain, and its value where there is no alteration.
 
-        Fields that nothing needs are not there.
+        Fields that the settings do not need are absent.
         """
         found: dict[str, tuple[Any, Any]] = {
             "stage": (enum("none", "asked", "accepted", *ANSWERS), "none"),
@@ -133,7 +136,7 @@ class Alterations(PartitionState):
         return {name: empty for name, (_, empty) in self.alteration_fields().items()}
 
     def variables(self) -> dict[str, Any]:
-        """Besides, the alterations under way from each broker."""
+        """Adds the alterations under way from each broker."""
         found = super().variables()
         fields = {name: domain for name, (domain, _) in self.alteration_fields().items()}
         each = per(any_arriving_request(self), record(**fields))
@@ -150,7 +153,7 @@ class Alterations(PartitionState):
 
     @property
     def all_places(self) -> range:
-        """Those of requests, and one more for what arrives late and nobody waits for."""
+        """The indexes of requests, and one more for a late request, for which nobody waits."""
         return range(self.requests_in_flight + (1 if self.late_requests else 0))
 
     # --- words ------------------------------------------------------------------------------------------------------
@@ -159,7 +162,7 @@ class Alterations(PartitionState):
         return s.alteration[p][b][i].stage != "none"
 
     def is_expected(self, s: State, p: int, b: Any, i: int) -> Any:
-        """Whether a leader still waits for what becomes of an alteration: it knows of nothing later."""
+        """Whether a leader still waits for the outcome of an alteration: it knows no later epoch or version."""
         one, replica = s.alteration[p][b][i], s.replica[p][b]
         if i not in self.all_requests:
             return False
@@ -169,21 +172,19 @@ class Alterations(PartitionState):
         return found & ~one.former if self.has_crashes else found
 
     def answered(self, s: State, p: int, b: Any, i: int, *answers: str) -> Any:
-        """The response to an alteration, which the leader waits for, and which is one of some."""
+        """The alteration for whose outcome the leader waits; its stage must be one of the given answers."""
         one = s.alteration[p][b][i]
         s.require(one_of(one.stage, answers), self.is_expected(s, p, b, i))
         return one
 
     def error_in_words(self, s: Any, p: int, b: Any, request: int) -> str:
-        """A response on its way to a leader."""
+        """The name of the response that is on its way to a leader."""
         return str(s.alteration[p][b][request].stage).upper().replace("-", "_")
 
     # --- requests and responses -------------------------------------------------------------------------------------
 
     def new_request(self, s: State, p: int, b: Any, isr: Any) -> dict[str, Any]:
-        """The content of AlterIsr: the leader epoch, the ISR asked for and the version known; the rest is up to the
-        model.
-        """
+        """The content of AlterIsr: leader epoch, requested ISR and known version. Other fields belong to the model."""
         replica = s.replica[p][b]
         found = self.no_alteration()
         found.update(stage="asked", isr=isr, epoch=replica.epoch, version=replica.version)
@@ -225,7 +226,7 @@ class Alterations(PartitionState):
         p=any_partition, b=broker, request=any_request, actor="b", perturbation=True, where=lambda m: m.late_requests
     )
     def send_again(self, s: State, p: int, b: Any, request: int) -> None:
-        """A leader has waited too long for a response, and sends the same request again; the first may still arrive."""
+        """A leader has waited too long for a response and sends the same request again; both requests may arrive."""
         one, late = self.answered(s, p, b, request, "asked"), self.all_places[-1]
         s.require(s.late_requests < self.late_requests, ~self.is_under_way(s, p, b, late))
         s.late_requests += 1

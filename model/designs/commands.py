@@ -1,7 +1,7 @@
 """How a broker acts on the controller's commands, and how it starts.
 
-A LeaderAndISR command makes a broker leader or follower (on_LeaderAndISRCommand), a StopReplica command takes a replica
-from it (on_StopReplicaCommand); what it ignores is as much part of the protocol as what it does.
+A LeaderAndISR command makes a broker leader or follower (on_LeaderAndISRCommand). A StopReplica command removes a
+replica from the broker (on_StopReplicaCommand). It is also part of the protocol which commands a broker ignores.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Commands(Controller):
         "leader-epoch",
         choices=("role", "leader-epoch", "controller-epoch"),
         meaning="which commands a broker obeys. role: those that change its role (the page); leader-epoch: those of a "
-        "greater leader epoch; controller-epoch: of those, none of an older controller (KAFKA-1188)",
+        "greater leader epoch; controller-epoch: the same, if not from an older controller (KAFKA-1188)",
     )
     skip_same_leader = setting(
         False, meaning="a follower does not truncate when it hears of the same leader in a later epoch (KAFKA-7164)"
@@ -31,20 +31,20 @@ class Commands(Controller):
     startup = setting(
         "zookeeper",
         choices=("zookeeper", "controller"),
-        meaning="how a broker that starts learns its role. zookeeper: it reads it from ZooKeeper; controller: it "
-        "waits for the controller's command",
+        meaning="how a broker that starts learns its role. zookeeper: the broker reads its role from ZooKeeper; "
+        "controller: it waits for the controller's command",
     )
 
     together = going_together.CONTROLLER
 
-    # What `topics` and `reassignment` say.
+    # Defined in `topics` and `reassignment`.
     topic_id: Any
     stop_replica_check: Any
 
     # --- which commands a broker follows ----------------------------------------------------------------------------
 
     def command(self, s: State, c: Any, b: Any, p: int) -> Any:
-        """The next request in a channel, for a partition."""
+        """The next request in a channel, which must be about the given partition."""
         s.require(self.is_up(s, b), ~s.channel[c][b].is_empty)
         request = s.channel[c][b].first
         if self.partitions > 1:
@@ -52,7 +52,7 @@ class Commands(Controller):
         return request
 
     def is_current(self, s: State, b: Any, request: Any) -> Any:
-        """Whether no newer controller has told a broker anything."""
+        """Whether a broker has heard of no newer controller than the one that sent a request."""
         if self.command_check == "controller-epoch" and self.controller_failover:
             return request.controller_epoch >= s.heard_controller_epoch[b]
         return True
@@ -70,11 +70,11 @@ class Commands(Controller):
         return followed & (request.kind == "leader-and-isr") if self.stops_replicas else followed
 
     def is_old_news(self, s: State, b: Any, p: int, request: Any) -> Any:
-        """Whether a LeaderAndISR command says nothing that a broker does not know."""
+        """Whether a LeaderAndISR command is out of date, so that a broker does not follow it."""
         return ~self.is_followed(s, b, p, request)
 
     def is_obeyed(self, s: State, b: Any, p: int, request: Any) -> Any:
-        """Whether a broker stops a replica as a StopReplica command says; that of a deletion has no leader epoch."""
+        """Whether a broker obeys a StopReplica command; a command that deletes a replica has no leader epoch."""
         moved = request.kind == "stop-replica"
         if self.stop_replica_check == "none":
             return (moved | (request.kind == "delete-replica")) & self.is_of_this_topic(s, b, p, request)
@@ -89,7 +89,7 @@ class Commands(Controller):
         return request.incarnation == s.incarnation[p][b] if self.has_topics and self.topic_id else True
 
     def is_unnamed(self, s: State, b: Any, request: Any) -> Any:
-        """Whether a broker deletes a replica because a command with INIT does not name it."""
+        """Whether a broker deletes a replica because a command with INIT does not name that replica."""
         return (request.kind == "not-in-init") & self.is_current(s, b, request)
 
     def is_of_a_later_topic(self, s: State, b: Any, p: int, request: Any) -> Any:
@@ -97,7 +97,7 @@ class Commands(Controller):
         return later & (request.kind == "leader-and-isr") & self.is_current(s, b, request)
 
     def taken(self, s: State, c: Any, b: Any, request: Any) -> None:
-        """The command leaves the channel."""
+        """Removes a command from its channel, and notes the controller epoch of the command."""
         s.channel[c][b].remove_first()
         if self.controller_failover:
             heard = s.heard_controller_epoch[b]
@@ -106,7 +106,7 @@ class Commands(Controller):
     # --- commands ---------------------------------------------------------------------------------------------------
 
     def adopt(self, s: State, p: int, b: Any, request: Any) -> None:
-        """Keeps what a command says besides leader, epoch and ISR."""
+        """Stores the fields of a command other than leader, epoch and ISR."""
         s.replica[p][b].version = request.version
         if self.has_topics:
             s.incarnation[p][b] = request.incarnation
@@ -114,18 +114,18 @@ class Commands(Controller):
             s.replica[p][b].replicas = request.replicas
 
     def taking_in_words(self, old: Any, c: Any, b: Any, p: int) -> str:
-        """A broker takes the next request of a channel."""
+        """Says that a broker takes the next request of a channel."""
         request = sentences.request_in_words(old.channel[c][b][0])
         return f"{b} takes {request}{sentences.of_partition(self, p)}{sentences.sender_in_words(c)}"
 
     def deleted_in_words(self, old: Any, p: int, b: Any) -> str:
-        """What a broker deletes with a replica."""
+        """Says which records a broker deletes with a replica."""
         records = old.log[p][b]
         return f" with {sentences.records_in_words(records)}" if records else ", which is empty"
 
     @action(c=any_controller, b=broker, p=any_partition, actor="b")
     def become_leader_by_command(self, s: State, c: Any, b: Any, p: int) -> None:
-        """On a LeaderAndISR command that names it leader, a broker leads; a new replica starts."""
+        """A broker gets a LeaderAndISR command that names it leader, and leads; a new replica starts."""
         request = self.command(s, c, b, p)
         s.require(request.leader == b, self.is_followed(s, b, p, request))
         self.become_leader(s, p, b, request.epoch, request.isr)
@@ -140,7 +140,7 @@ class Commands(Controller):
 
     @action(c=any_controller, b=broker, p=any_partition, actor="b")
     def become_follower_by_command(self, s: State, c: Any, b: Any, p: int) -> None:
-        """On a LeaderAndISR command that names another leader, a broker follows it; a new replica starts."""
+        """A broker gets a LeaderAndISR command that names another leader, and follows it; a new replica starts."""
         request = self.command(s, c, b, p)
         s.require(request.leader != b, self.is_followed(s, b, p, request))
         replica = s.replica[p][b]
@@ -163,7 +163,7 @@ class Commands(Controller):
 
     @action(c=any_controller, b=broker, p=any_partition, actor="b", where=lambda m: m.stops_replicas)
     def stop_replica(self, s: State, c: Any, b: Any, p: int) -> None:
-        """On a StopReplica command a broker stops fetching and deletes the partition."""
+        """A broker gets a StopReplica command, stops fetching and deletes the partition."""
         request = self.command(s, c, b, p)
         s.require(self.is_obeyed(s, b, p, request))
         self.delete_replica(s, p, b)
@@ -246,7 +246,7 @@ class Commands(Controller):
         return f"{b} starts and registers: {'; '.join(roles)}"
 
     def _take_role(self, s: State, p: int, b: Any) -> None:
-        """A replica leads or follows as ZooKeeper says; the broker deletes a partition that it is not assigned."""
+        """A replica takes the role that ZooKeeper says; a partition that is not assigned to the broker is deleted."""
         state, replica, log = s.state[p], s.replica[p][b], s.log[p][b]
         here = self._has_a_role(s, p, b)
         leads = (state.leader == b) & here
@@ -273,7 +273,7 @@ class Commands(Controller):
         self._keep_epochs(s, p, b, leads, length)
 
     def _keep_epochs(self, s: State, p: int, b: Any, leads: Any, length: Any) -> None:
-        """The log and the epoch cache of a replica that begins its role with so many records."""
+        """Truncates the log of a replica that begins its role to a length, and updates its epoch cache."""
         top, cache = self.max_leader_epoch, epoch_cache.truncated(s.epoch_cache[p][b], length, self.max_leader_epoch)
         if self.keeps_every_partition:
             cache = s.epoch_cache[p][b]
@@ -285,17 +285,17 @@ class Commands(Controller):
 
     @property
     def keeps_every_partition(self) -> bool:
-        """Whether a broker that starts finds no partition that is not its own."""
+        """Whether every partition that a broker finds when it starts is assigned to that broker."""
         return not (self.has_topics or self.reassigns)
 
     def _has_a_role(self, s: State, p: int, b: Any) -> Any:
-        """Whether ZooKeeper says how a replica begins."""
+        """Whether ZooKeeper says the role of a replica whose broker starts."""
         if self.keeps_every_partition:
             return True
         return self.has_path(s, p) & self.is_assigned(s, p, b)
 
     def _is_stray(self, s: State, p: int, b: Any) -> Any:
-        """Whether a broker that starts has a partition that it is not assigned."""
+        """Whether a replica on a broker that starts is not assigned to that broker, or its topic is gone."""
         if self.keeps_every_partition:
             return False
         stray = implies(self.is_assigned(s, p, b), False)

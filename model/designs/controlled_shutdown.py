@@ -1,10 +1,10 @@
-"""Controlled shutdown: a broker tells the controller that it shuts down, and stops in its own time.
+"""Controlled shutdown: a broker tells the controller that it shuts down, and stops some time later.
 
-From then on it fetches no more, and to the controller it is not live. Its *session* goes on until it stops: to a leader
-it is alive, and if it is the controller it stays so.
+After it has told the controller, the broker fetches no more, and for the controller it is not live. Its *session* lasts
+until the broker stops: for leaders it is live, and if it is the controller it stays the controller.
 
-Left out: commands to a broker that shuts down; the session of such a broker that expires before it stops, or that goes
-on for a while after it crashed.
+Left out: commands to a broker that shuts down; a session that expires before the broker stops, or that lasts for a
+while after the broker has crashed.
 
 Source: KafkaController of Kafka 3.5 (shuttingDownBrokerIds).
 """
@@ -19,7 +19,7 @@ from isrcheck.model.language import action, becomes, broker, budget, every, impl
 
 
 class ControlledShutdown(Controller):
-    """Brokers that stop in order."""
+    """Brokers that tell the controller before they stop."""
 
     abstract = True
 
@@ -30,7 +30,7 @@ class ControlledShutdown(Controller):
         return bool(super().has_crashes or self.shutdowns)
 
     def variables(self) -> dict[str, Any]:
-        """Besides, who is stopping."""
+        """Adds which brokers are stopping."""
         found = super().variables()
         if self.shutdowns:
             found["shutdowns"] = number(0, self.shutdowns)
@@ -48,7 +48,7 @@ class ControlledShutdown(Controller):
         s.live = s.live - {b}
 
     def takes_charge(self, s: State, c: Any) -> Any:
-        """Whether a controller can be told: it is the one that there is, and has looked which brokers there are."""
+        """Whether a controller can handle a shutdown: it is the current controller, and has seen the live brokers."""
         looked = every(implies(self.has_path(s, p), ~s.seen_live[c][p].is_empty) for p in self.all_partitions)
         return self.acting(s, c) & self.is_controller(s, c) & looked
 
@@ -72,7 +72,7 @@ class ControlledShutdown(Controller):
         super().register_again(s, b)
 
     def has_session(self, s: State, b: Any) -> Any:
-        """Whether a broker is alive to those who do not ask the controller; one that is stopping still is."""
+        """Whether a broker has a session; a broker that is stopping still has one."""
         return s.live.has(b) | s.stopping.has(b) if self.shutdowns else super().has_session(s, b)
 
     def stop(self, s: State, b: Any, kept: Any = None) -> None:

@@ -1,7 +1,7 @@
-"""The controller: it sees brokers come and go, makes leaders, and tells brokers by direct RPC.
+"""The controller: it sees brokers come and go, elects leaders, and sends its decisions to brokers by direct RPC.
 
-Requests travel in one FIFO channel for each controller and broker. A controller's crash loses what it has not sent; a
-broker's crash does not lose what a controller will send it, unless broker epochs tell its lives apart (KIP-380).
+Requests travel in one FIFO channel for each controller and broker. A controller's crash empties its channels. A
+broker's crash empties the channels to that broker only if broker epochs distinguish its lives (KIP-380).
 
 Left out: batches of partitions in one ZooKeeper call, acknowledgement timeouts of requests, ExternalView.
 """
@@ -38,7 +38,7 @@ from isrcheck.model.language import (
 
 
 def any_controller(m: Any) -> Any:
-    """Who may be controller; channels are indexed by them."""
+    """The domain of controllers, which indexes channels: all brokers, or without failover only the number 0."""
     return broker if m.controller_failover else number(0, 0)
 
 
@@ -56,15 +56,15 @@ class Controller(PartitionState, DataPlane, Logs):
         2,
         at_least=1,
         at_most=4,
-        meaning="requests that may be on their way from a controller to a broker; the sender blocks when there are as "
-        "many",
+        meaning="requests that may be in flight from a controller to a broker; the sender blocks while the channel is "
+        "full",
         bound=lambda m, s: some(s.channel[c][b].is_full for c in m.controllers for b in m.brokers),
     )
     unclean = setting(False, meaning="if no member of the ISR is live, any live replica may be elected (KIP-106)")
     no_leader_isr = setting(
         "keep",
         choices=("keep", "empty"),
-        meaning="the ISR that is written when nobody can lead. keep: the last one; empty: none (KAFKA-708)",
+        meaning="the ISR that is written when nobody can lead. keep: the last ISR; empty: an empty ISR (KAFKA-708)",
     )
     preferred_election = setting(False, meaning="the controller may make broker 0 leader again, if it is in the ISR")
     controller_write = setting(
@@ -74,7 +74,7 @@ class Controller(PartitionState, DataPlane, Logs):
         "conditional: it reads, then writes if the version is still the same, else tries again; unconditional: it "
         "reads, then writes",
     )
-    controller_failover = setting(False, meaning="controllers are brokers; one may be deposed without noticing")
+    controller_failover = setting(False, meaning="controllers are brokers; a deposed controller may not notice it")
     max_controller_epoch = setting(
         1,
         at_least=1,
@@ -108,7 +108,7 @@ class Controller(PartitionState, DataPlane, Logs):
         return bool(self.controller_write != "atomic")
 
     def request_fields(self) -> dict[str, Any]:
-        """What a request carries; fields that nothing needs are not there."""
+        """The fields of a request; fields that the settings do not need are absent."""
         found = self.decision()
         if self.stops_replicas:
             found["kind"] = enum("leader-and-isr", "stop-replica", "delete-replica", "not-in-init")
@@ -119,7 +119,7 @@ class Controller(PartitionState, DataPlane, Logs):
         return found
 
     def variables(self) -> dict[str, Any]:
-        """ZooKeeper and brokers, what each controller has seen, and the channels."""
+        """Adds what each controller has seen, the channels and, with failover, which broker is the controller."""
         controllers, partition = any_controller(self), any_partition(self)
         request = record(**self.request_fields())
         found = {
@@ -153,18 +153,18 @@ class Controller(PartitionState, DataPlane, Logs):
         return super().has_room(s) & ~s.controller.is_none if self.controller_failover else super().has_room(s)
 
     def acting(self, s: State, c: Any) -> Any:
-        """Whether a controller believes that it is the one, and may write."""
+        """Whether a controller believes that it is the current controller, and may write."""
         if not self.controller_failover:
             return True
         acts = s.acts[c] & self.is_up(s, c)
         return acts & (s.controller == c) if self.controller_epoch_guard else acts
 
     def is_controller(self, s: State, c: Any) -> Any:
-        """Whether a controller is the one that there is, which sees who comes and goes; a deposed one need not."""
+        """Whether a controller is the current one, which sees brokers come and go; a deposed controller may not."""
         return s.controller == c if self.controller_failover else True
 
     def assigned(self, s: State, p: int, brokers: Any) -> Any:
-        """Those of some brokers to which a partition is assigned."""
+        """The subset of the given brokers to which a partition is assigned."""
         return brokers
 
     def request(self, s: State, c: Any, p: int, decision: Any, kind: str = "leader-and-isr") -> dict[str, Any]:
@@ -179,11 +179,11 @@ class Controller(PartitionState, DataPlane, Logs):
         return found
 
     def without_decision(self, epoch: Any = 0) -> dict[str, Any]:
-        """What a request says that names no leader."""
+        """The decision in a request that names no leader."""
         return {"leader": none, "isr": set(), "epoch": epoch, "version": 0}
 
     def send(self, s: State, c: Any, b: Any, *requests: tuple[Any, dict[str, Any]]) -> None:
-        """Puts requests at the end of a channel, each where its condition holds; waits while there is no room."""
+        """Appends to a channel each request whose condition is true; waits while the channel is full."""
         channel = s.channel[c][b]
         for condition, request in requests:
             s.require(s.room(~(condition & channel.is_full)))
@@ -193,7 +193,7 @@ class Controller(PartitionState, DataPlane, Logs):
     # --- leaders ----------------------------------------------------------------------------------------------------
 
     def known_to(self, s: State, c: Any, p: int) -> tuple[Any, Any]:
-        """Leader, ISR and live brokers as the controller decides by them: what there is, or what it has read."""
+        """The state and the live brokers from which a controller decides: the current ones, or those it has read."""
         return (s.read[c][p], s.read[c][p].live) if self.reads_first else (s.state[p], s.live)
 
     def sees_a_change(self, s: State, c: Any, p: int) -> Any:
@@ -203,7 +203,7 @@ class Controller(PartitionState, DataPlane, Logs):
         return self.acting(s, c) & (s.live != s.seen_live[c][p]) & self.has_path(s, p)
 
     def decide(self, s: State, c: Any, p: int, leader: Any, isr: Any, changed: Any) -> None:
-        """Writes leader and ISR in a new epoch where they change, and tells who is concerned: all, or who came back."""
+        """Writes leader and ISR in a new epoch if they change, and tells all; else tells only those that came back."""
         known, live = self.known_to(s, c, p)
         if self.controller_write == "conditional":
             s.require(implies(changed, s.state[p].version == known.version))
@@ -217,7 +217,7 @@ class Controller(PartitionState, DataPlane, Logs):
     def write_decision(
         self, s: State, c: Any, p: int, known: Any, choice: tuple[Any, Any], changed: Any, told: dict[Any, Any]
     ) -> None:
-        """Writes a leader and an ISR where they are new, and sends them to those who are told."""
+        """Writes a leader and an ISR if they are new, and sends them to the brokers in `told`."""
         state, new_epoch = s.state[p], self.begins_an_epoch(s, p, known, choice, changed)
         s.require(s.room(implies(new_epoch, known.epoch < self.max_leader_epoch)))
         s.require(s.room(implies(changed, self.has_version(s, p))))
@@ -236,16 +236,16 @@ class Controller(PartitionState, DataPlane, Logs):
         return changed
 
     def lane(self, actor: str, parameters: dict[str, Any]) -> str:
-        """Controllers that are brokers have a lane each."""
+        """The lane of an actor: controllers that are brokers have a lane each."""
         return f"controller {parameters['c']}" if actor == "controller" and self.controller_failover else actor
 
     def sent_in_words(self, old: Any, new: Any, c: Any) -> str:
-        """To whom a controller has sent requests."""
+        """Says to which brokers a controller has sent requests."""
         told = [b for b in self.brokers if len(new.channel[c][b]) > len(old.channel[c][b])]
         return f"; it tells {listed(told)}" if told else ""
 
     def decision_in_words(self, old: Any, new: Any, c: Any, p: int, leads: str) -> str:
-        """What a controller decides as brokers come and go."""
+        """Says what a controller decides when brokers come and go."""
         live = old.read[c][p].live if self.reads_first else old.live
         who, place = sentences.controller_in_words(self, old, c), f" for partition {p}" if self.partitions > 1 else ""
         sees = f"{who} sees live brokers {live}{place}: {leads}"
@@ -274,7 +274,7 @@ class Controller(PartitionState, DataPlane, Logs):
 
     @action(c=any_controller, p=any_partition, actor="controller", where=lambda m: m.controller_write == "conditional")
     def read_again(self, s: State, c: Any, p: int) -> None:
-        """The controller's write fails, because the version has changed since it read; it reads again."""
+        """The controller's write fails because the version has changed since its read; the controller reads again."""
         s.require(self.believes(s, c), s.read[c][p].done)
         s.require(implies(self.has_path(s, p), s.state[p].version != s.read[c][p].version))
         self.forget_read(s, c, p)
@@ -288,7 +288,7 @@ class Controller(PartitionState, DataPlane, Logs):
         s.read[c][p] = {"done": False, "live": set(), **self.without_decision()}
 
     def candidates(self, s: State, p: int, state: Any, live: Any) -> Any:
-        """Who may be elected: live members of the ISR; without any, and with unclean elections, any live replica."""
+        """Live members of the ISR, which may be elected; if there are none and `unclean` is set, all live replicas."""
         inside = state.isr & live
         return when(inside.is_empty, self.assigned(s, p, live), inside) if self.unclean else inside
 
@@ -296,7 +296,7 @@ class Controller(PartitionState, DataPlane, Logs):
     def on_broker_change(self, s: State, c: Any, p: int, leader: Any) -> None:
         """Brokers came or went: a live leader stays, or a live member of the ISR leads; dead brokers leave the ISR.
 
-        With no live member of the ISR and unclean elections, any live replica leads, alone in the ISR.
+        If no member of the ISR is live and elections may be unclean, any live replica leads, alone in the ISR.
         """
         state, live = self.known_to(s, c, p)
         inside = state.isr & live
@@ -328,7 +328,7 @@ class Controller(PartitionState, DataPlane, Logs):
         c=any_controller, p=any_partition, actor="controller", perturbation=True, where=lambda m: m.preferred_election
     )
     def on_preferred_replica_election(self, s: State, c: Any, p: int) -> None:
-        """The controller gives the lead to the preferred replica, broker 0, if that is live and in the ISR."""
+        """The controller gives the lead to the preferred replica, broker 0, if that broker is live and in the ISR."""
         preferred, state = self.broker(0), s.state[p]
         s.require(self.acting(s, c), state.leader != preferred, state.isr.has(preferred), s.live.has(preferred))
         s.require(s.live == s.seen_live[c][p], self.has_path(s, p))
@@ -343,7 +343,7 @@ class Controller(PartitionState, DataPlane, Logs):
 
     @action(c=broker, actor="c", where=lambda m: m.controller_failover)
     def elect_controller(self, s: State, c: Any) -> None:
-        """A broker creates /controller. It has seen no broker yet, and will tell all, if so set by INIT first."""
+        """A broker creates /controller. It has seen no broker yet, so it will tell all (with `init_flag`, by INIT)."""
         s.require(s.controller.is_none, s.live.has(c), self.is_up(s, c))
         s.require(s.room(s.controller_epoch < self.max_controller_epoch))
         epoch = s.controller_epoch + 1
@@ -358,7 +358,7 @@ class Controller(PartitionState, DataPlane, Logs):
         return f"{c} creates /controller and is the controller: controller epoch {epoch}"
 
     def take_over(self, s: State, c: Any, epoch: Any) -> None:
-        """What a new controller begins with (on_controller_failover), in its epoch."""
+        """Sets the state with which a new controller begins in its epoch (on_controller_failover)."""
         s.seen_live[c] = [set() for _ in self.all_partitions]
         if self.reads_first:
             for p in self.all_partitions:
@@ -370,7 +370,7 @@ class Controller(PartitionState, DataPlane, Logs):
                 self.send(s, c, b, *((s.live.has(b) & condition, {**request, **now}) for condition, request in said))
 
     def said_by_init(self, s: State, c: Any, p: int, b: Any) -> list[tuple[Any, dict[str, Any]]]:
-        """What INIT tells a broker of a partition: leader and ISR as they are, or that it is not named."""
+        """The requests of INIT to a broker about a partition: leader and ISR, or that the replica is not named."""
         state = s.state[p]
         path = {"leader": state.leader, "isr": state.isr, "epoch": state.epoch, "version": state.version}
         if not self.stops_replicas:
@@ -397,7 +397,7 @@ class Controller(PartitionState, DataPlane, Logs):
             s.controller = when(s.controller == b, none, s.controller)
 
     def begin_session(self, s: State, b: Any) -> None:
-        """A broker registers, and with broker epochs not before the controller has seen that it was gone."""
+        """A broker registers; with broker epochs, only after the controller has seen that the broker was gone."""
         if self.broker_epoch:
             s.require(~s.live.has(b))
             for c in self.controllers:

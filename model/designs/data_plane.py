@@ -1,8 +1,8 @@
 """How a replica begins and ends a role, stops and crashes.
 
-With crashes, the *checkpoint* is the high watermark on disk. A replica begins with it when its broker starts again.
+If brokers crash, the *checkpoint* is the high watermark on disk. A replica begins with it when its broker starts again.
 
-Left out: a disk that is not read back as written, except for a lost end (`lossy_crashes`); log directories.
+Left out: disks that lose or change data, except at the end of a log (`lossy_crashes`); log directories.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def any_length(m: Any) -> Any:
 
 
 class DataPlane(Fetching, Producers):
-    """Replicas that copy a leader's log; how they come to their roles is the business of a design."""
+    """Replicas that copy a leader's log; each design defines how a replica gets its role."""
 
     abstract = True
 
@@ -44,7 +44,7 @@ class DataPlane(Fetching, Producers):
     # --- roles ------------------------------------------------------------------------------------------------------
 
     def become_leader(self, s: State, p: int, b: Any, epoch: Any, isr: Any) -> None:
-        """Stops fetching and takes reads and writes; the high watermark stays where it was."""
+        """Stops fetching, and takes reads and writes; the high watermark does not change."""
         self.forget_followers(s, p, b)
         replica = s.replica[p][b]
         replica.role = "leader"
@@ -59,7 +59,7 @@ class DataPlane(Fetching, Producers):
             replica.epoch_start = s.log[p][b].length
 
     def become_follower(self, s: State, p: int, b: Any, leader: Any, epoch: Any, truncates: Any = True) -> None:
-        """Stops leading and fetches from a leader, after a truncation; without a leader it does neither."""
+        """Stops leading. If there is a leader, the replica truncates its log and fetches from that leader."""
         replica, log = s.replica[p][b], s.log[p][b]
         replica.role = "follower"
         replica.leader = leader
@@ -77,7 +77,7 @@ class DataPlane(Fetching, Producers):
         self.forget_followers(s, p, b)
 
     def give_up_role(self, s: State, p: int, b: Any, high_watermark: Any) -> None:
-        """Neither leads nor follows; what is volatile is lost, and the high watermark is what the disk says."""
+        """Ends the role of a replica: volatile state is lost, and the high watermark becomes the given one."""
         replica = s.replica[p][b]
         replica.role = "none"
         replica.leader = none
@@ -125,7 +125,7 @@ class DataPlane(Fetching, Producers):
         where=lambda m: m.has_crashes and not m.checkpoint_all,
     )
     def checkpoint_without_unstarted_replica(self, s: State, p: int, b: Any) -> None:
-        """A broker writes its high watermarks to disk before one of its replicas has started, and loses that one's."""
+        """A broker writes its high watermarks to disk, and loses that of a replica that has not started yet."""
         s.require(self.is_up(s, b), s.replica[p][b].role == "none", s.checkpoint[p][b] > 0)
         s.checkpoint[p][b] = 0
         s.replica[p][b].high_watermark = 0
@@ -158,7 +158,7 @@ class DataPlane(Fetching, Producers):
         return f"{b} crashes, and {on_disk} of a log had reached its disk{self.lost_in_words(old, new, b)}"
 
     def lost_in_words(self, old: Any, new: Any, b: Any) -> str:
-        """What a broker loses as it stops."""
+        """Says what a broker loses when it stops."""
         words = []
         for p in self.all_partitions:
             was, end = old.replica[p][b], len(new.log[p][b])
@@ -172,7 +172,7 @@ class DataPlane(Fetching, Producers):
         return f": {'; '.join(words)}" if words else ""
 
     def stop(self, s: State, b: Any, kept: Any = None) -> None:
-        """What is volatile is lost, and of each log what lies at `kept` or later."""
+        """Stops a broker: volatile state is lost, and each log loses the records at offset `kept` and later."""
         s.up = s.up - {b}
         if self.acknowledgement == "until-answered":
             self.turn_producers_away(s, b)

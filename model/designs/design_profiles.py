@@ -1,8 +1,8 @@
-"""The profiles of the designs: what is asked where nothing is said, and what else is worth asking.
+"""The profiles of the designs: `plain`, which is checked by default, and three others that are worth checking.
 
-`plain` has failures on, at least three replicas where that ends in seconds, and nothing that never happens;
-`as-written` is the page and nothing of later fixes; `with-fixes` has every later fix; `worst-case` is the largest that
-ends in about a minute on two cores. `isrcheck models NAME` says how large each is.
+`plain` has failures, at least three replicas if the check then ends in seconds, and no action that never happens.
+`as-written` is the page without later fixes. `with-fixes` has every later fix. `worst-case` is the largest profile that
+ends in about a minute on two cores. `isrcheck models NAME` says how large each profile is.
 """
 
 from __future__ import annotations

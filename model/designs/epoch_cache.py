@@ -1,7 +1,8 @@
-"""The leader-epoch cache: for each leader epoch the offset at which it starts, and what is asked of it.
+"""The leader-epoch cache: for each leader epoch the offset at which it starts.
 
-A cache is a sequence of (epoch, start), ascending in both. Rules of keeping it, and of answering a follower that asks
-where an epoch ends: KIP-101, KIP-279, KAFKA-7415 and the page "Kafka processing OffsetForLeaderEpochRequest".
+A cache is a sequence of (epoch, start), ascending in both. The rules for updating a cache, and for answering a follower
+that asks where an epoch ends, are those of KIP-101, KIP-279, KAFKA-7415 and the page "Kafka processing
+OffsetForLeaderEpochRequest".
 """
 
 from __future__ import annotations
@@ -17,20 +18,20 @@ def epoch_cache(greatest_epoch: int, log_size: int) -> Any:
 
 
 def entries(cache: Any, greatest_epoch: int) -> list[tuple[Any, Any]]:
-    """Each place of a cache: whether something is there, and what."""
+    """For each index of a cache, whether there is an entry, and the entry."""
     return [(cache.length > i, cache.at(i)) for i in range(greatest_epoch + 1)]
 
 
 def latest_epoch(cache: Any) -> Any:
-    """The epoch of the last entry, -1 where there is none."""
+    """The epoch of the last entry, or -1 if the cache is empty."""
     return when(cache.is_empty, -1, cache.last.epoch)
 
 
 def assigned(cache: Any, epoch: Any, start: Any, greatest_epoch: int) -> Any:
-    """The cache with an epoch that starts at an offset.
+    """The cache after adding an epoch that starts at an offset.
 
-    Nothing changes if it is the latest epoch already, from no later offset. Entries of that epoch or later, or from
-    that offset on, would contradict the new one and go.
+    Nothing changes if the latest epoch is already this one and starts at or before the offset. Otherwise, entries that
+    contradict the new one are removed: those of this or a later epoch, and those that start at or after the offset.
     """
     known = (latest_epoch(cache) == epoch) & (cache.last.start <= start)
     kept = count(there & (x.epoch < epoch) & (x.start < start) for there, x in entries(cache, greatest_epoch))
@@ -38,12 +39,12 @@ def assigned(cache: Any, epoch: Any, start: Any, greatest_epoch: int) -> Any:
 
 
 def truncated(cache: Any, length: Any, greatest_epoch: int) -> Any:
-    """The cache of a log that keeps `length` records: entries that start there or later go."""
+    """The cache of a log that keeps `length` records: entries that start at `length` or later are removed."""
     return cache.truncated(count(there & (x.start < length) for there, x in entries(cache, greatest_epoch)))
 
 
 def retained(cache: Any, log_start: Any, greatest_epoch: int) -> Any:
-    """The cache of a log whose records below an offset were deleted by age: the first epoch left starts there.
+    """The cache of a log whose records below an offset were deleted by age: its first epoch starts there.
 
     No model deletes records by age; the rule is here because it belongs to the cache.
     """
@@ -57,9 +58,9 @@ def retained(cache: Any, log_start: Any, greatest_epoch: int) -> Any:
 
 
 def end_of_epoch(cache: Any, epoch: Any, log_end: Any, greatest_epoch: int) -> Any:
-    """Where an epoch ends as KIP-101 answers: -1 for unknown.
+    """The offset at which an epoch ends, as in KIP-101; -1 if it is unknown.
 
-    The latest epoch ends at the log end; another one where the least greater epoch starts; there may be none.
+    The latest epoch ends at the log end. Another epoch ends where the next greater epoch starts, if there is one.
     """
     end: Any = -1
     for there, x in reversed(entries(cache, greatest_epoch)):
@@ -68,9 +69,9 @@ def end_of_epoch(cache: Any, epoch: Any, log_end: Any, greatest_epoch: int) -> A
 
 
 def floor_epoch(cache: Any, epoch: Any, greatest_epoch: int) -> Any:
-    """The greatest known epoch that is not above one, as KIP-279 answers; -1 for unknown.
+    """The greatest epoch in the cache that is at most a given epoch, as in KIP-279; -1 if it is unknown.
 
-    With a greater epoch known and none below, it is the epoch that was asked for.
+    If the cache has only greater epochs, the answer is the given epoch.
     """
     floor: Any = -1
     for there, x in entries(cache, greatest_epoch):
@@ -82,9 +83,9 @@ def floor_epoch(cache: Any, epoch: Any, greatest_epoch: int) -> Any:
 
 
 def describes(cache: Any, log: Any, log_size: int, greatest_epoch: int) -> Any:
-    """Whether a cache has just the epochs of a log's records with their first offsets, and at most one more at its end.
+    """Whether a cache has exactly the epochs of a log's records with their first offsets, and at most one more epoch.
 
-    The one more is the leader's own epoch, before it has appended anything.
+    The additional epoch starts at the log end: it is a leader's own epoch, before the leader has appended a record.
     """
 
     def starts(offset: int) -> Any:

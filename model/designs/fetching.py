@@ -1,8 +1,8 @@
 """Fetching: a follower copies the leader's log, after it has truncated what the leader does not have.
 
-A *fetch* is one step: the leader learns the follower's log end offset, the follower gets at most one record and the
-high watermark that the leader had before. With `fetch_reply` it is two, so that an answer may be late; a check in which
-it is one does not see that. Where an epoch ends is asked in one step, or (`truncation_reply`) in two.
+A *fetch* is one step: the leader learns the follower's log end offset, and the follower gets at most one record and
+the high watermark that the leader had before. With `fetch_reply` a fetch is two steps, so its answer may be late; with
+one step, a check misses late answers. A request for the end of an epoch is one step, or two with `truncation_reply`.
 
 Sources: KIP-101, KIP-279, KIP-320, KIP-392, and the JIRA ids at the settings. Left out: fetch sessions, throttling.
 """
@@ -38,17 +38,17 @@ class Fetching(Replicas):
     fence_truncation = setting(
         True, meaning="from truncation = kip-320 on: a leader tells only followers in its own epoch where an epoch ends"
     )
-    assign_on_leader = setting(True, meaning="a new leader enters its epoch into its epoch cache at once (KAFKA-7415)")
+    assign_on_leader = setting(True, meaning="a new leader immediately adds its epoch to its epoch cache (KAFKA-7415)")
     refuse_undefined_epoch = setting(
         True,
-        meaning="asked where an undefined epoch ends, a leader gives no offset; if false, it gives its log end "
+        meaning="a leader that is asked where an undefined epoch ends gives no offset; if false, it gives its log end "
         "(KAFKA-6857)",
     )
     truncation_reply = setting(
         "at-once",
         choices=("at-once", "unchecked", "checked"),
-        meaning="when a follower applies the leader's answer to where an epoch ends. at-once: at once; unchecked: "
-        "later; checked: later, unless its own epoch has changed by then (KAFKA-7040, KAFKA-7786)",
+        meaning="when a follower applies the leader's answer about the end of an epoch. at-once: immediately; "
+        "unchecked: later; checked: later, unless its own epoch has changed by then (KAFKA-7040, KAFKA-7786)",
     )
     truncate_before_high_watermark = setting(
         True,
@@ -59,8 +59,8 @@ class Fetching(Replicas):
     fetch_reply = setting(
         "at-once",
         choices=("at-once", "unchecked", "checked"),
-        meaning="when a follower applies the answer to a fetch. at-once: at once; unchecked: later, if its log still "
-        "ends at the offset of the fetch; checked: also only if its own epoch has not changed (KAFKA-18991)",
+        meaning="when a follower applies the answer to a fetch. at-once: immediately; unchecked: later, if its log "
+        "still ends at the offset of the fetch; checked: also only if its own epoch has not changed (KAFKA-18991)",
         leaves_out={"at-once": "answers to fetches that come late"},
     )
 
@@ -101,20 +101,20 @@ class Fetching(Replicas):
     # --- words ------------------------------------------------------------------------------------------------------
 
     def answers(self, s: State, p: int, leader: Any, follower: Any, fenced: bool) -> Any:
-        """Whether a broker, asked by a follower, answers as its leader."""
+        """Whether a broker, as the leader, answers a request of a follower."""
         same_epoch = s.replica[p][leader].epoch == s.replica[p][follower].epoch
         asked = self.leads(s, p, leader) & self.follows(s, p, follower, leader)
         return asked & same_epoch if self.truncation in ("kip-320", "on-fetch") and fenced else asked
 
     def may_fetch(self, s: State, p: int, follower: Any, leader: Any) -> Any:
-        """Whether a follower that is done with truncating gets an answer to its fetch."""
+        """Whether a follower has finished truncating and gets an answer to its fetch."""
         answers = self.answers(s, p, leader, follower, self.fence_fetch)
         return answers & ~s.replica[p][follower].truncating if self.asks_where_epochs_end else answers
 
     def has_a_quorum(self, s: State, p: int, leader: Any) -> Any:
-        """Whether as many of a leader's ISR as min.insync.replicas asks for fetch from it, itself included.
+        """Whether at least min.insync.replicas members of a leader's ISR, itself included, fetch from the leader.
 
-        Members that do not fetch are of no use: once they lag the leader takes them out, if it can.
+        Members that do not fetch do not count: when they lag, the leader removes them from the ISR if it can.
         """
         fetch = [self.may_fetch(s, p, f, leader) if f != leader else True for f in self.brokers]
         present = count(
@@ -123,7 +123,7 @@ class Fetching(Replicas):
         return present >= self.min_isr
 
     def end_of_epoch(self, s: State, p: int, leader: Any, asked: Any) -> tuple[Any, Any]:
-        """What a leader answers: the greatest epoch it knows up to the one asked for, and where the latter ends."""
+        """A leader's answer: its greatest known epoch up to the requested epoch, and where the requested epoch ends."""
         cache, end, top = s.epoch_cache[p][leader], s.log[p][leader].length, self.max_leader_epoch
         epoch = epoch_cache.floor_epoch(cache, asked, top)
         answer = epoch_cache.end_of_epoch(cache, asked, end, top)
@@ -132,11 +132,11 @@ class Fetching(Replicas):
         return epoch, answer
 
     def truncation_point(self, s: State, p: int, follower: Any, epoch: Any, end: Any) -> tuple[Any, Any]:
-        """How many records a follower keeps after a leader's answer, and whether it need not ask again.
+        """How many records a follower keeps after a leader's answer, and whether truncation is then done.
 
-        Without an answer it goes back to its high watermark. In KIP-101 it goes back to the end that it is told; from
-        KIP-279 on it looks up in its own cache where the leader's epoch ends, and asks again with a smaller one if it
-        does not know that epoch.
+        If the answer has no offset, the follower truncates to its high watermark. In KIP-101 it truncates to the offset
+        in the answer. From KIP-279 on, it looks up in its own cache where the epoch in the answer ends. If it does not
+        know that epoch, it asks again with a smaller epoch.
         """
         top, own = self.max_leader_epoch, s.epoch_cache[p][follower]
         own_end, high_watermark = s.log[p][follower].length, s.replica[p][follower].high_watermark
@@ -151,7 +151,7 @@ class Fetching(Replicas):
         return when(end < 0, high_watermark, length), done
 
     def keep(self, s: State, p: int, b: Any, length: Any) -> None:
-        """Truncates a log, and its epoch cache with it."""
+        """Truncates a log and its epoch cache."""
         s.log[p][b].truncate(length)
         if self.has_epoch_cache:
             s.epoch_cache[p][b] = epoch_cache.truncated(s.epoch_cache[p][b], length, self.max_leader_epoch)
@@ -161,7 +161,7 @@ class Fetching(Replicas):
         s.replica[p][follower].high_watermark = minimum(length, s.replica[p][follower].high_watermark)
 
     def diverges(self, s: State, p: int, follower: Any, leader: Any) -> Any:
-        """Whether a fetch shows that the follower's last epoch ended elsewhere in the leader's log, or is unknown."""
+        """Whether, at a fetch, the leader does not know the follower's last epoch, or knows an earlier end of it."""
         if self.truncation != "on-fetch":
             return False
         last, log_end = epoch_cache.latest_epoch(s.epoch_cache[p][follower]), s.log[p][follower].length
@@ -214,7 +214,7 @@ class Fetching(Replicas):
         return f"{asks}: {copied}{raised}{news}"
 
     def note_fetch(self, s: State, p: int, leader: Any, follower: Any) -> None:
-        """What a leader keeps of a fetch besides the follower's log end offset."""
+        """Stores what a leader keeps of a fetch in addition to the follower's log end offset: here nothing."""
 
     # --- answers that are late --------------------------------------------------------------------------------------
 
@@ -223,7 +223,7 @@ class Fetching(Replicas):
         return {**nothing, "high_watermark": 0, "end_epoch": -1, "end": -1}
 
     def send_fetched(self, s: State, p: int, follower: Any, leader: Any, **said: Any) -> None:
-        """The answer to a fetch is on its way."""
+        """Sends the answer to a fetch, which arrives in a later step."""
         asked = {"leader": leader, "asked_in": s.replica[p][follower].epoch, "offset": s.log[p][follower].length}
         s.fetched_reply[p][follower] = {**self.no_fetched_reply(), **asked, **said}
 
@@ -250,9 +250,9 @@ class Fetching(Replicas):
         return f"{follower} asks {whom} for the record at offset {end}; on its way is {on_its_way}"
 
     def heeds_fetched(self, s: State, p: int, follower: Any, leader: Any) -> Any:
-        """Whether a follower acts on the answer to a fetch: it follows that leader, and is where it was.
+        """Whether a follower acts on the answer to a fetch: it still follows the leader and has the same log end.
 
-        In another epoch the same offset may mean other records (KAFKA-18991).
+        In another epoch another record may belong at the same offset (KAFKA-18991).
         """
         reply, replica = s.fetched_reply[p][follower], s.replica[p][follower]
         same = (reply.leader == leader) & (reply.offset == s.log[p][follower].length)
@@ -305,7 +305,7 @@ class Fetching(Replicas):
         return f"{follower} ignores what {leader} answered to a fetch: it does not wait for that any more"
 
     def fetched_in_words(self, reply: Any) -> str:
-        """The answer to a fetch."""
+        """Says what the answer to a fetch contains."""
         if reply.kind == "diverging":
             return f"that their logs diverge, epoch {reply.end_epoch} ends at {reply.end}"
         found = sentences.record_in_words(reply.record) if reply.kind == "record" else "no record"

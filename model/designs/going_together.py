@@ -1,7 +1,7 @@
-"""Which settings of the designs do not go together, and which do nothing without another.
+"""Settings of the designs that exclude each other, and settings that have no effect without another setting.
 
-Each tuple is the `together` of the class whose settings it is about. The actions that read a setting show what it
-needs: a test traces every design with and without each value and compares.
+Each tuple is the `together` attribute of the class that declares the settings. What a setting needs is seen from the
+actions that read it: a test traces every design with and without each value and compares.
 """
 
 from __future__ import annotations

@@ -25,15 +25,15 @@ class Logs(Producers):
         return s.replica[p][leader].isr
 
     def may_commit(self, s: State, p: int, leader: Any) -> Any:
-        """Whether a leader looks at its high watermark at all."""
+        """Whether a leader tries to raise its high watermark."""
         return True
 
     def takes_writes(self, s: State, p: int, leader: Any) -> Any:
-        """Whether a leader's ISR is as large as min.insync.replicas asks for."""
+        """Whether a leader's ISR has at least min.insync.replicas members."""
         return s.replica[p][leader].isr.size >= self.min_isr
 
     def may_acknowledge(self, s: State, p: int, leader: Any) -> Any:
-        """Whether what a leader commits is on as many replicas as min.insync.replicas asks for."""
+        """Whether records that a leader commits are on at least min.insync.replicas replicas."""
         return self.quorum_isr(s, p, leader).size >= self.min_isr
 
     # --- produce and commit -----------------------------------------------------------------------------------------
@@ -43,7 +43,7 @@ class Logs(Producers):
         s.next_record_id += 1
 
     def append_as(self, s: State, p: int, b: Any, i: Any, has_it: Any = False) -> None:
-        """Appends a record with an id, unless the leader has it and looks for that."""
+        """Appends a record with an id, unless the leader has found it in its log (`has_it`)."""
         replica, log = s.replica[p][b], s.log[p][b]
         s.require(self.leads(s, p, b), i < self.max_records, s.room(when(has_it, True, ~log.is_full)))
         appended = log.appended({"id": i, "epoch": replica.epoch})
@@ -79,7 +79,7 @@ class Logs(Producers):
 
     @action(p=any_partition, b=broker, actor="client", perturbation=True, where=lambda m: m.acks_one)
     def produce_acks_one(self, s: State, p: int, b: Any) -> None:
-        """A producer with acks=1 writes and is told of success at once."""
+        """A producer with acks=1 writes a record, which is acknowledged immediately."""
         s.acknowledged_by_one[s.next_record_id] = self.is_owed(s, p)
         self.append_record(s, p, b)
 
@@ -89,7 +89,7 @@ class Logs(Producers):
         return f"a producer with acks=1 writes to {sentences.leader_in_words(self, old, p, b)} {written}"
 
     def end_to_commit(self, s: State, p: int, b: Any) -> Any:
-        """The least log end offset that a leader knows of the replicas that it waits for."""
+        """The smallest log end offset, as the leader knows it, of the replicas that the leader waits for."""
         end = s.log[p][b].length
         for f in self.brokers:
             end = when(self.quorum_isr(s, p, b).has(f), minimum(end, self.end_seen_by(s, p, b, f)), end)
@@ -111,10 +111,10 @@ class Logs(Producers):
         return f"{sentences.leader_in_words(self, old, p, b)} raises its high watermark {raised}{told}: {reached}"
 
     def note_commit(self, s: State, p: int, b: Any, end: Any, relevant: Any, start: Any = None) -> None:
-        """Writes the ghosts of a commit up to an offset: what is committed, if it concerns the current topic.
+        """Updates the ghosts for a commit up to an offset, if the commit is `relevant`: it concerns the current topic.
 
-        Whom the leader tells of success does not depend on that. The commit begins at the high watermark so far. With
-        another start, only new records count as a commit in this epoch.
+        Acknowledgements are recorded in any case. By default the commit begins at the current high watermark. With
+        another `start`, only a commit of new records counts in this epoch.
         """
         replica, log, committed = s.replica[p][b], s.log[p][b], s.committed[p]
         advances = relevant if start is None else relevant & (end > committed.records.length)
@@ -133,7 +133,7 @@ class Logs(Producers):
         s.committed[p].rewritten = rewritten
 
     def forget_history(self, s: State, p: int) -> None:
-        """Ghosts of a topic that is gone: nothing that was told until now is owed any more."""
+        """Clears the ghosts of a topic that is gone: what was acknowledged or read until now need not be kept."""
         for i in range(self.max_records):
             gone = self.is_of(s, p, i)
             s.acknowledged[i] = when(gone, False, s.acknowledged[i])
@@ -146,9 +146,9 @@ class Logs(Producers):
             s.told_out_of_range[p] = False
 
     def is_of(self, s: State, p: int, i: int) -> Any:
-        """Whether a record was committed in a partition or is in some log of it. With a single partition every record
-        is of it.
-        """
+        """Whether a record is of a partition: it was committed there, or is in a log of the partition."""
+        # With a single partition every record is of that partition. Records that were neither committed nor kept in a
+        # log belong to no partition.
         if self.partitions == 1:
             return True
         places: Any = [s.committed[p].records, *(s.log[p][b] for b in self.brokers)]
@@ -174,7 +174,7 @@ class Logs(Producers):
 
     @action(p=any_partition, b=broker, actor="client", perturbation=True, where=lambda m: m.consumers)
     def refuse_consumer(self, s: State, p: int, b: Any) -> None:
-        """A consumer asks past the log end or, if so set, past the high watermark: its offset is out of range."""
+        """A consumer asks past the log end, or (by a setting) past the high watermark: its offset is out of range."""
         position = s.consumed[p].length
         end = s.log[p][b].length if self.past_high_watermark == "empty" else s.replica[p][b].high_watermark
         s.require(self.is_legitimate(s, p, b), position > end, ~s.told_out_of_range[p])

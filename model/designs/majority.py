@@ -1,13 +1,13 @@
-"""Majority vote: a record is committed when most replicas have it, and most replicas elect a leader.
+"""Majority vote: a record is committed when most replicas have it, and a leader is elected by most replicas.
 
-The page "KafkaController" compares this with the ISR: with 2f+1 replicas a leader waits for f+1 copies, one of them its
-own, and f replicas may fail. It does not say who may be elected; what is here is Raft (Ongaro and Ousterhout, "In
-Search of an Understandable Consensus Algorithm", 2014), whose rules are settings that can be weakened. Followers pull,
-as in Kafka. In Kafka's words: a term is a *leader epoch*, the commit index a *high watermark*.
+The page "KafkaController" compares majority vote with the ISR: with 2f+1 replicas a leader waits for f+1 copies, its
+own included, and f replicas may fail. The page does not say which replica may be elected. This design has the rules of
+Raft (Ongaro and Ousterhout, "In Search of an Understandable Consensus Algorithm", 2014), and settings that weaken them.
+Followers pull, as in Kafka. The words are Kafka's: a term is a *leader epoch*, the commit index is a *high watermark*.
 
-What a reader of the paper looks for is in the files it is built from: elections in `majority_elections`; what is on
-disk, and crashes, in `majority_crashes`; replication in `majority_replication`; messages that are late in
-`majority_messages`. Volatile is everything but a replica's epoch, its vote and its log.
+The parts of the design are elections in `majority_elections`, disks and crashes in `majority_crashes`, replication in
+`majority_replication`, and late messages in `majority_messages`. A replica's epoch, its vote and its log survive a
+crash; everything else is volatile.
 
 Left out: snapshots, changes of the set of replicas.
 """
@@ -23,7 +23,7 @@ from isrcheck.model.designs.majority_replication import PulledLogs
 from isrcheck.model.language import goal, setting, some
 
 
-# The parts stand in the order in which `super()` asks them.
+# The order of the parts is the order in which `super()` calls them.
 class MajorityVote(LateMessages, PulledLogs, CrashingReplicas):
     """Replicas that vote, and a leader that counts copies."""
 
@@ -36,16 +36,16 @@ class MajorityVote(LateMessages, PulledLogs, CrashingReplicas):
     profiles = design_profiles.MAJORITY
 
     partitions = 1
-    truncation = "high-watermark"  # of the ISR's designs; here a follower goes back until its log fits
+    truncation = "high-watermark"  # used by designs with an ISR; here a follower steps back
     records_have_epochs = True
     acks_one = False
-    acknowledgement = "own-epoch"  # a client of a deposed leader asks the next one
+    acknowledgement = "own-epoch"  # a client of a deposed leader asks the next leader
 
     min_isr = setting(
         1,
         at_least=1,
         at_most=5,
-        meaning="copies that the invariant acknowledged-has-enough-copies asks for; a leader waits for a majority in "
+        meaning="copies that the invariant acknowledged-has-enough-copies requires; a leader waits for a majority in "
         "any case",
     )
 

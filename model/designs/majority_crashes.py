@@ -1,12 +1,12 @@
 """Majority vote, disks: what a replica has flushed when its broker crashes.
 
-A replica's log, its epoch and its vote are on disk. `fsync` says which of them it flushes before it answers: a follower
-its log before it asks for the next record, a leader its own copy before it counts that, a voter its vote before it
-gives it. An end of the log that is not flushed may be on disk all the same; a lossy crash (of the machine, not of the
-process) takes any part of it away. An epoch that is read back is at least that of the last record, as in Kafka's raft
-client.
+A replica's log, its epoch and its vote are on disk. `fsync` says which of them a replica flushes before it answers. A
+follower flushes its log before it asks for the next record, a leader its own copy before it counts the copy, and a
+voter its vote before it sends the vote. Records that are not flushed may be on disk anyway. A lossy crash (of the
+machine, not of the process) loses any number of them from the end of the log. An epoch that is read back is at least
+that of the last record, as in Kafka's raft client.
 
-Left out: truncations that reach the disk late; disks that are not read back as written.
+Left out: truncations that reach the disk late; disks that change what was written.
 
 Sources: figure 2 of the paper on Raft, "Updated on stable storage before responding to RPCs"; KIP-595.
 """
@@ -29,7 +29,7 @@ def any_epoch(m: Any) -> Any:
 
 
 class CrashingReplicas(ElectionsByMajority):
-    """Replicas that crash and start again, with what their disks have."""
+    """Replicas that crash, and start again with what is on their disks."""
 
     abstract = True
 
@@ -40,12 +40,12 @@ class CrashingReplicas(ElectionsByMajority):
     fsync = setting(
         "both",
         choices=("both", "log", "votes", "none"),
-        meaning="what a replica flushes before it answers. both: log and votes, as Raft asks for; log or votes: only "
-        "that; none: nothing",
+        meaning="what a replica flushes before it answers. both: log and votes, as Raft asks for; log: only the log; "
+        "votes: only votes; none: nothing",
     )
     restarts = setting(True, meaning="a broker that has crashed starts again")
 
-    # What `majority_replication` says.
+    # Defined in `majority_replication`.
     record_in_words: Any
 
     # --- what is flushed --------------------------------------------------------------------------------------------
@@ -60,15 +60,15 @@ class CrashingReplicas(ElectionsByMajority):
 
     @property
     def knows_flushed(self) -> bool:
-        """Whether it matters up to where a log is flushed: where nothing is, any end of it may be lost."""
+        """Whether the flushed part of a log matters: if logs are never flushed, any records at the end may be lost."""
         return bool(self.lossy_crashes and self.flushes_log)
 
     def replica_variables(self) -> dict[str, Any]:
-        """No checkpoint of a high watermark, for a leader finds it again by counting copies; what is flushed."""
+        """How far a log is flushed. There is no checkpoint: a leader finds its high watermark by counting copies."""
         return {"flushed": self.any_end()} if self.knows_flushed else {}
 
     def flush(self, s: State, p: int, b: Any, end: Any) -> None:
-        """A replica flushes its log up to an offset, for it will say that it has it."""
+        """A replica flushes its log up to an offset, because it will report that it has these records."""
         if self.knows_flushed:
             s.flushed[p][b] = when(end > s.flushed[p][b], end, s.flushed[p][b])
 
@@ -79,7 +79,7 @@ class CrashingReplicas(ElectionsByMajority):
     # --- crashes ----------------------------------------------------------------------------------------------------
 
     def stop(self, s: State, b: Any) -> None:
-        """What is volatile is lost."""
+        """Stops a broker: its volatile state is lost."""
         s.up = s.up - {b}
         for p in self.all_partitions:
             self.take_role(s, p, b, "none", none)
@@ -97,7 +97,7 @@ class CrashingReplicas(ElectionsByMajority):
         return f"{b}{self.leading_in_words(old, b)} crashes; its disk keeps {self.kept_in_words(old, b)}"
 
     def crash_lossily(self, s: State, b: Any, kept: int) -> None:
-        """A broker stops, and of its log only so many records had reached its disk."""
+        """A broker stops, and only the first `kept` records of its log had reached its disk."""
         s.require(s.lossy_crashes < self.lossy_crashes, s.up.has(b))
         for p in self.all_partitions:
             s.require(s.log[p][b].length >= kept)
@@ -135,7 +135,7 @@ class CrashingReplicas(ElectionsByMajority):
             s.require(own.epoch >= epoch, (log.length > kept) | (own.epoch > epoch) | own.voted)
             if kept:
                 s.require(log.length >= kept, log.at(kept - 1).epoch <= epoch)
-            # Of an earlier epoch nobody knows what it voted in it: whoever gives no vote there breaks nothing by it.
+            # Its vote in an earlier epoch is unknown, and counts as given: to give no second vote is always safe.
             own.voted = own.epoch > epoch
             own.epoch = epoch
         self.crash_lossily(s, b, kept)
@@ -147,7 +147,7 @@ class CrashingReplicas(ElectionsByMajority):
         return ", a leader," if any(asked(old, self.leads, p, b) for p in self.all_partitions) else ""
 
     def lost_in_words(self, old: Any, new: Any, b: Any) -> str:
-        """What had not reached the disk of a broker that stops."""
+        """Says what had not reached the disk of a broker that stops."""
         words = []
         for p in self.all_partitions:
             before, after, end = old.replica[p][b], new.replica[p][b], len(new.log[p][b])

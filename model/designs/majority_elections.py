@@ -1,10 +1,10 @@
 """Majority vote, elections: a replica leads in an epoch in which most replicas have voted for it.
 
-A replica stands in a new epoch and asks the others for their votes (RequestVote of Raft), of which each has one in
-every epoch. `elected` is a ghost: the leader that was elected in the greatest epoch.
+A replica stands for election in a new epoch and asks the others for their votes (RequestVote of Raft). Each replica has
+one vote in every epoch. `elected` is a ghost: the leader that was elected in the greatest epoch.
 
-Left out: timeouts (a replica stands at any moment, or, where `timeouts` is 0, only when no leader is up and it would be
-elected: Raft's pre-vote).
+Left out: timeouts. A replica stands at any moment or, if `timeouts` is 0, only when no leader is up and the replica
+would be elected (Raft's pre-vote).
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ from isrcheck.model.language import (
 
 
 class ElectionsByMajority(Logs):
-    """Replicas that stand, vote, and hear of each other's epochs."""
+    """Replicas that stand for election, vote, and learn each other's epochs."""
 
     abstract = True
 
     timeouts = budget(
         1,
         at_most=5,
-        meaning="elections that a replica starts although a leader is up, or although a majority may refuse it",
+        meaning="elections that a replica starts although a leader is up, or although a majority may not elect it",
     )
     vote = setting(
         "up-to-date",
         choices=("up-to-date", "longest-log", "any"),
         meaning="whom a replica votes for, once in each epoch. up-to-date: a candidate whose last record is of a "
-        "later epoch, or of the same epoch with a log that is no shorter; longest-log: one whose log is no shorter; "
-        "any: any candidate",
+        "later epoch, or of the same epoch with a log that is no shorter; longest-log: a candidate whose log is no "
+        "shorter; any: any candidate",
     )
     votes = setting(
         "one-by-one",
@@ -63,11 +63,11 @@ class ElectionsByMajority(Logs):
 
     @property
     def majority(self) -> int:
-        """How many replicas are more than half of them."""
+        """The smallest number that is more than half of the replicas."""
         return int(self.replicas) // 2 + 1
 
     def role_fields(self) -> dict[str, Any]:
-        """What a replica knows; votes are those that it has got, of a candidate or a leader."""
+        """What a replica knows; `votes` are those that a candidate or a leader has got."""
         return {
             "role": enum("none", "follower", "candidate", "leader"),
             "leader": optional(broker),
@@ -114,11 +114,11 @@ class ElectionsByMajority(Logs):
         return when(log.is_empty, -1, log.last.epoch)
 
     def accepts(self, s: State, p: int, voter: Any, candidate: Any) -> Any:
-        """Whether a replica may vote for another's log."""
+        """Whether a replica may vote for a candidate, judged by their logs."""
         return self.accepts_log(s, p, voter, self.last_epoch(s, p, candidate), s.log[p][candidate].length)
 
     def accepts_log(self, s: State, p: int, voter: Any, others_last: Any, other: Any) -> Any:
-        """Whether a replica may vote for a log whose last record is of an epoch and that ends at an offset."""
+        """Whether a replica may vote for a log, given the epoch of its last record and its log end offset."""
         mine = s.log[p][voter].length
         if self.vote == "any":
             return other >= 0
@@ -128,16 +128,16 @@ class ElectionsByMajority(Logs):
         return (others_last > last) | ((others_last == last) & (other >= mine))
 
     def may_vote(self, s: State, p: int, voter: Any, epoch: Any) -> Any:
-        """Whether a replica has not voted in an epoch, nor knows of a later one."""
+        """Whether a replica has not voted in an epoch and knows no later epoch."""
         own = s.replica[p][voter]
         return (own.epoch < epoch) | ((own.epoch == epoch) & ~own.voted)
 
     def grants(self, s: State, p: int, voter: Any, candidate: Any, epoch: Any) -> Any:
-        """Whether a replica that is up votes for another in an epoch: it has not voted in it, nor in a later one."""
+        """Whether a replica is up and votes for a candidate in an epoch: it has no vote in that epoch or later."""
         return self.is_up(s, voter) & self.may_vote(s, p, voter, epoch) & self.accepts(s, p, voter, candidate)
 
     def give_vote(self, s: State, p: int, voter: Any, epoch: Any) -> None:
-        """A replica votes in an epoch; if it leads itself, in an earlier one, it ceases to."""
+        """A replica votes in an epoch; if it leads in an earlier epoch, it stops leading."""
         own = s.replica[p][voter]
         own.epoch = epoch
         own.voted = True
@@ -199,7 +199,7 @@ class ElectionsByMajority(Logs):
         return f"{b}, {self.last_in_words(old, p, b)}, times out{up} and stands for election in epoch {epochs}"
 
     def last_in_words(self, s: Any, p: int, b: Any) -> str:
-        """What voters look at in a log."""
+        """Says what voters compare in a log: its end and its last epoch."""
         log = s.log[p][b]
         return f"whose log ends at {len(log)} with a record of epoch {log[-1].epoch}" if log else "whose log is empty"
 
@@ -258,7 +258,7 @@ class ElectionsByMajority(Logs):
         where=lambda m: m.votes == "at-once" and m.timeouts,
     )
     def depose(self, s: State, p: int, b: Any, voters: Any) -> None:
-        """A replica has not heard of the leader for too long: just enough replicas for a majority elect it."""
+        """A replica hears of no leader for too long, and just enough replicas for a majority elect that replica."""
         if b not in voters or len(voters) != self.majority:
             return
         s.require(s.timeouts < self.timeouts, s.replica[p][b].role != "leader")
@@ -269,14 +269,14 @@ class ElectionsByMajority(Logs):
         return f"{b} times out, and {self.winning_in_words(old, new, p, b, voters)}"
 
     def winning_in_words(self, old: Any, new: Any, p: int, b: Any, voters: Any) -> str:
-        """Who elects whom, and who ceases to lead by voting."""
+        """Says which replicas elect which leader, and which leaders stop leading because they vote."""
         deposed = [v for v in self.brokers if v in voters and v != b and old.replica[p][v].role == "leader"]
         over = f"; {listed(deposed)} leads no more" if deposed else ""
         epochs = becomes(old.replica[p][b].epoch, new.replica[p][b].epoch)
         return f"{voters} elect {b}, {self.last_in_words(old, p, b)}: it leads in epoch {epochs}{over}"
 
     def win(self, s: State, p: int, b: Any, voters: Any) -> None:
-        """A replica is elected in its next epoch by some others."""
+        """A replica is elected in its next epoch by the given voters."""
         epoch = s.replica[p][b].epoch + 1
         s.require(self.is_up(s, b), s.room(epoch <= self.max_leader_epoch))
         for voter in voters:
@@ -309,14 +309,14 @@ class ElectionsByMajority(Logs):
         return f"{b}{self.ceasing_in_words(old, p, b)} hears that {leader} leads, and follows it in epoch {epoch}"
 
     def ceasing_in_words(self, old: Any, p: int, b: Any) -> str:
-        """What a replica no longer is when it hears of another epoch."""
+        """Says which role a replica loses when it hears of another epoch."""
         before = old.replica[p][b]
         was = {"leader": "leader", "candidate": "candidate"}.get(before.role)
         return f", {was} of epoch {before.epoch}," if was else ""
 
     @action(p=any_partition, b=broker, other=broker, actor="b")
     def hear_of_later_epoch(self, s: State, p: int, b: Any, other: Any) -> None:
-        """A replica learns of a later epoch from one that it cannot follow or vote for; it steps down."""
+        """A replica learns of a later epoch from a replica that it cannot follow or vote for, and steps down."""
         if b == other:
             return
         mine, theirs = s.replica[p][b], s.replica[p][other]

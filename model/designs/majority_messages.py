@@ -1,16 +1,16 @@
 """Majority vote, messages that are late: requests for votes, votes, fetches and their answers.
 
-A request and its answer are one step, except for so many that are *late*: such a message is in the network from then
-on, and arrives at any time afterwards, once, more than once or never. So it may also be a copy of one that arrived in
-time, and one that is lost. Its receiver does as it would have done in time, unless the epoch of the message is over
-(`epoch_check`).
+A request and its answer are one step, except for a few messages that are *late*. A late message stays in the network,
+and arrives at any later time: once, more than once or never. So it may also represent a message that is lost, or a copy
+of a message that arrived in time. Its receiver handles it as if it had arrived in time, unless the epoch of the message
+is over (`epoch_check`).
 
-A fetch says up to where a follower has its leader's log: it is Raft's answer to AppendEntries, and its answer is
-AppendEntries. A late fetch is counted, and its answer concerns nobody any more; a late answer counts for a follower
-whose log still ends where it asked.
+A fetch says up to which offset a follower has its leader's log. The fetch is Raft's answer to AppendEntries, and its
+answer is AppendEntries. A leader counts a late fetch and sends no answer. A follower uses a late answer if its log
+still ends at the offset of the fetch.
 
-Left out: late news of leaders and of later epochs, which say no more than what is known when they arrive; answers that
-the logs do not fit, which a follower heeds only as the answer to its last fetch.
+Left out: late news of leaders and of later epochs, which contain nothing new when they arrive; answers that say that
+the logs do not match, which a follower uses only as the answer to its last fetch.
 
 Sources: the paper on Raft, section 5.1 ("If a server receives a request with a stale term number, it rejects the
 request") and figure 2; for fetches KIP-320 and KIP-595.
@@ -54,7 +54,7 @@ class LateMessages(ElectionsByMajority):
         at_least=0,
         at_most=2,
         meaning="messages that are late: each may arrive at any later time, more than once, or never; all others "
-        "arrive at once",
+        "arrive immediately",
         bound=lambda m, s: s.late[0][m.late_messages - 1].kind != "none" if m.late_messages else False,
     )
     epoch_check = setting(
@@ -64,7 +64,7 @@ class LateMessages(ElectionsByMajority):
         "as Raft asks for; votes or fetches: only those; none: no message",
     )
 
-    # What `majority_replication` says of those in time, and what `majority_crashes` does: what is on disk.
+    # Defined in `majority_replication` (for messages in time) and in `majority_crashes` (`flush`).
     pulls: Any
     fits: Any
     record_in_words: Any
@@ -85,7 +85,7 @@ class LateMessages(ElectionsByMajority):
         return bool(self.late_messages and self.votes == "one-by-one")
 
     def variables(self) -> dict[str, Any]:
-        """Besides, the messages that are late, in the order in which they were sent."""
+        """Adds the late messages, in the order in which they were sent."""
         found = super().variables()
         if self.late_messages:
             message = record(
@@ -122,7 +122,7 @@ class LateMessages(ElectionsByMajority):
                 setattr(place, name, when(here, value, getattr(place, name)))
 
     def arriving(self, s: State, p: int, i: int, kind: str, sender: Any, receiver: Any) -> Any:
-        """A late message between two brokers, of which the receiver is up."""
+        """A late message between two brokers; the receiver must be up."""
         message = s.late[p][i]
         s.require(message.kind == kind, message.sender == sender, message.receiver == receiver)
         s.require(self.is_up(s, receiver))
@@ -161,7 +161,7 @@ class LateMessages(ElectionsByMajority):
         where=lambda m: m.late_votes,
     )
     def late_vote_request_arrives(self, s: State, p: int, place: int, voter: Any, candidate: Any) -> None:
-        """A replica gets a late request and votes as usual; the candidate counts the vote if it is still one."""
+        """A replica gets a late request and votes as usual; the candidate, if it still stands, counts the vote."""
         if voter == candidate:
             return
         message = self.arriving(s, p, place, "vote-request", candidate, voter)
@@ -211,7 +211,7 @@ class LateMessages(ElectionsByMajority):
         where=lambda m: m.late_votes,
     )
     def late_vote_arrives(self, s: State, p: int, place: int, voter: Any, candidate: Any) -> None:
-        """A candidate counts a late vote; of an earlier epoch only if votes go unchecked."""
+        """A candidate counts a late vote; a vote of an earlier epoch counts only if votes are not checked."""
         if voter == candidate:
             return
         message, own = self.arriving(s, p, place, "vote", voter, candidate), s.replica[p][candidate]
@@ -252,7 +252,7 @@ class LateMessages(ElectionsByMajority):
         return f"{follower} fetches from {leader} {at}; the request is late"
 
     def is_in_log(self, s: State, p: int, leader: Any, message: Any) -> Any:
-        """Whether a leader has the last record of which a fetch speaks."""
+        """Whether a leader has the record that was the follower's last one at its fetch."""
         log: Any = s.log[p][leader]
         found: Any = False
         for o in range(self.log_size):
@@ -269,13 +269,13 @@ class LateMessages(ElectionsByMajority):
         where=lambda m: m.late_messages,
     )
     def late_fetch_arrives(self, s: State, p: int, place: int, follower: Any, leader: Any) -> None:
-        """A leader learns a log end offset from a late fetch; of an earlier epoch only if fetches go unchecked."""
+        """A leader learns a log end offset from a late fetch, even of an earlier epoch if fetches are not checked."""
         if follower == leader:
             return
         message, own = self.arriving(s, p, place, "fetch", follower, leader), s.replica[p][leader]
         counts = (own.epoch == message.epoch) & self.is_in_log(s, p, leader, message)
         if not self.checks_fetches:
-            # It fitted when it was sent, and says no more than an offset, as Raft's answers to AppendEntries do.
+            # The logs matched when the fetch was sent. It says only an offset, like Raft's answers to AppendEntries.
             counts = counts | ((own.epoch > message.epoch) & (s.log[p][leader].length >= message.end))
         s.require(self.leads(s, p, leader), counts, message.end > s.known_end[p][leader][follower])
         s.known_end[p][leader][follower] = message.end

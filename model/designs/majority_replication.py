@@ -1,6 +1,6 @@
 """Majority vote, replication: followers pull their leader's log, and the leader counts copies.
 
-A follower asks for the record after its last one: it has those before. A last one that its leader lacks it drops.
+A fetch at an offset says that the follower has all earlier records. It drops a last record that its leader lacks.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ class PulledLogs(ElectionsByMajority):
     abstract = True
 
     commit_only_own_epoch = setting(
-        True, meaning="a leader counts copies only of records of its own epoch; that commits earlier records too"
+        True, meaning="a leader counts copies only of records of its own epoch, which commit earlier records too"
     )
     first_record = setting(
         True, meaning="a new leader with records of earlier epochs first writes an empty record, which commits them"
     )
 
-    # What `majority_crashes` does: what is on disk.
+    # Defined in `majority_crashes`.
     flush: Any
     truncate_flushed: Any
 
@@ -62,15 +62,15 @@ class PulledLogs(ElectionsByMajority):
         return ~(spent | some(self.leads(s, p, b) & s.log[p][b].is_full for p, b in places))
 
     def takes_writes(self, s: State, p: int, leader: Any) -> Any:
-        """Any leader takes writes; whether they are committed is another matter."""
+        """Any leader takes writes, even if it cannot commit them."""
         return True
 
     def may_acknowledge(self, s: State, p: int, leader: Any) -> Any:
-        """What is committed is on most replicas."""
+        """Always true, because committed records are on most replicas."""
         return True
 
     def has_a_quorum(self, s: State, p: int, leader: Any) -> Any:
-        """Whether most replicas, the leader included, get what it writes."""
+        """Whether most replicas, the leader included, get the leader's records."""
         followers = count(self.pulls(s, p, f, leader) for f in self.brokers if f != leader)
         return followers + 1 >= self.majority
 
@@ -92,7 +92,7 @@ class PulledLogs(ElectionsByMajority):
     # --- replication ------------------------------------------------------------------------------------------------
 
     def pulls(self, s: State, p: int, follower: Any, leader: Any) -> Any:
-        """Whether a follower gets an answer of its leader, in the epoch of both."""
+        """Whether a follower gets an answer of its leader: both are in the same epoch."""
         same = s.replica[p][follower].epoch == s.replica[p][leader].epoch
         return self.leads(s, p, leader) & self.follows(s, p, follower, leader) & same
 
@@ -138,7 +138,7 @@ class PulledLogs(ElectionsByMajority):
         return f"{follower} fetches from {leader} at offset {end} and {got}{raised}{learns}"
 
     def record_in_words(self, found: Any) -> str:
-        """A record, which may be the empty one of a new leader."""
+        """Names a record, which may be the empty record of a new leader."""
         name = "the empty record" if found.id == self.empty_record else f"record {found.id}"
         return f"{name} of epoch {found.epoch}"
 

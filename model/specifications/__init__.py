@@ -1,1 +1,1 @@
-"""What designs are to do, without how: specifications, and for each family of models which state stands for which."""
+"""Specifications: what a design must do, not how. Mappings from the states of models to those of specifications."""

@@ -1,9 +1,9 @@
-"""A replicated log, whether it has accepted more than is committed, and whether anybody has more to write.
+"""A replicated log that also says whether it has accepted uncommitted records, and whether a client has more to write.
 
-The log *waits* while the one that speaks for it holds records behind what is committed, and while nobody speaks it does
-not wait. Which records these are is nobody's business: they may be given up with the one that took them. A record is
-*offered* as long as a client has one that it did not write yet. Both change at any time, so as to what it allows this
-is `replicated_log`; what is new is what must happen.
+The log *waits* while its speaker (the leader) holds records after the committed ones. A log without a speaker does not
+wait. The specification does not say which records wait, because they may be lost with the speaker. A record is
+*offered* while a client has a record that it has not written yet. Waiting and offering may begin or end at any time, so
+this specification allows the same steps as `replicated_log`. It adds what must happen.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class AcceptingLog(ReplicatedLog):
     """A replicated log that accepts records before they are committed."""
 
     def variables(self) -> dict[str, Any]:
-        """Those of the log, by partition whether it waits, and whether a record is offered."""
+        """Adds for each partition whether its log waits, and whether a record is offered."""
         return {**super().variables(), "waits": per(any_partition(self), flag), "offered": flag}
 
     def initial(self, s: Any) -> None:
@@ -27,22 +27,22 @@ class AcceptingLog(ReplicatedLog):
 
     @action(p=any_partition, actor="the log")
     def accept_or_settle(self, s: Any, p: int) -> None:
-        """A record is accepted, or none waits any more: it is committed, or the one that took it speaks no more."""
+        """A record is accepted, or no record waits any more: all are committed, or their speaker is gone."""
         s.waits[p] = ~s.waits[p]
 
     @action(actor="a client")
     def write_the_last(self, s: Any) -> None:
-        """No client has another record to write, or one has again."""
+        """The clients have no more records to write, or they have one again."""
         s.offered = ~s.offered
 
     @leads_to
     def accepted_is_committed(self, s: Any) -> Any:
-        """What is accepted is committed in the end, or the one that took it speaks for the log no more."""
+        """An accepted record is committed in the end, or whoever accepted it no longer speaks for the log."""
         return for_each(lambda p: (s.waits[p], ~s.waits[p]), p=range(self.partitions))
 
     @leads_to
     def committed_grows(self, s: Any) -> Any:
-        """As long as records are offered and there is room, what is committed grows."""
+        """As long as records are offered and there is room, more records are committed."""
         places = [(p, o) for p in range(self.partitions) for o in range(self.log_size)]
         records = count(s.committed[p].length > o for p, o in places)
 

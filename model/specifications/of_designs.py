@@ -8,7 +8,7 @@ from isrcheck.model.language import for_all, needs, refinement, some, when
 
 
 def _ids(m: Any) -> int:
-    """How many ids records have, those that nobody wrote included."""
+    """The number of record ids, including ids of records that no client wrote."""
     return int(m.any_record().fields["id"][1].high) + 1
 
 
@@ -58,7 +58,7 @@ def _is_agreed(m: Any, s: Any, p: int) -> Any:
 
 
 def _is_kept(m: Any, s: Any, p: int) -> Any:
-    """Whether each committed record is in some log, be its broker up or down."""
+    """Whether each committed record is in the log of some broker, up or down."""
     return for_all(
         lambda offset: some(_has(s, p, b, offset) for b in m.brokers),
         where=lambda offset: s.committed[p].records.length > offset,
@@ -73,7 +73,7 @@ def _has(s: Any, p: int, b: Any, offset: int) -> Any:
 
 
 def _shown(m: Any, s: Any, p: int) -> Any:
-    """The high watermark of the legitimate leader; nobody is told of an end where there is none."""
+    """The high watermark of the legitimate leader, or 0 if there is no legitimate leader."""
     end: Any = 0
     for b in m.brokers:
         end = when(m.is_legitimate(s, p, b), s.replica[p][b].high_watermark, end)

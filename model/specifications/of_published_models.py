@@ -11,7 +11,7 @@ from isrcheck.model.published.history import with_history
 @refinement(of="replicated-log", settings=lambda m: {"end_offsets": "may-fall"}, history=with_history)
 @needs("log", "replica", "quorum", "requests")
 def what_leaders_commit(m: Any, s: Any) -> dict[str, Any]:
-    """Committed is what a high watermark has passed; the true leader speaks for the log, any replica shows its end."""
+    """What a high watermark has passed is committed; the true leader speaks for the log, any replica shows its end."""
     return {
         "committed": [s.committed],
         "agreed": [_is_agreed(m, s)],

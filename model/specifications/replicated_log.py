@@ -1,14 +1,17 @@
-"""A log that is replicated, to those who write and read it: no brokers, no ISR, no epochs that come to an end.
+"""A replicated log as its writers and readers see it: without brokers, ISR, or leader epochs that end.
 
-*Committed* is what the log holds for good: it grows at its end, and nothing of it changes. *Acknowledged* is what a
-producer was told is safe; it is committed. The log is *agreed* upon as long as whoever speaks for it has what is
-committed: no action makes that false. It is *kept* as long as anybody has what is committed; that this is so at all
-times, and not only when somebody speaks, is asked for by `must_keep`. A consumer has *read* a prefix. *Shown* is how
-far the log goes, as readers are told: never past what is committed. After a failover it may be less than before, until
-the new leader has learnt how much is committed; that it never is, as KIP-207 asks for, is `end_offsets=never-fall`.
+* *Committed* records are in the log for good. They never change, and new ones are added at the end.
+* *Acknowledged* records are those that a producer was told are safe. They are committed.
+* The log is *agreed* as long as each of its speakers (leaders) has every committed record. No action makes this false.
+* The log is *kept* as long as every committed record is in some copy of the log. With `must_keep` it is kept at all
+  times, also while it has no speaker.
+* A consumer has *read* a prefix of the committed records.
+* *Shown* is the end of the log that readers are told. It is never past the committed records. After a failover it may
+  be less than before, until the new leader has learnt what is committed. With `end_offsets=never-fall` it never falls,
+  as KIP-207 requires.
 
-Left out: who commits, and how long that takes. The properties at the end say, of fair behaviours, that it happens at
-all.
+Left out: which broker commits, and how long that takes. The properties at the end say what must happen in fair
+behaviours.
 """
 
 from __future__ import annotations
@@ -49,23 +52,23 @@ def any_end(m: Any) -> Any:
 
 
 class ReplicatedLog(Model):
-    """What is committed stays, is acknowledged only then, and is what readers see."""
+    """A log whose committed records stay; only committed records are acknowledged and shown to readers."""
 
     partitions = setting(1, at_least=1, meaning="partitions, each a log")
     log_size = setting(2, at_least=1, meaning="records that a log can hold")
-    max_records = setting(2, at_least=1, meaning="records by their ids")
+    max_records = setting(2, at_least=1, meaning="number of record ids")
     max_leader_epoch = setting(2, at_least=0, meaning="greatest epoch of a record")
     consumers = setting(False, meaning="a consumer reads what is committed")
     end_offsets = setting(
         "untold",
         choices=("untold", "may-fall", "never-fall"),
-        meaning="whether readers are told how far the log goes, and whether that may be less again (KIP-207)",
+        meaning="whether readers are told where the log ends, and whether this end may fall (KIP-207)",
     )
-    must_keep = setting(False, meaning="what is committed is somewhere at all times, also while nobody asks for it")
-    deletions = setting(False, meaning="the owner may delete the log: nothing is owed any more")
+    must_keep = setting(False, meaning="a copy of every committed record exists at all times, even without a speaker")
+    deletions = setting(False, meaning="the owner may delete the log, with all that was acknowledged and read")
 
     def variables(self) -> dict[str, Any]:
-        """What is committed, agreed upon and kept, by partition; what is acknowledged, by id; what readers see."""
+        """Each partition's committed records, and whether it is agreed and kept; acknowledged ids; what readers see."""
         records = sequence(record(id=any_id(self), epoch=any_epoch(self)), self.log_size)
         found: dict[str, Any] = {
             "committed": per(any_partition(self), records),
@@ -89,13 +92,13 @@ class ReplicatedLog(Model):
 
     @action(p=any_partition, i=any_id, epoch=any_epoch, actor="the log")
     def append(self, s: Any, p: int, i: int, epoch: int) -> None:
-        """A record is committed, behind all others."""
+        """A record is committed, after all others."""
         s.require(~s.committed[p].is_full)
         s.committed[p].append({"id": i, "epoch": epoch})
 
     @action(i=any_id, actor="the log")
     def acknowledge(self, s: Any, i: int) -> None:
-        """A producer is told that its record is safe, which it is."""
+        """A producer is told that its record is safe; the record is committed."""
         s.require(~s.acknowledged[i], some(self.is_committed(s, p, i) for p in range(self.partitions)))
         s.acknowledged[i] = True
 
@@ -107,7 +110,7 @@ class ReplicatedLog(Model):
 
     @action(p=any_partition, end=any_end, actor="the log", where=lambda m: m.end_offsets != "untold")
     def show(self, s: Any, p: int, end: int) -> None:
-        """Readers are told how far the log goes: no further than it does, and with KIP-207 never less than before."""
+        """Readers are told the log's end: never past the committed records, and with KIP-207 never less than before."""
         s.require(s.shown[p] != end, end <= s.committed[p].length)
         if self.end_offsets == "never-fall":
             s.require(s.shown[p] < end)
@@ -115,12 +118,12 @@ class ReplicatedLog(Model):
 
     @action(p=any_partition, actor="the log", where=lambda m: not m.must_keep)
     def lose_or_find(self, s: Any, p: int) -> None:
-        """What is committed is nowhere while nobody asks for it, or is found again."""
+        """Committed records have no copy for a while, or are found again."""
         s.kept[p] = ~s.kept[p]
 
     @action(p=any_partition, actor="the owner", where=lambda m: m.deletions)
     def delete(self, s: Any, p: int) -> None:
-        """The owner deletes the log: with it all that was told of it is forgotten."""
+        """The owner deletes the log; what was acknowledged, read and shown of it is forgotten."""
         s.require(~s.committed[p].is_empty)
         for i in range(self.max_records):
             s.acknowledged[i] = when(self.is_committed(s, p, i), False, s.acknowledged[i])
@@ -132,12 +135,12 @@ class ReplicatedLog(Model):
 
     @leads_to
     def lost_is_found(self, s: Any) -> Any:
-        """What is committed and nowhere is found again in the end."""
+        """Committed records that have no copy are found again in the end."""
         return for_each(lambda p: (~s.kept[p], s.kept[p]), p=range(self.partitions))
 
     @leads_to
     def committed_is_shown(self, s: Any) -> Any:
-        """Readers are told of everything that is committed in the end."""
+        """In the end readers are told of all committed records."""
         if self.end_offsets == "untold":
             raise UnknownName("property committed-is-shown is about what readers are told; end_offsets is untold")
 
@@ -149,7 +152,7 @@ class ReplicatedLog(Model):
 
     @leads_to
     def committed_is_read(self, s: Any) -> Any:
-        """A consumer reads everything that is committed in the end."""
+        """In the end a consumer reads all committed records."""
         if not self.consumers:
             raise UnknownName("property committed-is-read is about consumers; set consumers to true")
 
