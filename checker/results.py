@@ -175,9 +175,10 @@ def told_json(trace: Trace, story: Story | None) -> list[dict[str, Any]]:
 class Asked:
     """The result for one choice of a property's parameters.
 
-    `region` counts the states in which the property is open, `fair` ends and components those in which behaviour may
-    stay for ever. `unfair` components have a cycle, but behaviour may not stay there. `excused` ones are unfair only
-    because the search has no room. `vacuous` says that nothing had to happen.
+    `region` counts the states in which the property is open. A fair behaviour may stay for ever in the `fair_ends` and
+    `fair_components`, which have `fair_states` states. The `unfair_components` have a cycle, but no fair behaviour
+    stays there. The `excused_ends` and `excused_components` are unfair only because the search has no room for a step.
+    `vacuous` says that nothing had to happen.
     """
 
     choice: tuple[tuple[str, Any], ...]

@@ -161,7 +161,10 @@ class Fact:
 
 @dataclass(frozen=True)
 class Reason:
-    """Facts that the step `end` made true, and all `steps` behind them. A step has the number of the state it leads to."""
+    """Facts that the step `end` made true, and all `steps` behind them.
+
+    A step has the number of the state that it leads to.
+    """
 
     end: int
     steps: tuple[int, ...]

@@ -25,7 +25,7 @@ Why = Callable[[Model, Any], "Instance | None"]
 def counterexample(
     model: Model, system: TransitionSystem, states: Sequence[tuple[int, ...]], labels: Sequence[str], why: Why
 ) -> Counterexample:
-    """The counterexample with these states and labels of steps, and the reason why a goal is false in its last state."""
+    """The counterexample with these states and labels, and the reason why a goal is false in its last state."""
     trace = walked(model, system, states, labels)
     return Counterexample(trace, why(model, trace.steps[-1].state), None)
 

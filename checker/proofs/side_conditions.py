@@ -60,7 +60,10 @@ def side_conditions(attempt: Attempt, watch: Watch, tell: Callable[[str], None])
 
 
 def _settings(attempt: Attempt, bound: int, lowered: bool = False) -> dict[str, Any]:
-    """The settings with every bound as near to `bound` as possible; with `lowered`, larger bounds are only lowered to it."""
+    """The settings with every bound as near to `bound` as possible.
+
+    With `lowered`, bounds above `bound` are lowered to it, and smaller bounds stay.
+    """
     declared = attempt.loaded.cls.declared_settings()
     given = attempt.loaded.cls(**attempt.settings).settings
     return {

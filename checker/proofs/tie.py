@@ -167,7 +167,7 @@ class Tie:
     def _fixed(
         self, definitions: Definitions, here: list[tuple[Term, Term]], values: dict[Term, Sequence[int]]
     ) -> list[Term]:
-        """The definitions as terms. To assume them hides no difference, because the defined names always have values."""
+        """The definitions as terms. To assume them hides no difference, because the names always have values."""
         return [
             z3.substitute(term, *here)
             for q in definitions.conditions

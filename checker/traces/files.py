@@ -62,7 +62,10 @@ class Recording:
 
 @dataclass(frozen=True)
 class Against:
-    """The specification of a recorded refinement: its name and settings, the mapping, and its most steps for one step."""
+    """The specification of a recorded refinement: its name and settings, the mapping, and its steps for one step.
+
+    `at_most` limits these steps; None is any number.
+    """
 
     specification: str
     settings: dict[str, Any]
@@ -72,7 +75,7 @@ class Against:
 
 @dataclass(frozen=True)
 class TraceFile:
-    """The content of a trace file: the traces, and the model and settings by name, or None if the file does not name them.
+    """The traces of a file, and the model and settings by name, None if the file does not name them.
 
     `against` is set only for traces of a refinement.
     """

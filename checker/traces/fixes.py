@@ -137,7 +137,10 @@ class _Walk:
     # --- beyond -------------------------------------------------------------------------------------------------------
 
     def _onward(self, k: int) -> Run:
-        """The run of the control, which takes each later step of the trace, from step k on, that is possible in its own states."""
+        """The run of the control through the later steps of the trace, from step k on.
+
+        The control takes each of these steps that is possible in its own states.
+        """
         at: list[int | None] = [*range(k - 1)]
         for j in range(k, self.walked.length + 1):
             label = self.walked.trace.steps[j - 1].label

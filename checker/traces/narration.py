@@ -49,7 +49,7 @@ def recorded(model: Model, states: list[dict[str, Any]]) -> Trace:
 
 
 def lane_of(model: Model, label: Label, actor: str) -> Lane:
-    """The lane of an action instance. A mistake in the model's `lane` is noted in the name and does not end the check."""
+    """The lane of an action instance. If the model's `lane` fails, the name of the lane says so."""
     try:
         lane: object = model.lane(actor, dict(label.parameters))
     except Exception as error:

@@ -65,7 +65,7 @@ def _makers(into: Edges, made: Made) -> list[int]:
 
 @dataclass
 class _Graph:
-    """The causes of steps: `into` has for each step the steps that caused it, and the values that each of them caused."""
+    """The causes of steps: `into` has for each step the steps that caused it, and the values that each caused."""
 
     walked: Walked
     words: Words
@@ -73,7 +73,7 @@ class _Graph:
     _changes: dict[int, set[int]] = field(default_factory=dict)
 
     def causes(self, read: Iterable[Expression], m: int) -> Edges:
-        """The steps that gave these expressions their values in state m. The causes of these steps are added as well."""
+        """The steps that gave these expressions their values in state m. The steps behind them are added as well."""
         found: Edges = {}
         pending = [self._causes(read, m, found)]
         while pending:  # a loop, because a trace may be longer than Python's limit on nested calls
@@ -101,7 +101,7 @@ class _Graph:
                 yield step, leaf
 
     def _add(self, k: int, leaf: int) -> _Walk:
-        """Adds a step that changed a leaf, with the causes of its guard and of the values from which it computed the leaf."""
+        """Adds a step that changed a leaf, with the causes of its guard and of the values behind the new leaf."""
         known = self._changes.setdefault(k, set())
         if leaf in known:
             return

@@ -156,7 +156,10 @@ def for_all(kinds: Mapping[str, tuple[Term, str]], holds: Callable[[dict[str, Te
 
 
 def _for_all(page: _Page, numbers: Sequence[tuple[Term, str]], condition: Term) -> Term:
-    """A name for the statement that a condition holds for all numbers. If the name is false, the condition fails for some."""
+    """A name for the statement that a condition holds for all numbers.
+
+    If the name is false, the condition fails for some numbers.
+    """
     true = _fresh(page, "all", z3.BoolSort())
     witnesses = [(number, _number(page, "some", of)) for number, of in numbers]
     _fix(page, z3.Implies(true, condition), *numbers)

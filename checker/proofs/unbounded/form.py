@@ -68,7 +68,7 @@ class Unbounded:
         return self._read(statement, state, fresh_numbers(self.free.book), bound=True)
 
     def goal(self, statement: Statement, state: Sequence[Term]) -> tuple[Term, Definitions]:
-        """A statement about a state for arbitrary numbers. If it cannot be false for these, it is true for all numbers."""
+        """A statement about a state for arbitrary numbers. If it is never false for these, it is true for all."""
         found, definitions = self._read(statement, state, self._some_number, bound=False)
         return both(*(q.condition for q in found)), definitions
 

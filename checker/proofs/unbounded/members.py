@@ -88,7 +88,7 @@ class UnboundedSet(Scalar):
         return self._of_members(some(self.has(b) & holds(b) for b in self._members()))
 
     def _of_members(self, answer: UnboundedFlag) -> UnboundedFlag:
-        """A statement about members. If the set is undefined, so is the statement, even if it holds for every broker."""
+        """A statement about members, which is undefined if the set is, even if it holds for every possible member."""
         return ofFlag(answer.term, both(self.defined, answer.defined))
 
     @property

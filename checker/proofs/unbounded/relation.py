@@ -89,7 +89,10 @@ class Layout:
         return tuple(book.fresh(part.path, part.sort) for part in self.parts)
 
     def not_empty(self) -> list[Term]:
-        """The conditions that every domain has a value. A model with an empty domain is refused before it is checked."""
+        """The conditions that every domain has a value.
+
+        They are always true: a model with an empty domain is refused before it is checked.
+        """
         ends = [p.domain for p in self.parts if kind(p.domain) is not None]
         return list(dict.fromkeys(as_term(d.low) <= as_term(d.high) for d in ends))  # type: ignore[attr-defined]
 
@@ -202,7 +205,10 @@ Name = Callable[[str, str, int], Term]
 def arguments(
     model: Model, parameters: dict[str, ParameterDomain], name: Name
 ) -> Iterator[tuple[tuple[tuple[str, Any], ...], list[Any], list[tuple[Term, str]], list[Term]]]:
-    """Each choice of the finite parameters, with the method's arguments, its unlimited numbers, and their conditions."""
+    """Each choice of the finite parameters, with the arguments of a method.
+
+    The last two lists are the unlimited numbers among the arguments, and the conditions on them.
+    """
     domains = {n: model.resolved_domain(d if isinstance(d, Domain) else d(model)) for n, d in parameters.items()}
     finite = {n: d for n, d in domains.items() if kind(d) is None}
     for values in itertools.product(*(list(d.values()) for d in finite.values())):

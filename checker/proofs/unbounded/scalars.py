@@ -236,7 +236,7 @@ class Below:
     def for_all(
         self, holds: Callable[..., Any], where: Callable[..., Any] | None, domains: Mapping[str, Iterable[Any]]
     ) -> UnboundedFlag:
-        """Whether `holds` is true for every choice of values from `domains`, some of which are the numbers below a bound."""
+        """Whether `holds` is true for every choice of parameters from `domains`, some of which are below a bound."""
         ends = {name: d.end for name, d in domains.items() if isinstance(d, Below)}
         finite = {name: list(d) for name, d in domains.items() if name not in ends}
 

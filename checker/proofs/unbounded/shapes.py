@@ -86,7 +86,7 @@ def chosen(condition: Term, yes: Term, no: Term) -> Term:
 
 @dataclass(frozen=True)
 class Part:
-    """One leaf: its path and its scalar domain. A leaf with one value for each number of a kind has this kind in `endless`."""
+    """One leaf: its path and its scalar domain. `endless` is a kind if the leaf has a value for each number of it."""
 
     path: str
     domain: Domain

@@ -267,7 +267,10 @@ def value_of(domain: Domain, terms: tuple[Term, ...], defined: Term) -> Any:
 
 
 def flat(domain: Domain, value: Any, stored: bool = True) -> tuple[tuple[Term, ...], Term]:
-    """The terms of a value of a domain, and the condition that it is defined. To be stored, it must lie in the domain."""
+    """The terms of a value of a domain, and the condition that it is defined.
+
+    A value that is to be stored must also lie in the domain.
+    """
     if type(domain) in SCALARS:
         return terms_of(SCALARS[type(domain)], domain, value, stored)
     if isinstance(value, Structure):
