@@ -1,11 +1,12 @@
 """The files of a dataset: a header, and a manifest for each level. A level counts when it has its manifest.
 
-dataset.json                       what was explored: model, settings, the kernel's hash, where each variable lies
-manifests/level-00001.json         a level: counts, files with their hashes, the hash of the manifest before
-states/level=00001/part-*.parquet  its states, packed, in the order of the owner hash transitions/level=00001/*.parquet
-the steps from its states, if they were asked for runs/*.parquet                     states of several levels merged,
-only for the search cones-*/*.parquet                  where a trace goes on, during the search for a trace
-levels.parquet, actions.parquet, violations.parquet   the contents of the manifests, as tables
+    dataset.json                       what was explored: model, settings, the kernel's hash, where each variable lies
+    manifests/level-00001.json         a level: counts, files with their hashes, the hash of the manifest before
+    states/level=00001/part-*.parquet  its states, packed, in the order of the owner hash
+    transitions/level=00001/*.parquet  the steps from its states, if they were asked for
+    runs/*.parquet                     states of several levels merged, only for the search
+    cones-*/*.parquet                  where a trace goes on, during the search for a trace
+    levels.parquet, actions.parquet, violations.parquet   the contents of the manifests, as tables
 
 Each file is new and is written under its final name. The manifest of a level is written last and makes the other files
 count. Then files of the level that its manifest does not name are removed, and so are merged files that were merged

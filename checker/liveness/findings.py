@@ -28,7 +28,7 @@ EXPLORED_SO_FAR: Final = ("violation", "states")
 
 @dataclass
 class Promised:
-    """Gives the verdicts on properties under a fairness. `violated` is the text about a search that a violation ended."""
+    """Gives the verdicts on properties under a fairness. `violated` is the text for a search that a violation ends."""
 
     judge: Judge
     fairness: Fairness

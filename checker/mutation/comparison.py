@@ -82,7 +82,7 @@ def _never(number: int, counted: Expression, cases: Iterable[Expression]) -> Pre
 
 
 def _adds(system: TransitionSystem, a: Transition, b: Transition) -> Expression:
-    """The condition that the mutant's `b` is possible without the action's own `a`, differs from it, or is undefined."""
+    """The condition that the mutant's `b` is possible but the action's own `a` is not, or that `b` differs from `a`."""
     elsewhere = e.and_(a.guard, b.guard, _elsewhere(system, a.updates, b.updates))
     return e.or_(e.and_(b.guard, e.not_(a.guard)), b.failure, elsewhere)
 

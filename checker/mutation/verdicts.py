@@ -255,7 +255,7 @@ def _reaches_more(system: TransitionSystem, instances: tuple[Transition, ...], l
 def _traced(
     model: str, settings: tuple[tuple[str, Any], ...], invariants: tuple[str, ...] | None, limits: Limits
 ) -> tuple[TransitionSystem, frozenset[str], list[str]]:
-    """The traced model with its invariants, the actions and goals that occur, and the actions that ask what is enabled."""
+    """The traced model, the actions and goals that occur in it, and the actions that ask what is enabled."""
     from isrcheck.checker.engines.local.search import search
 
     loaded = loaded_once(model)

@@ -38,7 +38,7 @@ def told(
 
 
 def _walked(implementation: Implementation, allowed: Allowed, trace: Trace) -> Walked | None:
-    """The trace with a false condition: the first scalar whose change is refused keeps its value. None without a step."""
+    """The trace, with the false condition that the first refused scalar keeps its value; None without a step."""
     if trace.length == 1:
         return None
     beside = [allowed.system.encode(implementation.stands_for(step.state)) for step in trace.steps[-2:]]

@@ -84,10 +84,10 @@ class Watching:
         return None
 
     def _judge(self, levels: NativeLevels, level: int) -> Stop | None:
-        """Judges the steps into a level; under symmetry, only from the kept states, since the mapping treats brokers alike.
+        """Judges the steps into a level. Under symmetry only the steps from the kept states are judged.
 
-        If a step is refused, the refused steps from all states of the orbits are collected, because the trace shows the
-        least.
+        This is enough, because the mapping treats the exchanged brokers alike. If a step is refused, the refused steps
+        from all states of the orbits are collected, because the trace shows the least.
         """
         stop = self._judged_from(levels, level, lambda states: states)
         if not self._exchanged or stop not in ("violation", "error"):

@@ -155,7 +155,7 @@ def review(old: Side, new: Side, wanted: Wanted, tell: Callable[[str], None] = l
 
 
 def _guards(new: Side, text: Differences, rows: Sequence[Row], limits: Limits) -> Mutation | None:
-    """The mutants of the actions whose meaning differs, checked against everything that holds; None if there are none."""
+    """The mutants of the actions whose meaning differs, checked for all that holds; None if there are none."""
     holding = [(row.kind, row.name) for row in rows if row.after and row.after.verdict == "holds"]
     # The deadlock check has no name that a model knows.
     held = tuple(name for kind, name in holding if kind == "invariant" and name in new.loaded.invariants)

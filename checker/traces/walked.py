@@ -57,7 +57,7 @@ class States:
         return m
 
     def decide(self, e: Expression, m: int) -> tuple[Expression, ...]:
-        """The atoms that decide the value of a condition in state m. If one is enough, the oldest such atom is taken."""
+        """The atoms that decide the value of a condition in state m. If one alone is enough, the oldest is taken."""
         if is_constant(e):
             return ()
         if e.operator == "not":
