@@ -63,8 +63,8 @@ def _question(invariant: str, limits: Limits) -> dict[str, Any]:
 def _searched(name: str, value: Any, found: Result, before: Result) -> Alternative:
     """The outcome of a search with one changed value.
 
-    The outcome names the goals that are no longer reached: without them the situation in question hardly occurs any
-    more.
+    If the invariant holds, the outcome names the goals that are no longer reached: the situation in question then
+    hardly occurs any more.
     """
     (finding,) = found.findings.values()
     lost = tuple(goal for goal in found.goals_never_reached if goal not in before.goals_never_reached)

@@ -95,7 +95,7 @@ def _source(method: Callable[..., Any]) -> list[str]:
 def _imports(cls: type, methods: list[Callable[..., Any]]) -> list[str]:
     """The imports that the model's class and the copied methods need.
 
-    Each name is imported from the module that the file of the method names.
+    Each name of a method is imported from the same module as in the method's own file.
     """
     wanted = {cls.__module__: {cls.__name__}}
     for method in methods:

@@ -61,9 +61,8 @@ def check(
     """Explores a model within its settings and says for each invariant whether it holds.
 
     `model` is a name, a file (`my_model.py`, `my_model.py:Class`), a class, an instance, or a result of
-    `load_model_class`. `settings` override the settings of the `profile`. An instance has its settings and accepts
-    neither. The default profile is `plain`, if the model has that profile. The profile `bare` is the defaults of the
-    settings.
+    `load_model_class`. `settings` override the settings of the `profile`. With an instance neither can be given. The
+    default profile is `plain`, if the model has that profile. The profile `bare` is the defaults of the settings.
 
     `invariants` are names; None selects the model's default invariants. `liveness` are names of properties of whole
     behaviours, or `all` for every property that fits the model. These properties are checked under `fairness`, on a
@@ -74,11 +73,11 @@ def check(
     `limits` has no limit on memory, the limit is nine tenths of the free memory. For the engine `spark`, `cluster` says
     where and how to explore, and `spark` is a session to use; Spark's own settings limit the memory of this engine.
 
-    The other arguments are for the local engine. `workers` is the number of threads, by default one for each processor.
-    The result does not depend on `workers`. With `symmetry` the engine keeps one state of each orbit, which is a set of
-    states that differ only by an exchange of brokers. All counts are then counts of orbits. Verdicts and traces are the
-    same. `keeping` names the folder for checkpoints, and says whether the search continues from a checkpoint. `storing`
-    says where the states are kept.
+    `workers`, `symmetry`, `keeping` and `storing` are for the local engine. `workers` is the number of threads, by
+    default one for each processor. The result does not depend on `workers`. With `symmetry` the engine keeps one state
+    of each orbit. An orbit is a set of states that differ only by an exchange of brokers. All counts are then counts of
+    orbits. Verdicts and traces are the same. `keeping` names the folder for checkpoints, and says whether the search
+    continues from a checkpoint. `storing` says where the states are kept.
 
     `report` is called with progress. `stage` is called with the name of each stage when the stage begins, such as
     "trace", "compile", "search" and "counterexample".

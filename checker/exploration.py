@@ -112,7 +112,7 @@ class Exploration:
     `levels[k - 1]` counts the states of level k. `generated[k - 1]` counts the enabled instances of each action (in the
     order of `TransitionSystem.actions`) in the states of level k. Levels that were not expanded have no entry.
     `violated`, `goals` and `bounds` map each name that was seen to the first level at which it was seen. `violated`
-    takes into account also states outside the constraints. `degrees` are the least and the greatest number of enabled
+    also takes states outside the constraints into account. `degrees` are the least and the greatest number of enabled
     instances of an expanded state.
 
     `deadlock` is the first level with a state without an enabled instance. `error` says where evaluation failed: the

@@ -25,7 +25,7 @@ LEVELS: Final = 8
 SHORTEST: Final = 4
 """The shortest run of ratios for fitting a line."""
 WIDER: Final = 0.7
-"""The logarithm of the factor by which the rest may be smaller or larger than all estimates."""
+"""The logarithm of the factor by which the states to come may be fewer or more than in all estimates."""
 NARROWEST: Final = 0.01
 """A range is at least one per cent wide on each side, but never below the states so far."""
 MOST: Final = 10.0

@@ -181,7 +181,7 @@ class Judge:
         raise AssertionError("the reference semantics finds nothing wrong where the engine does")
 
     def replayed(self, path: Path) -> Trace:
-        """The trace of a path, replayed by the reference semantics: no trace is shown that these do not allow."""
+        """The trace of a path, replayed by the reference semantics. Only a trace that these allow is shown."""
         it = self.interpreter
         state = next(x for x in initial_states(it.model) if it.leaves(x) == path.start)
         steps = [Step(None, None, state)]

@@ -32,7 +32,7 @@ SHIPPED: Final = "isrcheck."
 MODELS: Final = "isrcheck.model."
 """The beginning of the names of shipped modules with models."""
 NO_MODELS: Final = (".language", ".specifications")
-"""The ends of the names of packages in `model` without models. Specifications are loaded separately."""
+"""The endings of names of packages in `model` that have no models. Specifications are loaded separately."""
 
 
 @dataclass(frozen=True)

@@ -296,9 +296,9 @@ class Result:
     `profile` is the profile that the settings began with, None for the bare defaults. The settings alone are the reason
     why the actions in `actions_without_instance` never fired and the goals in `goals_switched_off` were not reached.
     `bounds_not_explored` names bounds whose subject the settings switch off, so that no state can hit them. `idle` has
-    the settings that were changed but have no effect, each with what it needs to have one. `left_out` has the settings
-    whose values leave out something that happens in the real system, each with what is left out. `reason` says in words
-    why a run is incomplete, and names the limit.
+    the settings that were changed but have no effect, each with what it needs to have an effect. `left_out` has the
+    settings whose values leave out something that happens in the real system, each with what is left out. `reason` says
+    in words why a run is incomplete, and names the limit.
     """
 
     model: str

@@ -17,9 +17,9 @@ from isrcheck.model.language.errors import ModelError, UnknownName
 def load_at(spec: str, revision: str, folder: Path) -> LoadedModel:
     """The model of `file.py` or `file.py:Class` at a revision.
 
-    Its file and the files beside it are written to `folder`, which is empty before. Modules that the file imports from
-    elsewhere are those of today. Raises `UnknownName` for files or revisions that git does not have, `ModelError` for a
-    mistake in the files, OSError if there is no git.
+    Its file and the Python files beside it are written to `folder`, which must be empty. Modules that the file imports
+    from elsewhere are those of today. Raises `UnknownName` for files or revisions that git does not have, `ModelError`
+    for a mistake in the files, OSError if there is no git.
     """
     path, _, wanted = spec.partition(":")
     file = Path(path)

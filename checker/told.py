@@ -17,7 +17,7 @@ from isrcheck.model.language.system import Label
 
 @dataclass(frozen=True)
 class DrawnRecord:
-    """A record of a log. If a model's records have no id or no epoch, that field is left out."""
+    """A record of a log. If a model's records have no id or no epoch, that field is None."""
 
     offset: int
     id: int | None
@@ -189,8 +189,8 @@ class Need:
 class Reasons:
     """Why a trace ends in a violation. Each step is in at most one reason.
 
-    `at_once` has the last steps of the trace if each of them alone made everything wrong that follows. The reasons are
-    then those of the first of these steps. `needs` has for each step the earlier steps that it needs directly.
+    `at_once` is a chain of last steps, each of which alone caused everything after it. The reasons are then those of
+    the first step of this chain. `needs` has for each step the earlier steps that it needs directly.
     """
 
     at_once: tuple[int, ...]

@@ -96,7 +96,7 @@ def endings(left: Graph, right: Graph, found: Found) -> Endings:
 
 
 def replayed(graph: Graph, states: Iterable[int], transitions: Iterable[int]) -> Trace:
-    """A path of a graph, replayed by the reference semantics. It is a bug if these do not allow the path."""
+    """A path of a graph, replayed by the reference semantics. If these do not allow the path, this is a bug."""
     it, system = graph.interpreter, graph.system
     expected = [system.decode(leaves) for leaves in graph.leaves(states)]
     steps = [Step(None, None, expected[0])]

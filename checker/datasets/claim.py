@@ -43,7 +43,7 @@ class Claim:
 
 
 def _locked(storage: Storage) -> Any:
-    """Locks the dataset. Returns a function that releases the lock, as happens when `storage` is no longer in use."""
+    """Locks the dataset. Returns a function that releases the lock. The end of `storage` releases the lock as well."""
     storage.make("")
     file = os.open(storage.at(LOCK), os.O_RDWR | os.O_CREAT, 0o666)
     try:

@@ -10,8 +10,8 @@
 
 Each file is new and is written under its final name. The manifest of a level is written last and makes the other files
 count. Then files of the level that its manifest does not name are removed, and so are merged files that were merged
-again. Cones are removed when a search continues. Nothing else is ever removed. A dataset that lacks a manifest before
-others is refused. If it lacks only the last manifests, these levels are built again, and nothing is lost.
+again. Cones are removed when a search continues. Nothing else is ever removed. A dataset without one of its earlier
+manifests is refused. If only its last manifests are missing, these levels are built again, and nothing is lost.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class Drawing:
 
 
 def svg(drawing: Drawing, on_a_page: bool = False) -> str:
-    """A whole SVG file, or a part of a page, which decides how wide it is."""
+    """A whole SVG file, or a part of a page. The page decides how wide the part is."""
     name = 'xmlns="http://www.w3.org/2000/svg"'
     width, height = drawing.width, drawing.height
     if on_a_page:

@@ -55,7 +55,8 @@ def _from(model: type[Model]) -> Variables:
 def _variables(model: type[Model], settings: Mapping[str, Any]) -> Variables:
     """The variables at these settings; none if the settings do not fit together.
 
-    The user did not choose these settings. If a model's own code raises an error at them, it has no states there.
+    The user did not choose these settings. If a model's own code raises an error at them, the model has no states
+    there.
     """
     try:
         return model(**settings).domains

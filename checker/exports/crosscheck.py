@@ -19,7 +19,7 @@ from isrcheck.checker.exports.promela import promela
 from isrcheck.model.language.system import TransitionSystem
 
 PATH: Final = 1 << 16
-"""The first limit on the path of Spin's depth-first search, in steps. Spin reserves the memory for all of them."""
+"""The first limit on the path of Spin's depth-first search, in steps. At the start Spin fills the memory for all."""
 STEP: Final = 512
 """If that limit is too short, Spin gets one step for this many bytes of the memory. A step takes about sixty bytes."""
 TOO_SHORT: Final = "max search depth too small"

@@ -160,7 +160,7 @@ class _Murphi:
         return identifiers([predicate.name], frozenset({*self.names, *RESERVED}))[0]
 
     def _asserted(self) -> list[str]:
-        """Judges a state that is not counted as well, before the step is undone."""
+        """Asserts the invariants also in a state that is not counted, before the step is undone."""
         return [f'  assert {self._function(p)}() "{p.name}";' for p in self.system.invariants]
 
     # --- expressions ------------------------------------------------------------------------------------------------

@@ -162,7 +162,7 @@ class Builder:
 
     @property
     def held(self) -> int:
-        """The bytes that questions hold which are judged but not answered yet."""
+        """The bytes of the questions that are judged but not answered yet."""
         return sum(len(each.flags) for each in self._ahead.values())
 
     def region(self, number: int) -> Region:

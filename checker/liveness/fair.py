@@ -60,7 +60,7 @@ class Decision:
 
     @cached_property
     def _free(self) -> Components:
-        """The components, judged as if obligations were not enabled for whose instances the search has no room."""
+        """The components, judged as if an instance for which the search has no room were not enabled."""
         everything = np.ones(self.region.size, dtype=np.bool_)
         return self._components(everything, self.region.enabled) if self.region.cut.any() else self.all
 

@@ -2,7 +2,7 @@
 
 The prefix leads from an initial state through any states to a source, and from there inside the region to a fair end or
 to a state of a fair component. No such path is shorter. Of paths of this length, those to ends come before those to
-components; the rest of the choice is that of the canonical trace (see `canonical`), whichever state is the source. The
+components. The rest of the choice is that of the canonical trace (see `canonical`), whichever state is the source. The
 cycle leads from the last state of the prefix back to that state, and satisfies every obligation that this state alone
 does not satisfy. It is a shortest such cycle, and of several the one with the least labels. With very many obligations,
 the cycle satisfies the nearest of them first, and is not always shortest.

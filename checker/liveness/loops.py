@@ -65,11 +65,11 @@ def joined(states, ranks, places, length):
 def steps_of(states, successors, source, label, target, outside, obligation, ranks, places, length, enabled, cut):
     """The steps of some states that stay in the region.
 
-    Returns how many such steps each state has, their labels and their targets, in the order of the states and of the
-    steps, and the positions of the steps that reach a state for the first time. `target` is negative for a state that
-    is not in the table. `outside`, if it is not empty, is true for a state that a constraint leaves out. The
-    obligations that are enabled or cut in each state are added to `enabled` and `cut`. `places` has for each rank the
-    place in the queue plus one, or 0. `length` is the length of the queue.
+    Returns how many such steps each state has, and the labels and targets of these steps, in the order of the states
+    and of the steps. Also returns the positions of the steps that reach a state for the first time. `target` is
+    negative for a state that is not in the table. `outside`, if it is not empty, is true for a state that a constraint
+    leaves out. The obligations that are enabled or cut in each state are added to `enabled` and `cut`. `places` has for
+    each rank the place in the queue plus one, or 0. `length` is the length of the queue.
     """
     words, here = states.shape[1], np.uint64(places.ctypes.data)
     degree = np.zeros(len(states), dtype=np.int32)
@@ -189,8 +189,8 @@ def components(begin, target, alive):
 def summaries(number, count, begin, target, label, enabled, obligation, never, marked):
     """For each component: the obligations that are always enabled, ever enabled, and taken by its steps, and its marks.
 
-    A component has a mark if one of its states has one, or if one of its steps has one. `never` says of each label
-    whether its action counts as the mark of a step.
+    The two marks say whether a state of the component is marked, and whether a step of the component is. `never` says
+    of each label whether its action marks a step.
     """
     words = enabled.shape[1]
     always = np.full((count, words), np.uint64(0xFFFFFFFFFFFFFFFF), dtype=np.uint64)

@@ -68,7 +68,7 @@ def _difference(forbids: int | None, adds: int | None, fires: int | None) -> Dif
 
 
 def _cases(system: TransitionSystem, own: Instances, changed: Instances) -> Iterator[Iterable[Expression]]:
-    """Three lists of expressions: a mutant forbids, adds or fires in states in which one of the list is true."""
+    """Three lists of expressions. A mutant forbids, adds or fires in states where an expression of the list is true."""
     known = {str(t.label): t for t in own}
     pairs = [(known[str(t.label)], t) for t in changed]
     yield [e.and_(a.guard, e.not_(b.guard)) for a, b in pairs]
@@ -82,7 +82,10 @@ def _never(number: int, counted: Expression, cases: Iterable[Expression]) -> Pre
 
 
 def _adds(system: TransitionSystem, a: Transition, b: Transition) -> Expression:
-    """The condition that the mutant's `b` is possible but the action's own `a` is not, or that `b` differs from `a`."""
+    """The condition that a mutant adds something.
+
+    The mutant's `b` is possible where the action's own `a` is not, leads to another state, or is undefined.
+    """
     elsewhere = e.and_(a.guard, b.guard, _elsewhere(system, a.updates, b.updates))
     return e.or_(e.and_(b.guard, e.not_(a.guard)), b.failure, elsewhere)
 

@@ -156,7 +156,7 @@ def _killed(verdict: Verdict, shortest: list[tuple[str, Finding]], model: Interp
 
 
 def departure(model: Interpreter, trace: Trace) -> tuple[int | None, str | None]:
-    """The first state of a trace, from 1, that the model does not reach by its step, and the step; or None twice."""
+    """The first state of a trace, from 1, that the model does not reach by the trace's step, and this step, if any."""
     step = next((i for i in range(2, trace.length + 1) if not _allowed(model, trace, i)), None)
     label = None if step is None else trace.steps[step - 1].label
     return step, None if label is None else label_text(label)

@@ -83,7 +83,7 @@ def unbounded(attempt: Attempt) -> Unbounded:
 
 
 def settings_shown(attempt: Attempt) -> dict[str, Any]:
-    """All settings of an attempt. A setting that the attempt does not bound has the value "unbounded"."""
+    """All settings of an attempt. A bound that the attempt removes has the value "unbounded"."""
     settings = dict(attempt.loaded.cls(**attempt.settings).settings)
     if attempt.form == "unbounded":
         bounds = {n for n, s in attempt.loaded.cls.declared_settings().items() if s.bound is not None}

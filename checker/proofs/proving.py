@@ -129,7 +129,7 @@ def prove(
 
 
 def redundant(obligations: Obligations, watch: Watch, tell: Tell = lambda text: None) -> list[str]:
-    """The lemmas that can be dropped alone: without any one of them, the proof still succeeds."""
+    """The lemmas without which the proof still succeeds, if no other lemma is dropped."""
     found = []
     for name in obligations.lemmas:
         tell(f"without {name}")

@@ -25,9 +25,9 @@ from isrcheck.model.language.tracing import askable
 Turn = Literal["broken", "mended", "vacuous", "otherwise", "open", "other", "same", "alone"]
 """The change of a verdict.
 
-`vacuous`: the predicate now holds only because nothing can happen that it is about, and before it did not. `otherwise`:
-the verdict is not broken, but the question differs. `other`: the verdict is the same, with traces of other lengths.
-`alone`: only one side has the predicate.
+`vacuous`: the predicate now holds only because nothing that it is about can happen, which was not so before.
+`otherwise`: the verdict is not broken, but the question differs. `other`: the verdict is the same, with traces of other
+lengths. `alone`: only one side has the predicate.
 """
 
 
@@ -277,7 +277,7 @@ def _own_settings(mine: Side, other: Side) -> dict[str, Any]:
 
 
 def _of(models: Iterable[LoadedModel], unread: list[str]) -> Iterator[Scenario]:
-    """The scenarios of some models in the order of their names. Scenarios of a file name that file as their model.
+    """The scenarios of some models in the order of their names. A scenario of a file names that file as its model.
 
     Scenarios that cannot be read are left out, and `unread` gets the reasons.
     """

@@ -41,7 +41,7 @@ class Symmetry:
     """The interchangeable members of a system. `alike` compares expressions.
 
     `goals` says whether goals and bounds must be kept as well. `values` are further values that must be kept, each with
-    its subject. `exchange` makes the exchange of two members of a scalarset; without it, this is an `Exchange`.
+    its subject. `exchange` makes the exchange of two members of a scalarset, by default an `Exchange`.
     """
 
     def __init__(

@@ -95,7 +95,7 @@ class Lasso:
         return None
 
     def kept(self, fairness: Fairness) -> list[Kept]:
-        """The obligations that are open on the cycle and that a state satisfies in which they cannot happen.
+        """The open obligations that are satisfied by a state of the cycle in which they cannot happen.
 
         Obligations whose steps are taken on the cycle are left out.
         """

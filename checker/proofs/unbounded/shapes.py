@@ -86,7 +86,7 @@ def chosen(condition: Term, yes: Term, no: Term) -> Term:
 
 @dataclass(frozen=True)
 class Part:
-    """One leaf: its path and its scalar domain. `endless` is a kind if the leaf has a value for each number of it."""
+    """One leaf: its path and its scalar domain. If it has a value for each number of a kind, `endless` is that kind."""
 
     path: str
     domain: Domain
