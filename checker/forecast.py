@@ -1,11 +1,11 @@
 """Estimates the final number of states of a search, as a range, from the growth of its levels.
 
-The sizes of levels first rise and then fall. Once their growth slows down, it is extrapolated by two kinds of curves: a
-line through the last logarithms of the ratios of successive levels, and a parabola through the last logarithms of the
-sizes. Each curve is fitted several times, to different numbers of levels. The range goes from the least estimate to the
-greatest, widened by a factor of two on each side. There is no range if one of the curves shows no slower growth, or if
-most of the states would still be to come. On finished runs such an estimate was a guess (`benchmarks/forecast.py` has
-the shares).
+The sizes of levels first rise and then fall. Once their growth slows down, it is extrapolated by two kinds of curves.
+One is a line through the last logarithms of the ratios of successive levels. The other is a parabola through the last
+logarithms of the sizes. Each curve is fitted several times, to different numbers of levels. The range goes from the
+least estimate to the greatest, widened by a factor of two on each side. There is no range if one of the curves shows no
+slower growth, or if most of the states would still be to come. On finished runs such an estimate was a guess
+(`benchmarks/forecast.py` has the shares).
 """
 
 from __future__ import annotations

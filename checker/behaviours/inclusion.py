@@ -1,9 +1,9 @@
 """Decides whether one graph has a history that another does not have, by a subset construction on demand.
 
-A *history* is the sequence of the visible parts of a behaviour without repetitions. A *pair* is a state of the left
-graph that some behaviour reaches, and the set of all states of the right graph in which a behaviour with the same
-history may be. If the set is empty, the right graph has no such history. Pairs are met in the order of the length of
-the left behaviour, so the first difference found has the shortest behaviour.
+A *history* is the sequence of the visible parts of a behaviour without repetitions. A *pair* has a state of the left
+graph that some behaviour reaches, and a set of states of the right graph. The set has all states in which a behaviour
+with the same history may be. If it is empty, the right graph has no such history. Pairs are met in the order of the
+length of the left behaviour, so the first difference found has the shortest behaviour.
 
 If two pairs have the same state and one set contains the other, only the pair with the smaller set is kept. Every
 history that the smaller set allows, the larger set allows too (an *antichain*; De Wulf, Doyen, Henzinger and Raskin,
