@@ -1,7 +1,7 @@
 """The checker: questions about a model, the engines that answer them, and the forms of the answers.
 
-Its parts (a package, a module beside the packages, or one engine) lie in layers. A part imports only parts of lower
-layers and of its own layer, and no two parts import each other, directly or through other parts.
+The parts of the checker form layers. A part is a package, a module beside the packages, or one engine. A part imports
+only parts of its own layer and of lower layers. Two parts never import each other, directly or through other parts.
 """
 
 from typing import Final

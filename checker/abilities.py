@@ -1,4 +1,4 @@
-"""The abilities of the engines in one table. Refusals, `--help` and docs/performance.md are made from it."""
+"""The abilities of the engines in one table. Refusals, `--help` and docs/performance.md use this table."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ ENGINES: Final = ("local", "reference", "spark", "symbolic")
 
 @dataclass(frozen=True)
 class Ability:
-    """An ability that only `engines` have: options of `isrcheck check`, arguments of `check`.
+    """An ability that only `engines` have, and the options of `isrcheck check` and arguments of `check` that use it.
 
-    `lacking` describes the other engines; `usual` is the value of an option that is not given.
+    `lacking` is the text of a refusal about any other engine. `usual` is the value of an option that is not given.
     """
 
     engines: tuple[str, ...]
@@ -23,7 +23,7 @@ class Ability:
     usual: Any = None
 
     def of_engines(self) -> str:
-        """`local`, `local or spark`, `local, reference or spark`."""
+        """The engines as a text: `local`, `local or spark`, `local, reference or spark`."""
         *others, last = self.engines
         return f"{', '.join(others)} or {last}" if others else last
 
@@ -56,7 +56,10 @@ TABLE: Final = (
 
 
 def refusal_of_options(engine: str, options: Mapping[str, Any]) -> str | None:
-    """The refusal of the first option that the engine cannot use; `options` has values by name (`max_states`)."""
+    """The refusal of the first options that the engine cannot use, or None.
+
+    `options` maps the name of an option (`max_states`) to its value.
+    """
 
     def given(ability: Ability) -> Iterator[str]:
         for option in ability.options:
@@ -69,7 +72,10 @@ def refusal_of_options(engine: str, options: Mapping[str, Any]) -> str | None:
 
 
 def refusal_of_arguments(engine: str, asked: Mapping[str, bool]) -> str | None:
-    """The refusal for arguments from Python, each with whether it needs an ability."""
+    """The refusal of the first arguments from Python that the engine cannot use, or None.
+
+    `asked` says of each argument whether the caller uses it.
+    """
     return _refusal(engine, "engine ", lambda ability: (name for name in ability.arguments if asked[name]))
 
 
@@ -83,7 +89,7 @@ def _refusal(engine: str, called: str, given: Callable[[Ability], Iterator[str]]
 
 
 def helped(option: str, text: str) -> str:
-    """The help of an option, with the engines that have it unless all have it."""
+    """The help text of an option. The text names the engines that have the option, unless all have it."""
     for ability in TABLE:
         if option in ability.options:
             return f"{', '.join(ability.engines).capitalize()}: {text[0].lower()}{text[1:]}"

@@ -1,7 +1,7 @@
-"""Which other value of a single setting prevents a violation: the trace is walked with each value, or a search is made.
+"""Finds the other values of single settings that prevent a violation: walks the trace with each value, or searches.
 
-If the trace is possible with a value and ends in a violation, the value is no fix, and no search is needed. For the
-other values the same question is searched, within the same bounds and limits.
+If the trace is possible with another value and still ends in a violation, the value is no fix, and no search is needed.
+For each remaining value the same question is searched, within the same bounds and limits.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from isrcheck.model.language.system import shown
 
 
 def alternatives(result: Result, invariant: str, loaded: LoadedModel, limits: Limits) -> Alternatives:
-    """The outcome with each other value of one setting, for settings that have choices or are yes or no.
+    """The outcome of each change of a single setting, for settings that have choices or are yes or no.
 
     Values that the model refuses together with the other settings are left out.
     """
@@ -61,7 +61,11 @@ def _question(invariant: str, limits: Limits) -> dict[str, Any]:
 
 
 def _searched(name: str, value: Any, found: Result, before: Result) -> Alternative:
-    """The result of a search. If goals are no longer reached, the situation of the question hardly occurs any more."""
+    """The outcome of a search with one changed value.
+
+    If the invariant holds, the outcome names the goals that are no longer reached: the situation in question then
+    hardly occurs any more.
+    """
     (finding,) = found.findings.values()
     lost = tuple(goal for goal in found.goals_never_reached if goal not in before.goals_never_reached)
     length = None if finding.trace is None else finding.trace.length

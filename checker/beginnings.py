@@ -1,4 +1,4 @@
-"""Texts of first files: a variant of a shipped model, and a model of one's own."""
+"""Texts of files to begin with: a variant of a shipped model, and a new model."""
 
 from __future__ import annotations
 
@@ -59,7 +59,10 @@ class Lamps(Model):
 
 
 def variant(loaded: LoadedModel, stem: str, actions: Iterable[str]) -> str:
-    """The text of a subclass with the source of the named actions. Raises `UnknownName` for other names."""
+    """The text of a subclass with the source of the named actions.
+
+    Raises `UnknownName` for a name that is not an action of the model.
+    """
     known, cls = loaded.cls.actions(), loaded.cls
     for name in actions:
         if name not in known:
@@ -90,7 +93,10 @@ def _source(method: Callable[..., Any]) -> list[str]:
 
 
 def _imports(cls: type, methods: list[Callable[..., Any]]) -> list[str]:
-    """The imports that the model's own class and the copied methods need, from the modules that their files name."""
+    """The imports that the model's class and the copied methods need.
+
+    Each name of a method is imported from the same module as in the method's own file.
+    """
     wanted = {cls.__module__: {cls.__name__}}
     for method in methods:
         used = {
@@ -114,6 +120,6 @@ def _import(module: str, names: list[str]) -> str:
 
 
 def _origins(home: str, text: str) -> dict[str, str]:
-    """The module from which a file has each name that it imports."""
+    """The module from which a file imports each name."""
     imports = [x for x in ast.walk(ast.parse(text)) if isinstance(x, ast.ImportFrom) and x.module]
     return {each.name: x.module or home for x in imports for each in x.names if each.asname is None}

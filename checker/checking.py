@@ -1,4 +1,4 @@
-"""One question, one answer: explore a model, judge its invariants, and show a trace of each violation."""
+"""`check` for Python: explores a model, judges its invariants, and shows a trace of each violation."""
 
 from __future__ import annotations
 
@@ -58,25 +58,32 @@ def check(
     keeping: Keeping | None = None,
     storing: Storing = Storing(),
 ) -> Result:
-    """Explores a model within its settings and says of each invariant whether it holds.
+    """Explores a model within its settings and says for each invariant whether it holds.
 
     `model` is a name, a file (`my_model.py`, `my_model.py:Class`), a class, an instance, or a result of
-    `load_model_class`. `settings` may be given with all but an instance, and override those of a `profile`. Without a
-    name the profile is `plain` if the model has it. `bare` means the defaults of the settings. Without a limit on
-    memory, the limit is nine tenths of the free memory. Engine `symbolic` looks for violations level by level and never
-    says `holds`; it stops at `limits.depth`. `invariants` are names, None for the model's default ones. `liveness` are
-    names of properties of whole behaviours, `all` for all that fit the model; they are checked on a whole exploration,
-    under `fairness`. `keep_going` explores everything in spite of violations; `deadlock` looks for states without an
-    enabled instance. `workers` is the number of threads of the local engine, None for one on each processor; the result
-    does not depend on it. With `symmetry` it keeps one state of each orbit, the set of states that differ only by
-    exchanging brokers. All counts are then counts of orbits; verdicts and traces are the same. `keeping` says in which
-    folder it keeps checkpoints, and whether it continues from one; `storing` says where it keeps its states. With the
-    engine "spark", `cluster` says where and how it explores, and `spark` is a session to use; Spark's own settings
-    limit its memory. `report` is called with progress, and `stage` at the beginning of "trace", "compile", "search" and
-    "counterexample".
+    `load_model_class`. `settings` override the settings of the `profile`. With an instance neither can be given. The
+    default profile is `plain`, if the model has that profile. The profile `bare` is the defaults of the settings.
 
-    Raises `UnknownName` for names and values that the model does not have, and if symmetry is asked for but the model
-    tells all brokers apart; `ModelError` for a mistake in the model.
+    `invariants` are names; None selects the model's default invariants. `liveness` are names of properties of whole
+    behaviours, or `all` for every property that fits the model. These properties are checked under `fairness`, on a
+    complete exploration. With `deadlock` the search also looks for states without an enabled instance. With
+    `keep_going` the search explores everything in spite of violations.
+
+    The engine `symbolic` looks for violations level by level, stops at `limits.depth`, and never says `holds`. If
+    `limits` has no limit on memory, the limit is nine tenths of the free memory. For the engine `spark`, `cluster` says
+    where and how to explore, and `spark` is a session to use; Spark's own settings limit the memory of this engine.
+
+    `workers`, `symmetry`, `keeping` and `storing` are for the local engine. `workers` is the number of threads, by
+    default one for each processor. The result does not depend on `workers`. With `symmetry` the engine keeps one state
+    of each orbit. An orbit is a set of states that differ only by an exchange of brokers. All counts are then counts of
+    orbits. Verdicts and traces are the same. `keeping` names the folder for checkpoints, and says whether the search
+    continues from a checkpoint. `storing` says where the states are kept.
+
+    `report` is called with progress. `stage` is called with the name of each stage when the stage begins, such as
+    "trace", "compile", "search" and "counterexample".
+
+    Raises `UnknownName` for names and values that the model does not have, and for `symmetry` if the model tells all
+    brokers apart. Raises `ModelError` for a mistake in the model.
 
     >>> check("kip-101", {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 0}).verdict
     'holds'
@@ -158,9 +165,9 @@ def check(
 def properties_of(
     loaded: LoadedModel, model: Model, names: Sequence[str], fairness: Fairness
 ) -> dict[str, Callable[[Any, Any], Any]]:
-    """The properties with these names; for `all`, those that are about something at the model's settings.
+    """The properties with these names. The name `all` selects those whose subject the model's settings do not disable.
 
-    Raises `UnknownName` for unknown names, in the fairness too.
+    Raises `UnknownName` for unknown names, also for unknown names in `fairness`.
     """
     if names:
         fairness.require_known(model)
@@ -168,13 +175,16 @@ def properties_of(
 
 
 def asked_of(loaded: LoadedModel, model: Model, names: Sequence[str]) -> dict[str, Callable[[Any, Any], Any]]:
-    """The same for any fairness: a specification's properties are checked under the fairness of another model."""
+    """The same properties without a check of any fairness.
+
+    The properties of a specification need this function: they are checked under the fairness of another model.
+    """
     named = loaded.asked(set(names) - {"all"})
     return named | askable(model, loaded.asked(names)) if "all" in names else named
 
 
 def _limits(engine: str, limits: Limits) -> Limits:
-    """The limits of an engine. An engine that unrolls always has a limit."""
+    """The limits of an engine. The symbolic engine gets a limit of depth if it has no limit of depth or time."""
     ends = engine != "symbolic" or (limits.depth, limits.seconds) != (None, None)
     return limits if ends else replace(limits, depth=DEPTH)
 
@@ -182,9 +192,9 @@ def _limits(engine: str, limits: Limits) -> Limits:
 def interchangeable(
     system: TransitionSystem, tell: Callable[[str], None], values: Sequence[tuple[str, Expression]] = ()
 ) -> list[list[Member]]:
-    """The classes of members of scalarsets that a search may permute without changing these values.
+    """The classes of scalarset members, such as brokers, that a search may permute without changing `values`.
 
-    Raises `UnknownName` if there are none.
+    Raises `UnknownName` if there are no such classes.
     """
     from isrcheck.checker.engines.symbolic.symmetry import symmetry
     from isrcheck.checker.kernel.orbits import affordable
@@ -200,7 +210,7 @@ def interchangeable(
 def resolved(
     model: str | type[Model] | Model | LoadedModel, settings: dict[str, Any], profile: str | None = None
 ) -> tuple[LoadedModel, Model, str | None]:
-    """The subject of a question: the model's class, the model at its settings, and the profile that it began with."""
+    """The model's class, the model at its settings, and the name of the profile in use, if any."""
     if not isinstance(model, Model):
         model = loaded_of(model)
     if not isinstance(settings, Mapping):
@@ -235,7 +245,7 @@ def _require_nothing_over(settings: dict[str, Any], profile: str | None) -> None
 def _search(
     engine: str, interpreter: Interpreter, system: TransitionSystem, question: dict[str, Any]
 ) -> tuple[Exploration, Paths, list[int]]:
-    """The result, paths to the findings, and for each instance number of the engine the interpreter's number."""
+    """The engine's result, the paths to its findings, and the interpreter's number for each instance of the engine."""
     if engine == "reference":
         from isrcheck.checker.engines import reference
 

@@ -1,4 +1,4 @@
-"""Adds to a result where fixed designs, its controls, differ from its traces."""
+"""Compares the traces of a result with fixed designs, called controls, and adds the steps at which they differ."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from isrcheck.model.language.written import is_written
 
 
 def control(name: str, fixed: LoadedModel, settings: Mapping[str, Any], broken: Model, broken_name: str) -> Control:
-    """A control: a model at settings, and its differences from the model of the trace."""
+    """A control: the fixed model at its settings, with its differences from the model of the trace."""
     with blaming(fixed.origin):
         model = fixed.cls(**settings)
     here, there = broken.settings, model.settings
@@ -29,7 +29,7 @@ def control(name: str, fixed: LoadedModel, settings: Mapping[str, Any], broken: 
 
 
 def explain(finding: Finding, name: str, model: Model, predicate: Any, controls: Sequence[Control]) -> Finding:
-    """A finding with the step at which each control differs from its trace; unchanged if no invariant is violated."""
+    """The finding with the step at which each control differs from its trace; unchanged if there is no trace."""
     if finding.trace is None or finding.reasons is None or not controls:
         return finding
     asked = {name: predicate} if is_written(name) else {}  # a text is checked in the fixed design too
@@ -38,7 +38,7 @@ def explain(finding: Finding, name: str, model: Model, predicate: Any, controls:
 
 
 def parted(finding: Finding, name: str, walked: Walked | None, controls: Sequence[Control]) -> Finding:
-    """A finding with the step at which each control differs from its trace `walked`; unchanged without `walked`."""
+    """The finding with the step at which each control differs from the trace `walked`; unchanged if that is None."""
     if walked is None:
         return finding
     fixes = (replace(fix(walked, name, each), singly=tuple(_singly(walked, name, each))) for each in controls)
@@ -46,7 +46,7 @@ def parted(finding: Finding, name: str, walked: Walked | None, controls: Sequenc
 
 
 def _singly(walked: Walked, invariant: str, fixed: Control) -> Iterator[Fix]:
-    """If a fix changes several settings, the effect of each alone. Values that the model refuses are left out."""
+    """The effect of each change alone, if a fix changes several settings. Values that the model refuses are omitted."""
     if len(fixed.changes) < 2 or fixed.changes[0][0] == "model":
         return
     for change in fixed.changes:

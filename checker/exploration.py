@@ -1,4 +1,4 @@
-"""The question to an engine, and its answer."""
+"""The types of a question to an engine and of its answer."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ Stop = Literal["violation", "error", "states", "depth", "memory", "time", "inter
 
 @dataclass(frozen=True)
 class Limits:
-    """When to give up; None is no limit. `states` is tested at the end of a level, the others at any moment.
+    """The limits at which a search stops; None is no limit.
 
-    `depth` is for searches that unroll: the last level that they examine.
+    `states` is tested at the end of a level, `seconds` and `memory` at any moment. `depth` is only for searches that
+    unroll the steps, such as the symbolic one: it is the last level that they examine.
     """
 
     states: int | None = None
@@ -35,7 +36,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Keeping:
-    """The folder in which a search keeps its levels, at most once in `every` seconds; whether it resumes."""
+    """The folder where a search keeps its levels, at most once in `every` seconds, and whether the search resumes."""
 
     folder: str
     resume: bool = False
@@ -46,7 +47,7 @@ class Keeping:
 class Storing:
     """Where a search keeps its states: in memory, or on disk.
 
-    `folder` is the folder for files, None for the temporary one.
+    `folder` is the folder for the files; None is the temporary folder.
     """
 
     kind: Literal["memory", "disk"] = "memory"
@@ -78,11 +79,11 @@ Report = Callable[[Progress], None]
 
 @dataclass
 class OrbitCounts:
-    """The full counts that the counts of a search under symmetry stand for.
+    """The numbers of all states, for a search under symmetry that itself counts only orbits.
 
-    Members of a class, each with the name of its scalarset and its number, are interchangeable; `permutations` is the
-    number of ways to exchange them. `states[k - 1]` is the number of states in the orbits of level k, which is the
-    count of level k in a search without symmetry.
+    The members of a class are interchangeable. Each member is the name of its scalarset (such as broker) and a number.
+    `permutations` is the number of ways to exchange the members. `states[k - 1]` is the number of states in the orbits
+    of level k. A search without symmetry has the same count at level k.
     """
 
     classes: Sequence[Sequence[tuple[str, int]]]
@@ -91,7 +92,7 @@ class OrbitCounts:
 
     @property
     def distinct(self) -> int:
-        """The states in all orbits."""
+        """The number of states in all orbits."""
         return sum(self.states)
 
     def to_json(self) -> dict[str, Any]:
@@ -109,18 +110,21 @@ class Exploration:
     """The answer of a search.
 
     `levels[k - 1]` counts the states of level k. `generated[k - 1]` counts the enabled instances of each action (in the
-    order of `TransitionSystem.actions`) in the states of level k; levels that were not expanded have no entry.
-    `violated`, `goals` and `bounds` give the first level at which something was seen. For violations this includes
-    states outside the constraints. `degrees` is (least, greatest) number of enabled instances over the expanded states.
+    order of `TransitionSystem.actions`) in the states of level k. Levels that were not expanded have no entry.
+    `violated`, `goals` and `bounds` map each name that was seen to the first level at which it was seen. `violated`
+    also takes states outside the constraints into account. `degrees` are the least and the greatest number of enabled
+    instances of an expanded state.
 
-    `deadlock` is the first level with a state without an enabled instance. `error` is the least (level, leaves of the
-    state, index of the transition or None where a predicate failed) at which evaluation failed. `stopped` says why the
-    search ended early, None if it explored everything. After a limit or an interruption, `partial` has the generated
-    and distinct counts of the level being built. Everything else is about whole levels, except that `violated` may name
-    a level that is not whole (`partial_violations` has those names).
+    `deadlock` is the first level with a state without an enabled instance. `error` says where evaluation failed: the
+    level, the leaves of the state, and the index of the transition, or None where a predicate failed. Of several such
+    failures it is the least. `stopped` says why the search ended early; it is None if the search explored everything.
+    After a limit or an interruption, `partial` has the generated and distinct counts of the level being built. All
+    other data are about whole levels, with one exception: `violated` may name a level that is not whole.
+    `partial_violations` has the names of these invariants.
 
-    A search that unrolls counts nothing. Instead `unrolled` says how many levels it has examined, and for how many of
-    these also the steps (whether one is possible and is defined). `why` is the solver's message when it gave up.
+    A search that unrolls counts no states. Instead, `unrolled` has two numbers: how many levels the search has
+    examined, and for how many of these also the steps (whether a step is possible, and whether it is defined). `why` is
+    the solver's message when it gave up.
     """
 
     initial: int = 0
@@ -161,7 +165,7 @@ class Exploration:
 class Path:
     """The leaves of an initial state, and the instances to take from there, as positions in the order of labels.
 
-    `canonical` is false if there may be a lesser path of the same length.
+    `canonical` is false if there may be another path of the same length that comes earlier in the order of paths.
     """
 
     start: tuple[int, ...]
@@ -170,28 +174,28 @@ class Path:
 
 
 class Paths(Protocol):
-    """A source of paths from an engine that has searched. A path has `length` states and leads to a found state."""
+    """The paths that an engine can give after its search. A path has `length` states and leads to a found state."""
 
     def to_violation(self, invariant: str, length: int) -> Path:
-        """To a state in which the invariant is false; at least 2 states."""
+        """The path to a state in which the invariant is false; it has at least 2 states."""
         ...
 
     def to_deadlock(self, length: int) -> Path:
-        """To a state without an enabled instance."""
+        """The path to a state without an enabled instance."""
         ...
 
     def to_state(self, leaves: tuple[int, ...], length: int) -> Path:
-        """To the state with these leaves, counted or not."""
+        """The path to the state with these leaves, counted or not."""
         ...
 
 
 @dataclass(frozen=True)
 class Edges:
-    """Steps from states of one level into some targets.
+    """Steps from states of one level to given targets.
 
     `sources` are the distinct states with such a step, in the engine's own form. `source`, `transition` and `target`
-    are parallel arrays with one entry for each step: positions in `sources`, in the system's transitions and in
-    `targets`.
+    are parallel arrays with one entry for each step. The entries are positions in `sources`, in the system's
+    transitions, and in `targets`.
     """
 
     sources: Any
@@ -202,7 +206,7 @@ class Edges:
 
 
 class Levels(Protocol):
-    """The part of an engine that a trace needs after a search. States have the engine's own form."""
+    """The methods of an engine that are needed to make a trace after a search. States have the engine's own form."""
 
     def edges_into_violation(self, level: int, invariant: str) -> Edges:
         """Every step from a state of `level` to a state in which the invariant is false, counted or not."""

@@ -1,4 +1,4 @@
-"""The message to the user after an error, in one line, and its documented exit code."""
+"""The one-line message to the user after an error, and the documented exit code of the error."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ OF_SPARK = frozenset({"pandas", "pyarrow", "pyspark"})
 
 
 class Failure(Exception):
-    """The end of a command: the message, in one line, and the exit code."""
+    """Ends a command, with a message in one line and the exit code."""
 
     def __init__(self, message: str, code: int) -> None:
         super().__init__(message)
@@ -45,6 +45,6 @@ def failure_of(error: BaseException) -> Failure | None:
 
 
 def os_words(error: OSError) -> str:
-    """`path: what went wrong`."""
+    """The error as a text: `path: what went wrong`."""
     name = f"{error.filename}: " if error.filename is not None else ""
     return f"{name}{error.strerror or error}"

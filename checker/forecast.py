@@ -1,10 +1,11 @@
-"""Estimates how many states a search will have at its end, from the growth of its levels: a range, or nothing.
+"""Estimates the final number of states of a search, as a range, from the growth of its levels.
 
-The sizes of levels rise and fall again. Once their growth slows down, it is extrapolated in several ways: by a line
-through the last logarithms of the ratios of successive levels, and by a parabola through the last logarithms of the
-sizes, each over every possible number of levels. The estimates differ. The range goes from the least to the greatest,
-widened by a factor of two on each side. There is no range if one of the ways shows no slower growth, nor if most of the
-states would still be to come: on finished runs such an estimate was a guess (`benchmarks/forecast.py` has the shares).
+The sizes of levels first rise and then fall. Once their growth slows down, it is extrapolated by two kinds of curves.
+One is a line through the last logarithms of the ratios of successive levels. The other is a parabola through the last
+logarithms of the sizes. Each curve is fitted several times, to different numbers of levels. The range goes from the
+least estimate to the greatest, widened by a factor of two on each side. There is no range if one of the curves shows no
+slower growth, or if most of the states would still be to come. On finished runs such an estimate was a guess
+(`benchmarks/forecast.py` has the shares).
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ LEVELS: Final = 8
 SHORTEST: Final = 4
 """The shortest run of ratios for fitting a line."""
 WIDER: Final = 0.7
-"""The logarithm of the factor by which the rest may be smaller or larger than all estimates."""
+"""The logarithm of the factor by which the states to come may be fewer or more than in all estimates."""
 NARROWEST: Final = 0.01
 """A range is at least one per cent wide on each side, but never below the states so far."""
 MOST: Final = 10.0
-"""The most that a total may exceed the states so far, as a factor, and the widest that a range may be."""
+"""The greatest allowed ratio of the total to the states so far, and of the high end of a range to its low end."""
 FARTHEST: Final = 2_000
 FLAT: Final = 1e-9
 LARGEST: Final = 80.0
@@ -36,7 +37,7 @@ LARGEST: Final = 80.0
 
 @dataclass(frozen=True)
 class Forecast:
-    """All states: at least, about, at most."""
+    """The final number of states: at least `low`, about `middle`, at most `high`."""
 
     low: int
     middle: int
@@ -51,7 +52,7 @@ class Forecast:
 
 
 def forecast(levels: Sequence[int]) -> Forecast | None:
-    """An estimate of all states of a search from its whole levels; None if it would be a guess."""
+    """An estimate of the final number of states, from the whole levels of a search; None if it would be a guess."""
     if len(levels) < LEVELS or min(levels) < 1:
         return None
     sizes, seen = np.log(np.array(levels, dtype=float)), sum(levels)
@@ -70,7 +71,7 @@ def forecast(levels: Sequence[int]) -> Forecast | None:
 
 
 def outlook(result: Result) -> dict[str, Any] | None:
-    """The forecast for an unfinished search as JSON data: states, and the other quantities in the same proportion."""
+    """The forecast for an unfinished search as JSON data: states, and seconds and bytes in the same proportion."""
     expected = forecast(result.levels)
     if expected is None:
         return None
@@ -83,7 +84,7 @@ def outlook(result: Result) -> dict[str, Any] | None:
 
 
 def _by_ratios(sizes: np.typing.NDArray[np.float64], ratios: np.typing.NDArray[np.float64]) -> float | None:
-    """States to come if the logarithms of ratios continue along a line; None if the line does not fall."""
+    """The number of states to come if the logarithms of ratios continue along a line; None if it does not fall."""
     slope, start = np.polyfit(np.arange(len(ratios)), ratios, 1)
     if slope >= -FLAT:
         return None
@@ -97,7 +98,7 @@ def _by_ratios(sizes: np.typing.NDArray[np.float64], ratios: np.typing.NDArray[n
 
 
 def _by_sizes(sizes: np.typing.NDArray[np.float64]) -> float | None:
-    """States to come if the logarithms of sizes continue along a parabola; None if it opens upwards."""
+    """The number of states to come if the logarithms of sizes continue along a parabola; None if it opens upwards."""
     bent, slope, start = np.polyfit(np.arange(len(sizes)), sizes, 2)
     if bent >= -FLAT:
         return None

@@ -27,8 +27,8 @@ DEADLOCK: Final = "No instance of any action is enabled."
 class Judge:
     """Makes verdicts and traces from the findings of an engine.
 
-    `system` is the searched system; `numbers` maps its instances to the interpreter's. The engine only gives paths, and
-    each path is replayed.
+    `system` is the searched system. `numbers` maps its instances to those of the interpreter. The engine gives only
+    paths, and the judge replays each path.
     """
 
     name: str
@@ -122,7 +122,7 @@ class Judge:
         return next(predicate.holds for predicate in self.system.invariants if predicate.name == name)
 
     def violating(self, name: str, level: int) -> Trace:
-        """The trace to a state that violates an invariant, of the first level with such states."""
+        """The trace to a state that violates an invariant. `level` is the first level with such a state."""
         return self._violating(name, self._to_violation(name, level))
 
     def _to_violation(self, name: str, level: int) -> Path:
@@ -162,7 +162,7 @@ class Judge:
         return EvaluationFailure(error.what, error.where, label, shown, path.canonical, told)
 
     def _error(self, state: Any, instance: int | None) -> EvaluationError:
-        """The error of the reference semantics in a state in which an engine found an error."""
+        """The error that the reference semantics raises in a state in which an engine found an error."""
         it = self.interpreter
         try:
             if instance is not None:
@@ -181,7 +181,7 @@ class Judge:
         raise AssertionError("the reference semantics finds nothing wrong where the engine does")
 
     def replayed(self, path: Path) -> Trace:
-        """The path replayed by the reference semantics: no trace is shown that it does not allow."""
+        """The trace of a path, replayed by the reference semantics. Only a trace that these allow is shown."""
         it = self.interpreter
         state = next(x for x in initial_states(it.model) if it.leaves(x) == path.start)
         steps = [Step(None, None, state)]
@@ -196,7 +196,7 @@ class Judge:
 
 
 def reason(found: Exploration, limits: Limits) -> str | None:
-    """Why a run did not finish, in words."""
+    """The reason why a run did not finish, in words; None if it finished."""
     match found.stopped:
         case "states":
             return f"more than {limits.states} states (--max-states)"

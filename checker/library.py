@@ -1,4 +1,4 @@
-"""Models and invariants by name: shipped ones, and those in a file that the user named."""
+"""Loads models and invariants by name: shipped models, and models in a file that the user names."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ SHIPPED: Final = "isrcheck."
 MODELS: Final = "isrcheck.model."
 """The beginning of the names of shipped modules with models."""
 NO_MODELS: Final = (".language", ".specifications")
-"""The ends of the names of packages in `model` without models. Specifications are loaded separately."""
+"""The endings of names of packages in `model` that have no models. Specifications are loaded separately."""
 
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A model's class, its name, the user's file it comes from (None: shipped), and the invariants that fit it.
+    """A model's class, its name, the user's file that has it (None if it is shipped), and the invariants that fit it.
 
     `beside` names the invariants in the model's own file. `properties` are the properties of whole behaviours that fit
-    it, `mappings` the refinement mappings in its file.
+    the model. `mappings` are the refinement mappings in its file.
     """
 
     cls: type[Model]
@@ -52,7 +52,7 @@ class LoadedModel:
     mappings: dict[str, Invariant] = field(default_factory=dict)
 
     def asked(self, names: Iterable[str]) -> dict[str, Invariant]:
-        """Properties by name; `all` stands for all that fit the model."""
+        """The properties with these names. The name `all` selects all properties that fit the model."""
         wanted = {*names}
         if "all" in wanted and not self.properties:
             raise UnknownName(f"model {self.name} has no property; mark a function with @leads_to")
@@ -69,18 +69,20 @@ class LoadedModel:
         raise UnknownName(f"model {self.name} has no property {name!r}; {nearest(name, {*self.properties, 'all'})}")
 
     def with_written(self, names: Iterable[str | None]) -> LoadedModel:
-        """This model with further invariants: each of `names` that is not a name is a condition written as text."""
+        """This model with further invariants: those of `names` that are conditions written as text."""
         found = {name: written(name) for name in names if name is not None and is_written(name)}
         return replace(self, invariants={**self.invariants, **found}) if found else self
 
     def chosen(self, names: tuple[str, ...] | None) -> dict[str, Invariant]:
-        """Invariants by name; without names the default ones."""
+        """The invariants with these names; without names, the default invariants."""
         picked = self._default() if names is None else names
         return {name: self._invariant(name) for name in sorted(set(picked))}
 
     def _default(self) -> set[str]:
-        """The invariants that the class names, or all in its file if it names none; if the names are inherited, also
-        those in the file.
+        """The names of the invariants that are checked by default.
+
+        These are the invariants that the class lists. If it lists none, they are its own invariants and those in its
+        file. If the list is inherited, the invariants in the user's own file are added.
         """
         if not self.cls.invariants:
             return {*self.cls.predicates("invariant"), *self.beside}
@@ -120,7 +122,7 @@ def model_names() -> list[str]:
 
 
 def load_model_class(spec: str) -> LoadedModel:
-    """The model that is named by a name, `file.py` or `file.py:Class`.
+    """The model with this name, or the model in `file.py` or `file.py:Class`.
 
     Raises `UnknownName` for an unknown name, `ModelError` for a file with a mistake, OSError for a file that cannot be
     read. A user's file is run: name only files that you trust.
@@ -136,7 +138,7 @@ def load_model_class(spec: str) -> LoadedModel:
 
 
 def fitting(cls: type[Model], module: ModuleType | None) -> dict[str, Invariant]:
-    """The invariants that can be checked in a model: its own, those beside it, and shipped ones about its variables."""
+    """The invariants that can be checked in a model: its own, those in its file, and shipped ones that fit it."""
     beside = _marked(module) if module is not None else {}
     _require_makeable(cls)
     shared = about(cls, library_invariants())
@@ -144,7 +146,7 @@ def fitting(cls: type[Model], module: ModuleType | None) -> dict[str, Invariant]
 
 
 def fitting_properties(cls: type[Model], module: ModuleType | None) -> dict[str, Invariant]:
-    """The properties that can be checked in a model, from the same places."""
+    """The properties that can be checked in a model: its own, those in its file, and shipped ones that fit it."""
     beside = _properties(module) if module is not None else {}
     _require_makeable(cls)
     own = {name: f for kind in KINDS for name, f in cls.predicates(kind).items()}
@@ -152,7 +154,7 @@ def fitting_properties(cls: type[Model], module: ModuleType | None) -> dict[str,
 
 
 def about(cls: type[Model], known: dict[str, Invariant]) -> dict[str, Invariant]:
-    """The shipped ones that fit a model."""
+    """The shipped predicates that fit a model: it has the variables, setting, family and actions that they need."""
     variables, settings, actions = set(cls().domains), {None, *cls.declared_settings()}, set(cls.actions())
     families = {None, *(base.__module__.removeprefix(MODELS).partition(".")[0] for base in cls.__mro__)}
     return {
@@ -166,7 +168,7 @@ def about(cls: type[Model], known: dict[str, Invariant]) -> dict[str, Invariant]
 
 
 def _require_makeable(cls: type[Model]) -> None:
-    """Raises `ModelError` for a class with its own way of making objects, such as a dataclass."""
+    """Raises `ModelError` for a class whose own `__init__` makes no model, such as that of a dataclass."""
     if cls.__init__ is Model.__init__:
         return
     try:
@@ -199,7 +201,7 @@ def library_properties() -> dict[str, Invariant]:
 
 
 def needed(invariant: Invariant) -> tuple[str, ...]:
-    """The variables that an invariant declares to read."""
+    """The variables that an invariant declares that it reads."""
     return getattr(invariant, "__needs__", ())
 
 
@@ -209,7 +211,7 @@ def needed_setting(invariant: Invariant) -> str | None:
 
 
 def needed_family(invariant: Invariant) -> str | None:
-    """The folder of models that an invariant is for. It is also for models built upon those."""
+    """The folder of models that an invariant is for. Models that inherit from these models are included."""
     return getattr(invariant, "__needs_family__", None)
 
 
@@ -220,7 +222,7 @@ def _shipped() -> dict[str, type[Model]]:
 
 @cache
 def _shipped_model(name: str) -> type[Model] | None:
-    """The model in the file with this name, if there is one. No other model's file is imported."""
+    """The model in the shipped file with this name, or None. The files of other models are not imported."""
     found = models_in(importlib.import_module(_homes()[name])) if name in _homes() else []
     return found[-1] if found else None
 
@@ -313,7 +315,8 @@ def run_file(path: Path) -> ModuleType:
 def own_neighbours(folder: Path) -> Iterator[None]:
     """Sets aside modules of other folders that have the same names as files in this folder.
 
-    Files beside a model are imported by their bare names: each of two models, or of two versions, has its own.
+    Files beside a model are imported by their bare names. Two models, or two versions of a model, may each have their
+    own file of the same name.
     """
     names = {p.stem for p in folder.glob("*.py")} | {p.parent.name for p in folder.glob("*/__init__.py")}
     others = {name for name in names & sys.modules.keys() if _stands_elsewhere(sys.modules[name], folder)}
@@ -335,15 +338,15 @@ def _stands_elsewhere(module: ModuleType, folder: Path) -> bool:
 
 
 def _taken_out(tops: set[str]) -> dict[str, ModuleType]:
-    """The modules of these top names, taken from `sys.modules`."""
+    """Removes the modules with these top-level names from `sys.modules`, and returns them."""
     return {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] in tops}
 
 
 class _FromSource(importlib.machinery.SourceFileLoader):
     """Compiles a file whenever it is loaded.
 
-    Python takes its kept bytecode as current for a file of the same length that was saved within the same second: then
-    the answer would be about another model.
+    Python takes its kept bytecode as current if the file has the same length and was saved within the same second. The
+    answer would then be about the earlier text of the model.
     """
 
     def get_code(self, fullname: str) -> CodeType:

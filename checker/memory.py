@@ -1,7 +1,7 @@
 """The memory that is free for this process, by the system's figures and by the limits of its control groups.
 
-A container's limit is that of a control group, and the system's own figures do not show it. A process that exceeds it
-is killed.
+The limit of a container is the limit of a control group, which the system's own figures do not show. A process that
+exceeds this limit is killed.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ def peak_memory() -> int:
 
 
 def _room_in_groups(root: Path) -> Iterator[int]:
-    """The memory left in each control group of the process, from its own to that of the whole mount."""
+    """The memory left in each control group of the process, from its own group up to the group of the whole mount."""
     for line in _lines(root / "proc/self/cgroup"):
         _, kinds, place = (*line.split(":", 2), "", "")[:3]
         if kinds and "memory" not in kinds.split(","):
             continue
         version = ONE if kinds else TWO
         group, mounted = Path(place.strip("/")), root / version.mounted
-        # Inside a container the mount may begin at the container's own group, which then is not found under its full
-        # name.
+        # Inside a container the mount may begin at the container's own group. The group is then not found under its
+        # full name.
         for folder in (group, *group.parents):
             room = _room(mounted / folder, version)
             if room is not None:

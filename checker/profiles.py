@@ -14,7 +14,7 @@ from isrcheck.model.language.together import said
 
 
 def profile_of(loaded: LoadedModel, wanted: str | None) -> str | None:
-    """The name of the profile, None for the bare defaults. Without a name it is `plain` if there is one.
+    """The name of the profile; None for the bare defaults. Without a given name it is `plain` if the model has that.
 
     Raises `UnknownName` for a name that the model does not have.
     """
@@ -30,7 +30,7 @@ def profile_of(loaded: LoadedModel, wanted: str | None) -> str | None:
 def size_of(loaded: LoadedModel, profile: str) -> dict[str, Any]:
     """The recorded result of a check of a shipped model at a profile: verdict, states, depth, lengths of traces.
 
-    Empty for a model that does not ship, though it may be built upon a shipped one.
+    The result is empty for a model that is not shipped, even if it is built upon a shipped model.
     """
     if loaded.origin is not None:
         return {}
@@ -39,7 +39,7 @@ def size_of(loaded: LoadedModel, profile: str) -> dict[str, Any]:
 
 
 def begun(loaded: LoadedModel, profile: str | None, settings: dict[str, Any]) -> Model:
-    """The model at a profile's settings, with the given settings over them."""
+    """The model at a profile's settings. The given settings replace those of the profile."""
     taken = {} if profile is None else profiles_of(loaded.cls)[profile].settings
     try:
         return loaded.cls(**{**taken, **settings})
@@ -48,7 +48,7 @@ def begun(loaded: LoadedModel, profile: str | None, settings: dict[str, Any]) ->
 
 
 def _explained(error: UnknownName, profile: str | None, taken: dict[str, Any]) -> UnknownName:
-    """The error, with a note on the part that comes from the profile and not from the user."""
+    """The error, with a note on the values that come from the profile and not from the user."""
     named = [f"{name}={said(value)}" for name, value in taken.items() if f"{name}={said(value)}" in str(error)]
     if not named:
         return error

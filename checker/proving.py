@@ -1,4 +1,4 @@
-"""`prove` for Python: one question, one answer; it also chooses the proof to try."""
+"""`prove` for Python: chooses the proof to try, and proves the invariants of a model by induction."""
 
 from __future__ import annotations
 
@@ -26,16 +26,18 @@ def prove(
     limits: Limits = Limits(),
     stage: Callable[[str], None] | None = None,
 ) -> ProofResult:
-    """Proves invariants by induction: they then hold in every reachable state, without a search.
+    """Proves by induction, without a search, that invariants hold in every reachable state.
 
-    Model, settings and invariants are as for `check`. Without a profile the settings are the bare defaults, at which
-    the shipped proofs were written. `proof` has the lemmas: a name, a file (`my_proof.py`, `my_proof.py:Class`) or a
-    class. Without it and without `k`, the proof that ships with the model is tried if it is about these invariants,
-    else plain induction. `k` asks for k-induction without lemmas. `unbounded` removes every bound; the number of
-    brokers stays that of the settings. `limits` are those of memory and time; `stage` is called with what is being
-    done. A verdict "incomplete" says nothing about reachable states.
+    `model`, `settings` and `invariants` are as for `check`. The default profile is the bare defaults of the settings,
+    for which the shipped proofs were written. `proof` has the lemmas: a name, a file (`my_proof.py`,
+    `my_proof.py:Class`) or a class. Without `proof` and `k`, the proof that ships with the model is tried if it is
+    about these invariants; otherwise plain induction is tried. `k` asks for k-induction without lemmas. `unbounded`
+    removes every bound except the number of brokers, which stays that of the settings. `limits` limits memory and time.
+    `stage` is called with a description of the current work. A verdict "incomplete" says nothing about reachable
+    states.
 
-    Raises `UnknownName` for names and values that model and proof do not have, `ModelError` for a mistake in either.
+    Raises `UnknownName` for names and values that the model or the proof does not have. Raises `ModelError` for a
+    mistake in the model or the proof.
 
     >>> tiny = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 0}
     >>> prove("kip-101", tiny, invariants=["leader-in-isr-or-none"], k=1).verdict
@@ -64,7 +66,7 @@ def prove(
 
 
 def chosen_proof(loaded: LoadedModel, spec: str | type[Proof] | None, invariants: Sequence[str]) -> type[Proof] | None:
-    """The named proof, or the one that ships with the model if it is about these invariants."""
+    """The named proof. Without a name it is the proof that ships with the model, if that is about these invariants."""
     from isrcheck.checker.proofs.library import beside, load
 
     if spec is not None:

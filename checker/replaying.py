@@ -1,4 +1,4 @@
-"""`replay` for Python: replays recorded traces. A file of traces is data and chooses no code."""
+"""`replay` for Python: replays recorded traces. A file of traces is only data, and never decides which code runs."""
 
 from __future__ import annotations
 
@@ -34,11 +34,12 @@ def replay(
 ) -> list[Replayed]:
     """Replays the traces of a file (JSON of a result, or ITF), step by step, with the model's own methods.
 
-    `model` must be given if it is not a shipped one. `settings` replace those of the file, one by one. `invariant` asks
-    only for its trace. The answer says for each trace whether the model allows it (`outcome.valid`, or the first step
-    that it refuses and why) and whether it ends as it was recorded (`confirmed`).
+    `model` must be given if the file is about a model that is not shipped. `settings` replace single settings of the
+    file. With `invariant` only the trace of this invariant is replayed. The answer says for each trace whether the
+    model allows it (`outcome.valid`, or the first step that the model refuses and why). It also says whether the trace
+    ends as it was recorded (`confirmed`).
 
-    Raises OSError for a file that cannot be read, `DamagedFile` for one without traces, `UnknownName` for names and
+    Raises OSError for a file that cannot be read, `DamagedFile` for a file without traces, `UnknownName` for names and
     values that the model does not have.
     """
     traces = read(Path(file))
@@ -49,7 +50,7 @@ def replay(
 
 
 def walked_again(interpreter: Interpreter, recording: Recording, implementation: Implementation | None) -> Replayed:
-    """A replayed trace. If a specification does not allow its last step, the reason is included.
+    """Replays a trace. If a specification does not allow its last step, the reason is included.
 
     The reason is left out if the specification has too many states to be sure.
     """
@@ -66,7 +67,10 @@ def walked_again(interpreter: Interpreter, recording: Recording, implementation:
 
 
 def with_specification(found: Replayed, traces: TraceFile, implementation: Implementation | None) -> Replayed:
-    """Adds the specification's state beside each state, if it is confirmed that each state stands for one."""
+    """Adds to each state of a confirmed trace the specification's state that it represents.
+
+    Only traces of a refinement or of a liveness property against a specification have such states.
+    """
     if traces.against is None or implementation is None:
         return found
     if not found.confirmed or found.recording.claim not in ("refinement", "liveness"):
@@ -78,9 +82,9 @@ def with_specification(found: Replayed, traces: TraceFile, implementation: Imple
 
 
 def model_of(traces: TraceFile, named: str | type[Model] | LoadedModel | None) -> LoadedModel:
-    """The model that the user names, or the shipped model that the file names; a path in a file is never followed.
+    """The model that the user names, or the shipped model that the file names. A path in a file is never followed.
 
-    Conditions that the file has as text are checked as well, except for a refinement.
+    Conditions that the file contains as text are checked as well, except for traces of a refinement.
     """
     loaded = _named_or_shipped(traces, named)
     texts = [] if traces.against is not None else [each.name for each in traces.recordings]
@@ -104,7 +108,7 @@ def _named_or_shipped(traces: TraceFile, named: str | type[Model] | LoadedModel 
 def walkers_of(
     loaded: LoadedModel, traces: TraceFile, settings: dict[str, Any]
 ) -> tuple[Interpreter, Implementation | None]:
-    """The interpreter for the traces, and the judge of steps if they are traces of a refinement."""
+    """The interpreter for the traces and, for traces of a refinement, the implementation that judges their steps."""
     if traces.against is None:
         return interpreter_of(loaded, traces, settings), None
     against = traces.against
@@ -118,7 +122,7 @@ def walkers_of(
 
 
 def _specification(loaded: LoadedModel, name: str) -> LoadedModel:
-    """A shipped specification, or one in the file of the model that the user names; a path is never followed."""
+    """A shipped specification, or one in the file of the user's model. A path in a file of traces is never followed."""
     file, _, cls = name.partition(":")
     if name in specifications():
         return load_specification(name)
@@ -128,7 +132,7 @@ def _specification(loaded: LoadedModel, name: str) -> LoadedModel:
 
 
 def interpreter_of(loaded: LoadedModel, traces: TraceFile, settings: dict[str, Any]) -> Interpreter:
-    """The interpreter for the traces: the model at the settings of the file, except for settings that are given."""
+    """The interpreter of the model at the settings of the file. The given settings replace those of the file."""
     recorded, declared = traces.settings or {}, loaded.cls.declared_settings()
     for name in recorded:
         if name not in declared:

@@ -1,4 +1,4 @@
-"""The result of a check as data: a verdict for each invariant, traces, counts. Its JSON is a contract."""
+"""The result of a check as data: a verdict for each invariant, traces, counts. The form of its JSON is a contract."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ class LimitTooSmall(ValueError):
 
 
 class CheckpointRefused(ValueError):
-    """A checkpoint that is damaged, or of another question; one line with the remedy."""
+    """A checkpoint is damaged, or belongs to another question. The message is one line with the remedy."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """A state of a trace, and the label of the action instance that leads to it (None for the first)."""
+    """A state of a trace, and the label of the action instance that leads to it (None for the first state)."""
 
     label: Label | None
     actor: str | None
@@ -62,9 +62,9 @@ class Step:
 
 @dataclass(frozen=True)
 class Instance:
-    """Why a predicate is false in a state: the choice of its quantified parameters, and the parts that it reads.
+    """The reason why a predicate is false in a state: a choice of its quantified parameters, and the parts it reads.
 
-    `choice` pairs names with JSON data; `reads` pairs paths (`log[1]`) with JSON data.
+    `choice` pairs names of parameters with JSON data. `reads` pairs paths in the state (`log[1]`) with JSON data.
     """
 
     choice: tuple[tuple[str, Any], ...]
@@ -73,7 +73,7 @@ class Instance:
 
 @dataclass(frozen=True)
 class Held:
-    """The last state of a trace, counted from 1, in which all was well; None if there was none.
+    """The last state of a trace, counted from 1, in which a condition was true; None if there was no such state.
 
     `what` names the condition: "every member of the ISR has the record".
     """
@@ -86,9 +86,9 @@ class Held:
 class Trace:
     """A path of the model from an initial state, replayed by the reference semantics.
 
-    `variables` names the variables of the states and gives their domains. A *lasso* goes on for ever: it repeats the
-    steps from the state at position `loop` (from 0) to its last state, which is the same state. If `loop` is the last
-    position, the behaviour stays in that state.
+    `variables` names the variables of the states and gives their domains. A trace with a `loop` is a *lasso*, which
+    goes on for ever: it repeats the steps from the state at position `loop` (from 0) to its last state. These two
+    states are equal. If `loop` is the last position, the behaviour stays in that state.
     """
 
     variables: tuple[tuple[str, Domain], ...]
@@ -97,12 +97,12 @@ class Trace:
 
     @property
     def length(self) -> int:
-        """The number of its states, including the initial one."""
+        """The number of states, including the initial one."""
         return len(self.steps)
 
     @property
     def stays(self) -> bool:
-        """Whether it is a lasso that stays in its last state."""
+        """Whether the trace is a lasso that stays in its last state."""
         return self.loop == self.length - 1
 
     def to_json(self) -> list[dict[str, Any]]:
@@ -117,12 +117,12 @@ class Trace:
 
 @dataclass(frozen=True)
 class Finding:
-    """The verdict on one invariant (or on deadlock), with a trace if it is violated, or a depth if it is open.
+    """The verdict on one invariant (or on deadlock), with a trace if it is violated, or a depth if it is not decided.
 
-    `sentence` is the text of the invariant, `instance` the choice that falsifies it in the last state of the trace,
-    `held` the last state in which all was well. `reasons` are the facts behind the violation with the steps that
-    brought them about, `fixes` the steps at which fixed designs differ from the trace, `alternatives` the outcomes with
-    other settings. `story` tells the trace.
+    `sentence` is the text of the invariant. `instance` is the choice that falsifies the invariant in the last state of
+    the trace. `held` is the last state in which the invariant's `last_held` condition was true. `reasons` are the facts
+    behind the violation, with the steps that made them true. `fixes` are the steps at which fixed designs differ from
+    the trace. `alternatives` are the outcomes with other settings. `story` is the trace in sentences.
     """
 
     verdict: Verdict
@@ -152,7 +152,7 @@ class Finding:
         return {"verdict": self.verdict}
 
     def why(self) -> dict[str, Any]:
-        """Why it is false at the end of the trace."""
+        """The reasons why the invariant is false at the end of the trace, as JSON data."""
         return {
             "choice": {} if self.instance is None else dict(self.instance.choice),
             "reads": {} if self.instance is None else dict(self.instance.reads),
@@ -164,7 +164,7 @@ class Finding:
 
 
 def told_json(trace: Trace, story: Story | None) -> list[dict[str, Any]]:
-    """A trace as JSON data, each step with its lane and its sentence."""
+    """A trace as JSON data. Each step has its actor (`lane`) and its sentence."""
     steps = trace.to_json()
     for told in () if story is None else story.sentences:
         steps[told.position - 1] |= {"lane": told.lane.name, "sentence": told.sentence}
@@ -175,9 +175,10 @@ def told_json(trace: Trace, story: Story | None) -> list[dict[str, Any]]:
 class Asked:
     """The result for one choice of a property's parameters.
 
-    `region` counts the states in which the property is open, `fair` ends and components those in which behaviour may
-    stay for ever. `unfair` components have a cycle, but behaviour may not stay there. `excused` ones are unfair only
-    because the search has no room. `vacuous` says that nothing had to happen.
+    `region` counts the states in which the property is open. A fair behaviour may stay for ever in the `fair_ends` and
+    `fair_components`, which have `fair_states` states. The `unfair_components` have a cycle, but no fair behaviour
+    stays there. The `excused_ends` and `excused_components` are unfair only because the search has no room for a step.
+    `vacuous` says that nothing had to happen.
     """
 
     choice: tuple[tuple[str, Any], ...]
@@ -200,10 +201,10 @@ class Asked:
 class PropertyFinding:
     """The verdict on a property of whole behaviours, with the result for each choice of its parameters.
 
-    If it is violated, `trace` is a lasso for `choice`, or, for a stable condition, a trace whose last step ends the
-    condition. `kept` says why the lasso is fair: obligations with a state, from 1, in which they cannot happen. `why`
-    is the reason for an incomplete verdict. `canonical` is false if not everything was explored: then the counts are
-    those of the explored part, and there may be a shorter lasso.
+    For a violation, `trace` is a lasso for `choice`; for a stable condition it is a trace whose last step ends the
+    condition. `kept` says why the lasso is fair: it pairs each obligation with a state, counted from 1, in which the
+    obligation cannot happen. `why` is the reason for an incomplete verdict. `canonical` is false if not everything was
+    explored. The counts are then those of the explored part, and there may be a shorter lasso.
     """
 
     verdict: Verdict
@@ -224,11 +225,11 @@ class PropertyFinding:
 
     @property
     def fairness_used(self) -> list[str]:
-        """If the property holds, the actions whose fairness is enough for it."""
+        """The actions whose fairness is enough for the property, if the property holds."""
         return sorted({action for each in self.asked for action in each.fairness_used})
 
     def total(self, name: str) -> int:
-        """A count over all choices."""
+        """The sum of one count over all choices."""
         return sum(getattr(each, name) for each in self.asked)
 
     def to_json(self) -> dict[str, Any]:
@@ -270,9 +271,9 @@ FOUND: Final = (
 
 @dataclass(frozen=True)
 class EvaluationFailure:
-    """Where the model cannot be evaluated: the `file:line`, the error, the action, and the way to the state.
+    """An error in the evaluation of the model: the message, the `file:line`, the action, and the trace to the state.
 
-    `canonical` is false if there may be a lesser state or path of the same length.
+    `canonical` is false if there may be another such state or path of the same length that comes earlier in the order.
     """
 
     what: str
@@ -288,14 +289,16 @@ class Result:
     """The whole result of a check.
 
     `left` counts the states that were found and not expanded. `generated` maps each action to its enabled instances,
-    level by level. `degrees` is the (least, mean, greatest) number of enabled instances of an expanded state. `profile`
-    is the profile that the settings began with, None for the bare defaults. `actions_without_instance` and
-    `goals_switched_off` follow from the settings, so it means nothing that these actions never fired and these goals
-    were never reached. `bounds_not_explored` names bounds whose subject is switched off, so that no state can hit them.
-    `idle` has the settings that were changed but have no effect, each with what they need. `left_out` has the settings
-    whose values leave out something that happens in the system, each with what that is. `reason` says in words why a
-    run is incomplete, and names the limit. `unrolled` is the number of levels examined by an engine that enumerates no
-    states and so has no counts. Under symmetry all counts are those of `orbits`, which gives the full counts.
+    level by level. `degrees` is the (least, mean, greatest) number of enabled instances of an expanded state.
+    `unrolled` is the number of levels examined by an engine that enumerates no states and so has no counts. Under
+    symmetry all counts are those of `orbits`, which also gives the full counts.
+
+    `profile` is the profile that the settings began with, None for the bare defaults. The settings alone are the reason
+    why the actions in `actions_without_instance` never fired and the goals in `goals_switched_off` were not reached.
+    `bounds_not_explored` names bounds whose subject the settings switch off, so that no state can hit them. `idle` has
+    the settings that were changed but have no effect, each with what it needs to have an effect. `left_out` has the
+    settings whose values leave out something that happens in the real system, each with what is left out. `reason` says
+    in words why a run is incomplete, and names the limit.
     """
 
     model: str
@@ -342,7 +345,7 @@ class Result:
 
     @property
     def recorded_settings(self) -> dict[str, Any]:
-        """The settings that files of traces and scenarios have."""
+        """The settings that are written to files of traces and scenarios."""
         return {name: value for name, value in self.settings.items() if name not in self.unrecorded}
 
     def bound(self, name: str) -> str:

@@ -1,4 +1,4 @@
-"""A model's file as it was at a revision in git: read with `git show`, and run because the user named it."""
+"""Loads a model's file as it was at a revision in git. The file is run, because the user named it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from isrcheck.model.language.errors import ModelError, UnknownName
 
 
 def load_at(spec: str, revision: str, folder: Path) -> LoadedModel:
-    """The model of `file.py` or `file.py:Class` at a revision; its file and those beside it go into an empty folder.
+    """The model of `file.py` or `file.py:Class` at a revision.
 
-    Modules that it imports from elsewhere are those of today. Raises `UnknownName` for files or revisions that git does
-    not have, `ModelError` for a mistake in the files, OSError if there is no git.
+    Its file and the Python files beside it are written to `folder`, which must be empty. Modules that the file imports
+    from elsewhere are those of today. Raises `UnknownName` for files or revisions that git does not have, `ModelError`
+    for a mistake in the files, OSError if there is no git.
     """
     path, _, wanted = spec.partition(":")
     file = Path(path)
@@ -51,7 +52,7 @@ def _commit(file: Path, revision: str) -> str:
 
 
 def _content(file: Path, commit: str, name: str) -> bytes | None:
-    """The text of a file beside this one at the commit, with links followed; None if the commit has no such file."""
+    """The text of the file `name` beside `file` at the commit, with links followed; None if there is no such file."""
     told = _git(file, ["cat-file", "--batch", "--follow-symlinks"], f"{commit}:./{name}\n".encode())
     # `<object> blob <size>`, the content and a newline; other words for folders and for broken links.
     header, _, content = told.partition(b"\n")
@@ -74,7 +75,10 @@ def _git(file: Path, arguments: list[str], told: bytes = b"") -> bytes:
 
 @contextmanager
 def _without_modules_of(folder: Path, other: Path) -> Iterator[None]:
-    """Files beside a model are imported by their bare names, so neither version may find those of the other."""
+    """Sets aside the loaded modules of one folder, and afterwards removes those of the other folder.
+
+    Files beside a model are imported by their bare names. Each version of a model must find only its own files.
+    """
     kept = _taken_away(folder)
     try:
         yield
@@ -84,7 +88,7 @@ def _without_modules_of(folder: Path, other: Path) -> Iterator[None]:
 
 
 def _taken_away(folder: Path) -> dict[str, ModuleType]:
-    """The modules of files right in a folder that are imported under their bare names, taken from `sys.modules`."""
+    """Removes the modules of files directly in a folder from `sys.modules`, and returns them by their bare names."""
     here = {
         name: module
         for name, module in list(sys.modules.items())
@@ -96,7 +100,10 @@ def _taken_away(folder: Path) -> dict[str, ModuleType]:
 
 
 def _refuse_imports_of_functions(file: Path) -> None:
-    """Refuses a function that imports a file beside it: when it runs, it would find the file of today, or none."""
+    """Raises `ModelError` for a function that imports a file beside its own.
+
+    When the function runs, it would find today's version of that file, or no file.
+    """
     trees, pending = {}, [file]
     while pending:
         here = pending.pop()
@@ -112,7 +119,7 @@ def _refuse_imports_of_functions(file: Path) -> None:
 
 
 def _imported(node: ast.AST, file: Path) -> list[Path]:
-    """The files beside a file that a statement of it imports."""
+    """The files beside `file` that a statement of `file` imports."""
     names = [x.name for x in node.names] if isinstance(node, ast.Import) else []
     if isinstance(node, ast.ImportFrom):
         names = [node.module or ""]

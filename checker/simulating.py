@@ -1,6 +1,7 @@
-"""Random walks as an answer: verdicts, shortened traces, and what was sampled. A walk never says that something holds.
+"""`simulate` for Python: verdicts from random walks, with shortened traces and a summary of what was sampled.
 
-A small exhaustive search looks for the violation once more, and may find a trace of the least length.
+Walks never show that an invariant holds. After the walks, a small exhaustive search looks for the same violations, and
+may find a trace of the least length.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ WALKS: Final = 10_000
 DEPTH: Final = 100
 DEEPEST: Final = 1_000_000
 NEARBY: Final = Limits(states=1 << 18, memory=1 << 28)
-"""How far the search for the shortest violation goes. It is the same on every day and with any number of threads."""
+"""The limits of the search for the shortest violation. No limit depends on time, so the result is always the same."""
 
 
 def simulate(
@@ -50,9 +51,10 @@ def simulate(
 ) -> Result:
     """Walks at random through a model and says what was met: a violation with a short trace, or nothing so far.
 
-    Model, settings, profile and invariants are as for `check`. There are `walks` walks, 10,000 unless `seconds` are
-    given, of at most `depth` states. All steps are drawn with `seed`; without it a seed is drawn and reported. The same
-    seed gives the same result for any number of `workers`, unless time ends the walks.
+    `model`, `settings`, `profile` and `invariants` are as for `check`. There are `walks` walks of at most `depth`
+    states. Without `walks` there are 10,000, or as many as the given `seconds` allow. All steps are drawn with `seed`.
+    Without `seed` a seed is drawn and reported. The same seed gives the same result for any number of `workers`, unless
+    time ends the walks.
 
     Raises `UnknownName` for names and values that the model does not have, `ModelError` for a mistake in the model.
 
@@ -105,7 +107,7 @@ def _require_sensible(walks: int | None, depth: int, seed: int | None, workers: 
 
 
 def _reason(sampled: Sampled, walks: int | None, seconds: float | None) -> str | None:
-    """The reason why walks cannot say that anything holds."""
+    """The reason why the walks do not show that an invariant holds."""
     if sampled.ended == "time" and walks is not None:
         return f"{seconds:g} seconds passed (--seconds) before {walks:,} walks were done"
     if sampled.ended == "time" and not sampled.seen.walks:
@@ -114,13 +116,13 @@ def _reason(sampled: Sampled, walks: int | None, seconds: float | None) -> str |
 
 
 def _numbers(interpreter: Interpreter, system: TransitionSystem) -> list[int]:
-    """For each transition the number of its instance."""
+    """The interpreter's number of the instance of each transition."""
     numbers = {label: i for i, label in enumerate(interpreter.labels)}
     return [numbers[t.label] for t in system.transitions]
 
 
 def _answer(sampled: Sampled, paths: _Shown, walks: int | None) -> Exploration:
-    """The result of walks in the form of a search: everything is known only about the initial states."""
+    """The result of the walks in the form of a search that has completely examined only the initial states."""
     found = Exploration(initial=len(sampled.start.system.initial), unrolled=(1, 0), workers=sampled.workers)
     as_asked = sampled.ended == "time" and walks is None and sampled.seen.walks > 0
     found.stopped = "sampled" if as_asked else sampled.ended or "sampled"
@@ -173,7 +175,7 @@ class _Shown:
         return canonical.to_deadlock(length) if name == STUCK else canonical.to_violation(name, length)
 
     def _made_short(self, name: str, nearby: Exploration) -> Path:
-        """A path shorter than the walk. It is the shortest if no nearer state is wrong."""
+        """A shortened path of a walk. No shorter path exists if the search has judged all states that are nearer."""
         path = shortened(self.sampled, name)
         known = nearby.expanded if name == STUCK else nearby.depth
         judged = name not in (FAILING, MEANINGLESS) and len(path.instances) <= known

@@ -1,4 +1,4 @@
-"""Results as rows, which pandas and Polars take as they are."""
+"""Results as rows, which pandas and Polars accept directly."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from isrcheck.checker.wording.values import label_text, parts
 
 
 def trace_rows(trace: Trace) -> list[dict[str, Any]]:
-    """A row for each state of a trace: its position from 1, who acted, by which action, and each part as text."""
+    """A row for each state of a trace: its position from 1, the actor, the action, and each part of the state.
+
+    The action and the parts are text.
+    """
     return [
         {
             "state": position,
@@ -24,8 +27,8 @@ def trace_rows(trace: Trace) -> list[dict[str, Any]]:
 def level_rows(result: Result) -> list[dict[str, Any]]:
     """A row for each level: its number from 1, the states first found there, and the instances of each action.
 
-    If a search stopped, its last levels were not expanded: their actions are None. An engine that counts nothing has no
-    rows.
+    If a search stopped, its last levels were not expanded, and have None for each action. If the engine counts no
+    states, there are no rows.
     """
     return [
         {

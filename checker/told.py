@@ -1,6 +1,6 @@
-"""A told trace as data: for each step the actor, the sentence, the changes, and the logs after it.
+"""A trace told as a story, as data: for each step the actor, the sentence, the changes, and the logs after the step.
 
-`isrcheck.checker.traces.narration` makes it. `isrcheck.checker.reports.story` or a page decides how it is drawn.
+`isrcheck.checker.traces.narration` makes the story. `isrcheck.checker.reports.story` or a page draws it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from isrcheck.model.language.system import Label
 
 @dataclass(frozen=True)
 class DrawnRecord:
-    """A record of a log. If a model's records have no id or no epoch, that field is left out."""
+    """A record of a log. If a model's records have no id or no epoch, that field is None."""
 
     offset: int
     id: int | None
@@ -26,12 +26,12 @@ class DrawnRecord:
 
 @dataclass(frozen=True)
 class DrawnLog:
-    """The log of a broker; if the model has several partitions, of one partition.
+    """The log of a broker; for one partition, if the model has several partitions.
 
-    `role` is what the broker believes to be (leader, follower, none) or `down`; `leader`, `epoch` and `isr` are its
-    beliefs about the partition. `member` says whether it is in the ISR that counts, ZooKeeper's or the controller's.
-    `records` is None if a model knows only how long a log is, or if records are more than an id and an epoch. A field
-    that a model does not have is None.
+    `role` is the role that the broker believes it has (leader, follower, none), or `down`. `leader`, `epoch` and `isr`
+    are the broker's beliefs about the partition. `member` says whether the broker is in the authoritative ISR, which
+    ZooKeeper or the controller has. `records` is None if the model has only the length of a log, or if its records have
+    more than an id and an epoch. A field that a model does not have is None.
     """
 
     broker: int
@@ -50,12 +50,12 @@ class DrawnLog:
 
 
 ORDER: Final = ("client", "administrator", "network", "controller", "zookeeper", "broker")
-"""Kinds of lanes from left to right; others, which a user's model may have, come before the brokers."""
+"""The kinds of lanes from left to right. Other kinds, which a user's model may have, come before the brokers."""
 
 
 @dataclass(frozen=True)
 class Lane:
-    """Who acts: its name (`controller`, `broker 1`), and the kind, which is the name without its number."""
+    """An actor of a story: its name (`controller`, `broker 1`), and its kind, which is the name without the number."""
 
     name: str
 
@@ -90,10 +90,10 @@ class Change:
 
 @dataclass(frozen=True)
 class Sentence:
-    """One step of a trace. `position` counts the states from 1: the step leads from the previous state to this one.
+    """One step of a trace. It leads from the previous state to the state at `position`, counted from 1.
 
-    `brokers` are the brokers among the action's parameters, except the one whose lane the step stands on. `logs` are
-    all logs after the step; `redrawn` has the positions of those that the step has changed.
+    `brokers` are the brokers among the action's parameters, except the broker that acts. `logs` are all logs after the
+    step. `redrawn` has the positions of the logs that the step has changed.
     """
 
     position: int
@@ -126,7 +126,7 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Story:
-    """A whole trace: all lanes, the logs at the start, and a sentence for each step."""
+    """A whole trace: all actors (lanes), the logs at the start, and a sentence for each step."""
 
     lanes: tuple[Lane, ...]
     start: tuple[DrawnLog, ...]
@@ -134,7 +134,7 @@ class Story:
 
     @cached_property
     def changes_of_actor(self) -> int:
-        """How often a step stands on another lane than the step before."""
+        """How often a step has another actor than the step before."""
         names = [sentence.lane.name for sentence in self.sentences]
         return sum(a != b for a, b in pairwise(names))
 
@@ -149,7 +149,7 @@ class Story:
 
 @dataclass(frozen=True)
 class Fact:
-    """Something that is true in a state: in words, the state since which it is true, and the values that it reads."""
+    """A condition that is true in a state: its text, the state since which it is true, and the values that it reads."""
 
     text: str
     since: int
@@ -161,7 +161,10 @@ class Fact:
 
 @dataclass(frozen=True)
 class Reason:
-    """Facts that the step `end` brought about, with all `steps` behind them, numbered by the states they lead to."""
+    """Facts that the step `end` made true, and all `steps` behind them.
+
+    A step has the number of the state that it leads to.
+    """
 
     end: int
     steps: tuple[int, ...]
@@ -173,7 +176,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class Need:
-    """A step that another step needs, and what it made true or which value it gave."""
+    """A step that another step needs, and what the needed step made true or which value it gave."""
 
     step: int
     text: str
@@ -186,8 +189,8 @@ class Need:
 class Reasons:
     """Why a trace ends in a violation. Each step is in at most one reason.
 
-    If one step alone made everything wrong, `at_once` has the last steps, and the reasons are those of that step.
-    `needs` has for each step the earlier steps that it needs directly.
+    `at_once` is a chain of last steps, each of which alone caused everything after it. The reasons are then those of
+    the first step of this chain. `needs` has for each step the earlier steps that it needs directly.
     """
 
     at_once: tuple[int, ...]
@@ -239,10 +242,10 @@ class Taken:
 
 @dataclass(frozen=True)
 class Run:
-    """The events of a trace in a fixed design. Events that it refuses do not happen, and the later ones follow.
+    """The steps of a trace in a fixed design, which skips the steps that it refuses and takes the later ones.
 
-    `at` has for each state of the trace the position in `taken` of the step beside it, None if that step does not
-    happen. `false` is the position of the first state in which the invariant is false, if there is one.
+    `at` has an entry for each state of the trace: the position in `taken` of the same step, or None if the design skips
+    the step. `false` is the position of the first state in which the invariant is false, or None.
     """
 
     model: Model
@@ -255,14 +258,16 @@ class Run:
 class Fix:
     """The step at which a fixed design differs from a trace, and how.
 
-    The fixed design does one of four things. It `refused` step `step` (at `where`, `file:line`, with the text `source`;
-    `condition` is the false part, `reads` the values that it reads). It has no such instance (`absent`). It gives
-    another value to something that matters (`differs`). Or it `allows` every step; then `verdict` says whether the
-    invariant holds at the end. `enabled` has the steps that only the fixed design can take there, at the end or instead
-    of the step that it does not have. `changes` are its model and settings if they differ: name, value in the trace,
-    value with the fix; `rules` gives the meaning of those settings, by name. `rests_on` has the values from which the
-    trace computed those that differ. `run` is how the fixed design goes on. If a fix changes several settings, `singly`
-    says what each of them does alone.
+    `how` has one of four values. `refused`: the fixed design refuses step `step`, at `where` (`file:line`), with the
+    text `source`; `condition` is the part that is false, and `reads` has the values that this part reads. `absent`: it
+    has no such instance. `differs`: it gives another value to something that matters. `allows`: it allows every step,
+    and `verdict` says whether the invariant holds at the end.
+
+    `enabled` has the steps that only the fixed design can take, at the end of the trace or in place of the absent step.
+    `changes` are the model and the settings, if they differ: name, value in the trace, value with the fix. `rules`
+    gives the meaning of those settings, by name. `rests_on` has the values from which the trace computed the values
+    that differ. `run` is how the fixed design goes on. If a fix changes several settings, `singly` has the effect of
+    each one alone.
     """
 
     control: str
@@ -302,9 +307,9 @@ class Fix:
 
 @dataclass(frozen=True)
 class Alternative:
-    """Another value of one setting, and the result of a search with it within the same bounds.
+    """Another value of one setting, and the result of a search with this value within the same bounds.
 
-    `length` is the length of its shortest violation; `lost` are goals that are no longer reached.
+    `length` is the length of the shortest violation with this value. `lost` are goals that are no longer reached.
     """
 
     setting: str
@@ -319,7 +324,7 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Alternatives:
-    """Other values of single settings: how many allow a trace of `length` states, and the results of the rest."""
+    """Other values of single settings: how many also allow a trace of `length` states, and the results of the rest."""
 
     length: int
     passing: int

@@ -1,1 +1,1 @@
-"""Which behaviours only one of two models has: inclusion of histories, and the telling of the first difference."""
+"""Finds the behaviours that only one of two models has, by inclusion of histories, and tells the first difference."""

@@ -24,8 +24,8 @@ from isrcheck.model.language.tracing import trace
 class Side:
     """A model at its settings, its name in the comparison, and the name by which `load_model_class` finds it.
 
-    `own` are the names of the settings that were given for this side only. `fairness` and `deadlock` are those of a
-    check of this side: the fairness of its actions, and whether deadlocks are looked for.
+    `own` names the settings that were given for this side only. `fairness` and `deadlock` are for a check of this side:
+    the fairness of its actions, and whether the check looks for deadlocks.
     """
 
     name: str
@@ -68,7 +68,7 @@ class OneWay:
 class Comparison:
     """The states and steps that only `b` has (`new`), and those that only `a` has (`gone`).
 
-    `apart` are variables of both sides with different kinds of values: they are not compared.
+    `apart` are variables that both sides have, but with different kinds of values. These are not compared.
     """
 
     a: Side
@@ -103,9 +103,9 @@ class Comparison:
 
 
 class Histories:
-    """Two sides beside each other, and which variables or parts of them (`replica.isr`) are visible in both.
+    """Two sides, and the variables or parts of variables (`replica.isr`) that are visible in both.
 
-    `visible` names the visible parts; without names they are all parts that both sides have with the same values.
+    `visible` names the visible parts. Without names, all parts that both sides have with the same values are visible.
     Raises `UnknownName`, before any search, for parts that the two sides do not share.
     """
 
@@ -116,8 +116,9 @@ class Histories:
             self._view = View(self._systems[0], self._systems[1], visible)
 
     def compare(self, bounds: Bounds = Bounds()) -> Comparison:
-        """Looks in both directions for the shortest behaviour whose history the other side does not have. The bounds
-        apply to each direction. Raises `EvaluationError` if a model is undefined in a visited state.
+        """Finds, in both directions, the shortest behaviour whose history the other side does not have.
+
+        The bounds apply to each direction. Raises `EvaluationError` if a model is undefined in a visited state.
         """
         began = time.monotonic()
         a, b = self._sides
@@ -138,7 +139,7 @@ class Histories:
 
 
 def compare(a: Side, b: Side, visible: Iterable[str] = (), bounds: Bounds = Bounds()) -> Comparison:
-    """The shortest behaviours that only one of two sides has: `Histories.compare`."""
+    """The shortest behaviours that only one of two sides has; see `Histories.compare`."""
     return Histories(a, b, visible).compare(bounds)
 
 

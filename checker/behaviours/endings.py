@@ -1,7 +1,8 @@
-"""Tells a history that another model does not have: one story with two endings, both replayed.
+"""Tells a history that only one of two models has: one story with two endings, both replayed.
 
-The one model goes on. After the same history, the other model is in some state nearest to that of the first. There its
-step of the same name (or of the most similar name) is refused, leads elsewhere, or does not exist.
+The first model takes a further step. After the same history, the other model may be in several states; the one nearest
+to the state of the first model is taken. There its step of the same name (or of the most similar name) is refused,
+leads elsewhere, or does not exist.
 """
 
 from __future__ import annotations
@@ -34,9 +35,10 @@ LIKE: Final = 0.5
 class Ending:
     """The nearest step of the other model: it is `refused`, it leads `elsewhere`, or it is `absent`.
 
-    For a refused step `where` is `file:line`, `source` the requirement as it is written, `condition` its false part and
-    `reads` the values that this part reads. `room` says that only the room of the search refuses the step, which is no
-    difference of the protocols. `differs` has the parts that a step leading elsewhere changes otherwise.
+    For a refused step, `where` is `file:line`, `source` is the requirement as it is written, `condition` is its false
+    part, and `reads` has the values that this part reads. `room` says that the step is refused only because the search
+    has no room, which is no difference between the protocols. For a step that leads elsewhere, `differs` has the parts
+    that it changes in another way.
     """
 
     how: Literal["refused", "elsewhere", "absent"]
@@ -54,9 +56,9 @@ class Ending:
 
 @dataclass(frozen=True)
 class Endings:
-    """The story of a behaviour that only one model has, and one of the other model with all but the last change.
+    """The story of a behaviour that only one model has, and a story of the other model without the last change.
 
-    `other` is None if the first state already does not exist in the other model.
+    `other` is None if even the first state does not exist in the other model.
     """
 
     trace: Trace
@@ -94,7 +96,7 @@ def endings(left: Graph, right: Graph, found: Found) -> Endings:
 
 
 def replayed(graph: Graph, states: Iterable[int], transitions: Iterable[int]) -> Trace:
-    """A path of a graph, replayed by the reference semantics. A path that it does not allow is a bug."""
+    """A path of a graph, replayed by the reference semantics. If these do not allow the path, this is a bug."""
     it, system = graph.interpreter, graph.system
     expected = [system.decode(leaves) for leaves in graph.leaves(states)]
     steps = [Step(None, None, expected[0])]
@@ -138,7 +140,7 @@ def _nearest(left: Graph, right: Graph, found: Found) -> int:
 
 
 def _way(graph: Graph, history: list[int], end: int) -> tuple[list[int], list[int]]:
-    """A shortest path with this history to one of a graph's states: its states and transitions. It must exist."""
+    """The states and transitions of a shortest path with this history to a state of a graph. The path must exist."""
     starts = [(n, 0) for n in graph.initial if graph.visible[n] == history[0]]
     came: dict[tuple[int, int], tuple[tuple[int, int], int] | None] = dict.fromkeys(starts)
     queue = deque(starts)

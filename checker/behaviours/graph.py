@@ -1,7 +1,7 @@
-"""The states of a model with their steps, found as they are needed, and the visible part of each state.
+"""The states of a model with their steps, found when they are needed, and the visible part of each state.
 
-States and visible parts are numbers. Two graphs that are compared share the numbers of visible parts. A step is
-*silent* if the visible part does not change.
+States and visible parts are represented by numbers. Two graphs that are compared share the numbers of visible parts. A
+step is *silent* if the visible part does not change.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ MANY: Final = 1 << 15
 
 
 class View:
-    """The visible parts of two systems, as numbers that both share: `names` are variables, or parts (`replica.isr`).
+    """The visible parts of two systems, as numbers that both systems share.
 
-    Raises `UnknownName` for parts that the two systems do not share. Without names it is all shared parts.
+    `names` are variables, or parts of them (`replica.isr`). Without names, all shared parts are visible. Raises
+    `UnknownName` for parts that the two systems do not share.
     """
 
     def __init__(self, one: TransitionSystem, other: TransitionSystem, names: Iterable[str] = ()) -> None:
@@ -95,9 +96,11 @@ def _is_of(part: str, name: str) -> bool:
 
 
 class Graph:
-    """The states of one side. `silent[n]` are the targets of silent steps from state n, `changes[n]` the other targets,
-    each with its visible part; `steps[n]` are all targets, each with the first transition that leads there. They exist
-    once a state is expanded. States outside the constraints are left out.
+    """The states of one side, with their steps.
+
+    `silent[n]` are the targets of silent steps from state n. `changes[n]` are the other targets, each with its visible
+    part. `steps[n]` are all targets, each with the first transition that leads there. They exist once a state is
+    expanded. States outside the constraints are left out.
     """
 
     def __init__(self, system: TransitionSystem, interpreter: Interpreter, view: View, side: int) -> None:
@@ -122,7 +125,7 @@ class Graph:
         return [tuple(row) for row in self.kernel.layout.unpack(self._packed(states)).tolist()]
 
     def expand(self, states: Iterable[int]) -> None:
-        """Finds the steps of the states that are not expanded yet. Raises `EvaluationError` if one is undefined."""
+        """Finds the steps of the states that are not expanded yet. Raises `EvaluationError` if a step is undefined."""
         missing = [n for n in dict.fromkeys(states) if self.steps[n] is None]
         for start in range(0, len(missing), BLOCK):
             self._expand(missing[start : start + BLOCK])
@@ -178,7 +181,7 @@ class Graph:
         return found
 
     def _inside(self, packed: Words) -> Flags:
-        """Whether each state is counted."""
+        """For each state, whether the constraints allow it."""
         if not self.system.constraints or not len(packed):
             return np.ones(len(packed), dtype=np.bool_)
         verdicts = self.kernel.judge(packed)[:, 0]

@@ -1,13 +1,13 @@
-"""Whether one graph has a history that another has not: subset construction, as far as it is needed.
+"""Decides whether one graph has a history that another does not have, by a subset construction on demand.
 
-A *history* is the sequence of the visible parts of a behaviour without repetitions. A *pair* is a state of the left
-graph, reached by some behaviour, and the set of all states of the right graph that a behaviour with the same history
-may be in. If the set is empty, the right graph has no such history. Pairs are met in the order of the length of the
-left behaviour, so the first difference found has the shortest behaviour.
+A *history* is the sequence of the visible parts of a behaviour without repetitions. A *pair* has a state of the left
+graph that some behaviour reaches, and a set of states of the right graph. The set has all states in which a behaviour
+with the same history may be. If it is empty, the right graph has no such history. Pairs are met in the order of the
+length of the left behaviour, so the first difference found has the shortest behaviour.
 
-If two pairs have the same state and one set contains the other, only the pair with the smaller set is kept: whatever
-the smaller set allows, the larger one allows, too (an *antichain*; De Wulf, Doyen, Henzinger and Raskin, "Antichains",
-CAV 2006).
+If two pairs have the same state and one set contains the other, only the pair with the smaller set is kept. Every
+history that the smaller set allows, the larger set allows too (an *antichain*; De Wulf, Doyen, Henzinger and Raskin,
+"Antichains", CAV 2006).
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from isrcheck.checker.memory import free_memory, peak_memory
 
 Stop = Literal["pairs", "time", "memory"]
 SHARE: Final = 0.9
-"""The share of the free memory at the beginning. The system keeps the rest."""
+"""The share of the memory that is free at the beginning. The system keeps the rest."""
 PART: Final = 1 << 12
 """How many sets are made between two checks of the clock and the memory."""
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """When to give up: pairs met, seconds from now, bytes in use; None is no limit."""
+    """The limits of a search: pairs met, seconds from now, bytes in use; None is no limit."""
 
     pairs: int | None = None
     seconds: float | None = None
@@ -38,7 +38,7 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Found:
-    """A behaviour of the left graph: its states and transitions, and the right states before its last state."""
+    """A behaviour of the left graph: its states and transitions, and the possible right states before the last."""
 
     states: tuple[int, ...]
     transitions: tuple[int, ...]
@@ -49,7 +49,8 @@ class Found:
 class Answer:
     """The result of a search. All left behaviours of up to `depth` states have a history of the right graph.
 
-    `stopped` says why the search ended early. If it did not and no difference is found, all behaviours have one.
+    `stopped` says why the search ended early. If the search did not end early and found no difference, all left
+    behaviours have a history of the right graph.
     """
 
     found: Found | None
@@ -71,7 +72,7 @@ class Inclusion:
         self.left, self.right, self.bounds = left, right, bounds
         self._until = None if bounds.seconds is None else time.monotonic() + bounds.seconds
         self._most = bounds.memory if bounds.memory is not None else peak_memory() + int(free_memory() * SHARE)
-        # Sets by number. For each set its moves by visible part, and the set that each move leads to with all silent
+        # Sets by number. For each set: its moves by visible part, and the set to which each move leads with all silent
         # steps.
         self._sets: list[frozenset[int]] = []
         self._numbers: dict[frozenset[int], int] = {}
@@ -117,7 +118,7 @@ class Inclusion:
         return next((Found((state,), (), ()) for state, number in pairs if not self._sets[number]), None)
 
     def _next(self, level: list[int]) -> tuple[Found | None, list[int]]:
-        """The pairs after those of a level, or the difference."""
+        """The difference, if a step from the pairs of this level shows one, and the pairs of the next level."""
         self._look()
         left, visible = self.left, self.left.visible
         left.expand(self._state[pair] for pair in level)
@@ -136,7 +137,7 @@ class Inclusion:
         return None, following
 
     def _add(self, level: list[int], state: int, number: int, way: tuple[int, int]) -> None:
-        """Adds a pair, unless a pair with the same state and a smaller set was met."""
+        """Adds a pair, unless a pair with the same state and the same set or a smaller set was met."""
         kept, sets = self._kept.setdefault(state, []), self._sets
         own = sets[number]
         if any(other == number or sets[other] <= own for other in kept):
@@ -161,7 +162,7 @@ class Inclusion:
     # --- sets ---------------------------------------------------------------------------------------------------------
 
     def _follow(self, level: Iterable[int]) -> None:
-        """Makes the sets that the visible steps from the pairs of a level lead to."""
+        """Makes the sets to which the visible steps from the pairs of a level lead."""
         left, after = self.left, self._after
         wanted = dict.fromkeys(
             (self._set[pair], v)
@@ -187,7 +188,7 @@ class Inclusion:
         return self._moves[number].get(visible, frozenset())
 
     def _closure(self, states: frozenset[int]) -> int:
-        """The number of the set of some states and all states that silent steps reach from them; they are expanded."""
+        """The number of the set of these expanded states and all states that silent steps reach from them."""
         if states not in self._closed:
             reached, stack = set(states), list(states)
             while stack:

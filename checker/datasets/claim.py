@@ -1,8 +1,8 @@
 """Ensures that only one search at a time writes to a dataset.
 
-On a local file system the file `.lock` is locked: the lock ends with its process, however that ends. If files cannot be
-locked (an object store, HDFS), the last writer has its name in `.claim.json`. A search that finds another name there
-before it commits a level stops.
+On a local file system the file `.lock` is locked. The lock ends with its process, in whatever way the process ends. If
+files cannot be locked (an object store, HDFS), the last writer has its name in `.claim.json`. Before a search commits a
+level, it reads this name, and stops if the name is not its own.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CLAIM: Final = ".claim.json"
 
 
 class Claim:
-    """The right to write to a dataset, until `end`. Raises `DatasetRefused` if another search has it."""
+    """The right to write to a dataset, until `end`. Raises `DatasetRefused` if another search has this right."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage, self._name = storage, uuid.uuid4().hex
@@ -36,14 +36,14 @@ class Claim:
         self._storage.write_json(CLAIM, mine)
 
     def require(self) -> None:
-        """Raises `DatasetRefused` if another search has taken the dataset since."""
+        """Raises `DatasetRefused` if another search has taken the dataset since then."""
         found = _claimed(self._storage)
         if found.get("search") != self._name:
             raise DatasetRefused(f"another search{_who(found)} has taken {self._storage.root}; this one stops")
 
 
 def _locked(storage: Storage) -> Any:
-    """A lock, which is also given back when the object is no longer in use."""
+    """Locks the dataset. Returns a function that releases the lock. The end of `storage` releases the lock as well."""
     storage.make("")
     file = os.open(storage.at(LOCK), os.O_RDWR | os.O_CREAT, 0o666)
     try:

@@ -1,9 +1,10 @@
 """The columns of tables for queries: the domain of each variable becomes columns of a table.
 
-A record, and `per(...)`, becomes a column for each part, named as `analyze --variable` names it (`replica[0].isr`). A
-flag is a boolean, a number an integer, a broker an integer (null: none), a named value a string. A set, a sequence, a
-channel, a bag and a set of messages are lists, of structs if their elements are records. A *shape* describes this as
-data, for executors that do not know domains: a list `[kind, ...]`. `engines/spark/decoding.py` builds arrays from it.
+Each part of a record or of `per(...)` becomes a column, with the name that `analyze --variable` uses
+(`replica[0].isr`). A flag is a boolean, a number an integer, a broker an integer (null for none), and a named value a
+string. A set, a sequence, a channel, a bag and a set of messages are lists. If their elements are records, they are
+lists of structs. A *shape* describes a column as data, for executors that do not know domains. It is a list `[kind,
+...]`, from which `engines/spark/decoding.py` builds arrays.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def _columns(name: str, domain: Domain, places: Iterator[list[int]]) -> Iterator
 
 
 def type_of(domain: Domain) -> Any:
-    """The type of a domain's values: a name of Spark's SQL, `[type]` for a list, names with types for a record."""
+    """The type of a domain's values: a name of Spark's SQL, `[type]` for a list, names and types for a record."""
     match domain:
         case Flag():
             return "boolean"

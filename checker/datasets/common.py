@@ -1,4 +1,4 @@
-"""The common part of two models: variables of the same name that can hold the same values, or some of them."""
+"""The common part of two models: variables of the same name whose values, or some of them, both models can have."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from isrcheck.model.language.system import TransitionSystem
 
 @dataclass(frozen=True)
 class Common:
-    """The common variables by name, the variables that only one model has, and the common leaves, packed anew.
+    """The names of the common variables, the names of all other variables, and the common leaves, packed anew.
 
     A leaf that one side lacks (such as an offset behind the end of a shorter log) has its least value there, as in an
     unused place of a sequence.
@@ -26,7 +26,7 @@ class Common:
     fill: tuple[int, ...]
 
     def query(self, side: int) -> dict[str, Any]:
-        """How the states of a side are projected."""
+        """The projection of the states of a side, as data."""
         layout = Layout(self.leaves)
         return {
             "from": list(self.numbers[side]),
@@ -56,7 +56,7 @@ def common(one: TransitionSystem, other: TransitionSystem) -> Common:
 
 
 def comparable(one: Domain, other: Domain) -> bool:
-    """Whether equal values of two domains have equal leaves, as far as both domains have those leaves."""
+    """Whether equal values of two domains have equal leaves, in all leaves that both domains have."""
     match one, other:
         case (Number(), Number()):
             return True

@@ -1,17 +1,17 @@
-"""The files of a dataset: a header, and a manifest for each level; a level counts once it has its manifest.
+"""The files of a dataset: a header, and a manifest for each level. A level counts when it has its manifest.
 
     dataset.json                       what was explored: model, settings, the kernel's hash, where each variable lies
     manifests/level-00001.json         a level: counts, files with their hashes, the hash of the manifest before
     states/level=00001/part-*.parquet  its states, packed, in the order of the owner hash
-    transitions/level=00001/*.parquet  the steps from its states, where they were asked for
-    runs/*.parquet                     states of several levels merged, for the search alone
-    cones-*/*.parquet                  where a trace goes on, while one is looked for
-    levels.parquet, actions.parquet, violations.parquet   what the manifests say, as tables
+    transitions/level=00001/*.parquet  the steps from its states, if they were asked for
+    runs/*.parquet                     states of several levels merged, only for the search
+    cones-*/*.parquet                  where a trace goes on, during the search for a trace
+    levels.parquet, actions.parquet, violations.parquet   the contents of the manifests, as tables
 
-Files are written under their final names, each a new file. The manifest is written last and makes them count. Files of
-a level that its manifest does not name are removed once the level counts, and cones are removed when a search
-continues. Nothing else is ever removed: a dataset without some of its manifests is refused, or loses nothing when its
-last levels are built again.
+Each file is new and is written under its final name. The manifest of a level is written last and makes the other files
+count. Then files of the level that its manifest does not name are removed, and so are merged files that were merged
+again. Cones are removed when a search continues. Nothing else is ever removed. A dataset without one of its earlier
+manifests is refused. If only its last manifests are missing, these levels are built again, and nothing is lost.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ MUCH: Final = 1 << 30
 """From this many bytes on, a cluster reads faster than these threads."""
 Entries = Iterable[dict[str, Any]]
 Look = Callable[[str, list[tuple[str, str]]], list[str]]
-"""For files below a root, given as paths with SHA-256, the paths of missing or changed files."""
+"""Returns the paths of missing or changed files below a root. The files are given as paths with SHA-256."""
 
 
 class Dataset:
-    """A folder with a header and committed levels; `levels` are those read or committed so far."""
+    """A folder with a header and committed levels. `levels` are the levels that were read or committed so far."""
 
     def __init__(self, storage: Storage, header: dict[str, Any], claim: Claim | None = None) -> None:
         self.storage, self.header, self._claim = storage, header, claim
@@ -78,8 +78,10 @@ class Dataset:
 
     @staticmethod
     def open(root: str) -> Dataset:
-        """A dataset with all its committed levels, open for reading. Raises `DatasetRefused` if a manifest or the
-        header is damaged or of another version."""
+        """A dataset with all its committed levels, open for reading.
+
+        Raises `DatasetRefused` if a manifest or the header is damaged or of another version.
+        """
         storage = Storage(root)
         dataset = Dataset(storage, _header(storage))
         dataset._read_levels()
@@ -89,7 +91,7 @@ class Dataset:
     def resume(
         root: str, require: Callable[[dict[str, Any]], None] = lambda header: None, look: Look | None = None
     ) -> Dataset:
-        """A dataset to continue. It is refused as by `open` and `require`, or if any file has changed.
+        """A dataset to continue. It is refused for the reasons of `open` and `require`, or if any file has changed.
 
         Nothing is changed before the whole dataset has been found intact. `look` reads the files if they have many
         gigabytes.
@@ -145,8 +147,7 @@ class Dataset:
     def verify(self) -> None:
         """Raises `DatasetRefused` if a file of states or transitions differs from its manifest.
 
-        Merged files have nothing that the files of states lack: if a merged file is damaged, the files of states are
-        used instead.
+        Merged files only repeat the files of states. If a merged file is damaged, the files of states are used instead.
         """
         damaged = self._damaged(entry for level in self.levels for entry in (*level.files, *level.transitions))
         if damaged:
@@ -173,7 +174,7 @@ class Dataset:
             return sorted(entry["path"] for entry, bad in zip(listed, found, strict=True) if bad)
 
     def require_files(self) -> None:
-        """Raises `DatasetRefused` if a file is missing or has another size; its content is not read."""
+        """Raises `DatasetRefused` if a file is missing or has another size. The contents are not read."""
         for entry in (entry for level in self.levels for entry in (*level.files, *level.transitions)):
             if self.storage.size(entry["path"]) != entry["bytes"]:
                 raise DatasetRefused(_missing(self.root, entry["path"]))

@@ -12,7 +12,7 @@ from isrcheck.model.language.system import TransitionSystem
 
 
 def header_of(system: TransitionSystem, kernel: Kernel, model: str, transitions: bool) -> dict[str, Any]:
-    """A header as JSON data; `kernel` is the `identity` of the kernel, whose text is not kept."""
+    """A header as JSON data. Its `kernel` is the identity of the kernel, whose text is not kept."""
     leaves = [
         {"path": leaf.path, "kind": leaf.kind, "low": leaf.low, "high": leaf.high,
          "word": place.word, "shift": place.shift, "width": place.width}
@@ -41,7 +41,7 @@ def header_of(system: TransitionSystem, kernel: Kernel, model: str, transitions:
 
 
 def require_same(root: str, found: dict[str, Any], wanted: dict[str, Any]) -> None:
-    """Raises `DatasetRefused` if a dataset's header is not that of this model, these settings and this kernel."""
+    """Raises `DatasetRefused` if the header of a dataset is not that of this model, these settings and this kernel."""
     for key, words in (("model", "model"), ("settings", "settings")):
         if found.get(key) != wanted[key]:
             raise DatasetRefused(

@@ -1,7 +1,7 @@
 """A manifest makes a level count: it names the files of the level with their SHA-256, and has its own SHA-256.
 
-A manifest has the SHA-256 of the manifest before it and, as its last field, the SHA-256 of all its other fields. So a
-change in any manifest is noticed, also in the last one.
+A manifest has the SHA-256 of the manifest before it. Its last field is the SHA-256 of all its other fields. So a change
+in any manifest is noticed, even in the last manifest.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final
 
 ENTRY: Final = {"path", "rows", "bytes", "sha256", "hashes", "owner"}
-"""The entry for a file of states; `hashes` are the first and the last one, `owner` is the owner that wrote it."""
+"""The entry for a file of states. `hashes` are the first and the last owner hash, `owner` is the writer."""
 STEPS: Final = {"path", "rows", "bytes", "sha256"}
 """The entry for a file of transitions."""
 STATES: Final = re.compile(r"(states/level=\d{5}|runs)/[0-9a-z-]+\.parquet")
@@ -26,9 +26,10 @@ class Level:
     """The manifest's data of a whole level, and of the expansion of the level before.
 
     `generated` counts instances by action, None for level 1. `degrees` is the (least, greatest) number of enabled
-    instances. `rejected` and `outside` (verdict bits) are about successors outside the constraints. `counts[bit]` is
-    the number of states of the level in which a verdict bit is set. `files` are its states, `transitions` the steps
-    that lead from the level before, `runs` the files that together hold all states up to it.
+    instances. `rejected` counts the successors outside the constraints, and `outside` has their verdict bits.
+    `counts[bit]` is the number of states of the level in which a verdict bit is set. `files` are the states of the
+    level. `transitions` are the steps that lead to it from the level before. `runs` are the files that together hold
+    all states up to it.
     """
 
     number: int
@@ -46,7 +47,7 @@ class Level:
 
     @property
     def seen(self) -> int:
-        """The verdict bits of its states and of the successors outside the constraints."""
+        """The verdict bits of the level's states and of the successors outside the constraints."""
         return self.outside | sum(1 << bit for bit, count in enumerate(self.counts) if count)
 
 
@@ -65,7 +66,7 @@ def written(level: Level, previous: str) -> dict[str, Any]:
 
 
 def read(content: bytes, number: int, previous: str) -> Level:
-    """The level of a manifest. Raises `ValueError` if it was changed, or does not follow the one before."""
+    """The level in a manifest. Raises `ValueError` if the manifest was changed, or does not follow the previous one."""
     try:
         data = json.loads(content)
         seal = data.pop("seal")

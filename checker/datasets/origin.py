@@ -1,4 +1,4 @@
-"""The model of a dataset, made again: its kernel must be the one that the dataset was explored with."""
+"""Loads the model of a dataset again. Its kernel must be the kernel with which the dataset was explored."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Origin:
 
 
 def origin_of(dataset: Dataset, model: str | None) -> Origin:
-    """The origin of a dataset. Raises `DatasetRefused` if its kernel is now another one.
+    """The origin of a dataset. Raises `DatasetRefused` if the model now has another kernel.
 
-    A dataset names a shipped model. The model of a user's file is loaded only if `model` names the file.
+    A shipped model is found by its name in the dataset. A user's model is loaded only if `model` names its file.
     """
     header, root = dataset.header, dataset.root
     name = header.get("model")

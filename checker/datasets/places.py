@@ -1,6 +1,6 @@
-"""Where a dataset lies: a local folder, or a URI of a file system that pyarrow knows.
+"""The place of a dataset: a local folder, or a URI of a file system that pyarrow knows.
 
-Executors get this module by value: it imports nothing of this project.
+Executors get this module by value, so it imports nothing of this project.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pyarrow.fs as pafs
 
 
 def is_uri(path: str) -> bool:
-    """Whether a path has a scheme (`s3://bucket/x`, `hdfs:/x`); one letter is a drive."""
+    """Whether a path has a scheme (`s3://bucket/x`, `hdfs:/x`). A scheme of one letter is a drive."""
     return re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", path) is not None
 
 
@@ -22,8 +22,8 @@ def located(root: str, name: str = "") -> tuple[Any, str]:
     """The file system of a root, and the path of a name in that file system."""
     if not is_uri(root):
         return pafs.LocalFileSystem(), f"{root}/{name}" if name else root
-    # Starting an object store takes requests, so each process does it only once. Functions that are sent by value have
-    # no module of their own to keep anything in.
+    # Starting an object store takes requests, so each process does it only once. The result is kept in a module made
+    # for it, because functions that are sent by value have no module of their own.
     kept = sys.modules.setdefault("isrcheck_places", types.ModuleType("isrcheck_places")).__dict__
     if root not in kept:
         kept[root] = pafs.FileSystem.from_uri(root)

@@ -23,7 +23,7 @@ LABELS: Final = 20
 
 @dataclass(frozen=True)
 class Panel:
-    """A title, the labels below the bars, and for each name the heights of its parts of the bars."""
+    """A title, the labels below the bars, and for each name the height of its part of each bar."""
 
     title: str
     labels: Sequence[str]
@@ -31,7 +31,7 @@ class Panel:
 
 
 def plotted(panels: Sequence[Panel]) -> Drawing:
-    """The panels below each other."""
+    """A drawing of the panels below each other."""
     return below("; ".join(panel.title for panel in panels), map(_panel, panels))
 
 
@@ -42,7 +42,7 @@ def _panel(panel: Panel) -> Drawing:
 
 
 def _bars(panel: Panel) -> Iterator[Rect | Text]:
-    """No two series have the same colour."""
+    """The stacked bars of a panel. No two series have the same colour."""
     step, room = (WIDTH - LEFT - RIGHT) / max(len(panel.labels), 1), HEIGHT - TOP - BOTTOM
     totals = [sum(values[i] for values in panel.series.values()) for i in range(len(panel.labels))]
     highest = max(totals, default=0) or 1
@@ -62,7 +62,7 @@ def _bars(panel: Panel) -> Iterator[Rect | Text]:
 
 
 def _rows(panel: Panel) -> Drawing:
-    """A row for each name, darker for more, on a logarithmic scale: even the rarest name is visible."""
+    """A row for each name, darker for more. The scale is logarithmic, so even the rarest name is visible."""
     height = TOP + ROW * len(panel.series) + BOTTOM
     step = (WIDTH - LEFT - RIGHT) / max(len(panel.labels), 1)
     most = math.log1p(max((max(values, default=0) for values in panel.series.values()), default=0)) or 1.0

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 
 class DatasetRefused(ValueError):
-    """A dataset that is damaged, or not of this model, these settings, this kernel or this version."""
+    """A dataset is damaged, or does not belong to this model, these settings, this kernel or this version."""
 
 
 class MissingTool(OSError):
-    """A tool or a package that is missing or too old."""
+    """A tool or a package is missing or too old."""
 
 
 class ClusterFailed(OSError):
@@ -16,4 +16,4 @@ class ClusterFailed(OSError):
 
 
 class Unreachable(OSError):
-    """A folder with an unknown scheme, or whose file system does not start."""
+    """A folder has an unknown scheme, or its file system does not start."""

@@ -43,7 +43,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Shapes on white, and the title of the whole."""
+    """Shapes on a white ground, with a title."""
 
     title: str
     width: int
@@ -52,7 +52,7 @@ class Drawing:
 
 
 def svg(drawing: Drawing, on_a_page: bool = False) -> str:
-    """A whole SVG file, or a part of a page, which says how wide it is."""
+    """A whole SVG file, or a part of a page. The page decides how wide the part is."""
     name = 'xmlns="http://www.w3.org/2000/svg"'
     width, height = drawing.width, drawing.height
     if on_a_page:
@@ -82,7 +82,7 @@ def require_png() -> None:
 
 
 def png(drawing: Drawing) -> bytes:
-    """A PNG file."""
+    """A drawing as a PNG file."""
     from PIL import Image, ImageDraw, ImageFont
 
     image = Image.new("RGB", (drawing.width * SCALE, drawing.height * SCALE), "#ffffff")
@@ -103,7 +103,7 @@ def png(drawing: Drawing) -> bytes:
 
 
 def below(title: str, parts: Iterable[Drawing]) -> Drawing:
-    """Drawings below each other."""
+    """One drawing of several drawings below each other."""
     shapes: list[Rect | Text] = []
     width = height = 0
     for part in parts:

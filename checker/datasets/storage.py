@@ -17,7 +17,7 @@ from isrcheck.checker.datasets.places import is_uri, located
 from isrcheck.checker.datasets.refusals import Unreachable
 
 OBJECT_STORES: Final = ("s3", "gcs", "abfs")
-"""Object stores have no folders, and a file written to them appears at once, whole."""
+"""Object stores have no folders, and a file appears in them only when it is complete."""
 ALIASES: Final = {"s3a": "s3", "s3n": "s3"}
 """Hadoop's names for schemes that pyarrow has too."""
 KNOWN: Final = ("abfs", "abfss", "file", "gcs", "gs", "hdfs", "s3", "viewfs")
@@ -31,7 +31,7 @@ ELSEWHERE: Final = {
 
 
 class Storage:
-    """A dataset's folder. Names are relative to it; errors are OSError."""
+    """The folder of a dataset. Names are relative to this folder. Errors are OSError."""
 
     def __init__(self, root: str) -> None:
         self.root = root_of(root)
@@ -84,7 +84,7 @@ class Storage:
         return digest.hexdigest()
 
     def write(self, name: str, content: bytes) -> None:
-        """Puts a whole file in place, at once."""
+        """Writes a file. It appears under its name only when it is complete."""
         folder, base = posixpath.split(name)
         written = name if self.in_object_store else posixpath.join(folder, f".{base}-{uuid.uuid4().hex}.tmp")
         with self.filesystem.open_output_stream(self.at(written)) as stream:
@@ -113,7 +113,7 @@ class Storage:
             self.filesystem.delete_file(self.at(name))
 
     def remove_files(self, names: Iterable[str]) -> None:
-        """Removes files that may exist, many at once, because an object store is slow with thousands of them."""
+        """Removes files if they exist, many at the same time: an object store is slow with thousands of files."""
         with ThreadPoolExecutor(AT_ONCE) as pool:
             list(pool.map(self.remove, names))
 

@@ -75,7 +75,7 @@ def leaves_named(dataset: Dataset, names: tuple[str, ...]) -> tuple[list[int], l
 def add_difference(
     data: dict[str, Any], other: Dataset, compared: tuple[tuple[str, ...], tuple[str, ...]], sides: list[dict[str, Any]]
 ) -> None:
-    """The contents that only one of two datasets has: for each side the states by level and by action, and violations.
+    """Adds what only one of two datasets has: for each side the states by level and by action, and the violations.
 
     `compared` are the variables that both have, and those that are left out.
     """

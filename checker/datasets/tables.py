@@ -29,7 +29,7 @@ Rows = tuple[tuple[str, ...], list[dict[str, Any]]]
 
 
 def level_rows(levels: list[Level]) -> Rows:
-    """A row for each level: its states, their enabled instances, successors outside the constraints; null: unknown."""
+    """A row for each level: states, enabled instances, successors outside the constraints. Unknown values are null."""
     columns = ("level", "states", "generated", "rejected", "least_degree", "greatest_degree", "bytes")
     after: list[Level | None] = [*levels[1:], None]
     rows = [
@@ -59,7 +59,7 @@ def action_rows(levels: list[Level], actions: tuple[str, ...]) -> Rows:
 
 
 def violation_rows(levels: list[Level], invariants: dict[str, int]) -> Rows:
-    """A row for each level and invariant false in it: in how many of its states, and whether also outside."""
+    """A row for each level and each invariant that is false in it: in how many states, and whether also outside."""
     rows = [
         {"level": level.number, "invariant": name, "states": level.counts[bit], "outside": level.outside >> bit & 1}
         for level in levels

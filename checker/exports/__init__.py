@@ -1,1 +1,1 @@
-"""A model at given settings, written for other model checkers, a file for each language; and a comparison with them."""
+"""Writes a model at given settings for other model checkers, and compares their results with isrcheck's."""

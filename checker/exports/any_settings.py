@@ -1,7 +1,7 @@
-"""The states of models at any of their settings: an editor needs this for code that several settings share.
+"""The variables of models at any of their settings, which an editor needs for code that several settings share.
 
 A method checks a setting before it reads a variable that does not always exist. A type cannot check settings, so it has
-the variable. Settings are changed one by one, starting from the defaults.
+the variable. To find such variables, settings are changed one by one, starting from the defaults.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ def at_any_settings(models: Iterable[type[Model]]) -> Variables:
 def _from(model: type[Model]) -> Variables:
     """The variables by default, with each setting changed, and again with each setting that adds something.
 
-    So a variable that needs two settings is found: one of them adds something, and then the other is changed as well.
+    In this way a variable that needs two settings is found. One of them adds something, and then the other is changed
+    as well.
     """
     found, showing, before = _variables(model, {}), dict[Change, None](), -1
     while before < len(showing):
@@ -54,7 +55,8 @@ def _from(model: type[Model]) -> Variables:
 def _variables(model: type[Model], settings: Mapping[str, Any]) -> Variables:
     """The variables at these settings; none if the settings do not fit together.
 
-    The user did not choose these settings: if a model's own code raises an error at them, it has no states there.
+    The user did not choose these settings. If a model's own code raises an error at them, the model has no states
+    there.
     """
     try:
         return model(**settings).domains
@@ -63,7 +65,7 @@ def _variables(model: type[Model], settings: Mapping[str, Any]) -> Variables:
 
 
 def _changed(model: type[Model], changes: Iterable[Change]) -> dict[str, Any]:
-    """The defaults with these changes in turn, without changes that do not fit those before."""
+    """The settings after these changes, in turn, without changes that do not fit the changes before."""
     settings: dict[str, Any] = {}
     for name, value in changes:
         if name not in settings and _variables(model, settings | {name: value}):
@@ -72,7 +74,7 @@ def _changed(model: type[Model], changes: Iterable[Change]) -> dict[str, Any]:
 
 
 def _changes(model: type[Model]) -> list[Change]:
-    """Each setting with every other choice; for numbers with the least number, and the number after the default."""
+    """Each setting with each other choice; for a number, with the least number and the number after the default."""
     declared = model.declared_settings().items()
     return [(name, value) for name, setting in declared for value in _values(setting) if value != setting.default]
 

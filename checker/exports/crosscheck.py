@@ -1,7 +1,7 @@
 """Runs Spin and Rumur on an exported model, for comparison with isrcheck's results.
 
-Each tool runs with the invariants. If it finds one violated, it stops there. Then it runs again without invariants for
-the counts of the whole state space.
+Each tool runs with the invariants, and stops if one is violated. In this case it runs again without invariants, to
+count the whole state space.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from isrcheck.checker.exports.promela import promela
 from isrcheck.model.language.system import TransitionSystem
 
 PATH: Final = 1 << 16
-"""The first limit on the path of Spin's depth-first search, in steps. Spin fills the memory for all of them at once."""
+"""The first limit on the path of Spin's depth-first search, in steps. At the start Spin fills the memory for all."""
 STEP: Final = 512
-"""If that is too short, Spin gets one step for this many bytes of the memory; a step takes about sixty."""
+"""If that limit is too short, Spin gets one step for this many bytes of the memory. A step takes about sixty bytes."""
 TOO_SHORT: Final = "max search depth too small"
 WHOLE: Final = ("-o1", "-o2", "-o3")
-"""Keeps Spin from hiding variables that nothing reads: hidden, they would make different states equal."""
+"""Keeps Spin from hiding variables that nothing reads. If they were hidden, different states would be equal."""
 LARGE: Final = 300_000
-"""From this many steps on, gcc optimises the generated code: below, that takes longer than it saves."""
+"""From this many steps on, gcc optimises the generated code. For fewer steps, this takes longer than it saves."""
 MEMORY: Final = 1 << 34
 """The bytes that a tool may take, unless another number is given."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """The result of a tool: distinct states, `generated` as isrcheck counts them, whether an invariant is violated."""
+    """The result of a tool: distinct states, `generated` as isrcheck counts it, and if an invariant is violated."""
 
     tool: str
     version: str
@@ -43,11 +43,11 @@ class Found:
 
 
 class ToolFailed(Exception):
-    """A tool did not finish; the reason in one line."""
+    """A tool did not finish. The message is the reason in one line."""
 
 
 def installed() -> tuple[str, ...]:
-    """The tools that can be run here, a C compiler among them."""
+    """The tools that can be run here; none without a C compiler."""
     return tuple(tool for tool in TOOLS if shutil.which(tool)) if shutil.which("gcc") else ()
 
 

@@ -1,8 +1,8 @@
 """Promela, for Spin: one process, one `d_step` for each transition.
 
-Spin stores one state more than isrcheck: the state before the initial one. The values that a transition computes on its
-way are in hidden variables, which are not part of the state. With -DJUDGE it asserts that each new state satisfies the
-invariants and that each step is defined; without it, there is only the state space. `spin -o2` keeps variables that
+Spin stores one state more than isrcheck: the state before the initial one. The intermediate values of a transition are
+in hidden variables, which are not part of the state. With -DJUDGE the text asserts that each new state satisfies the
+invariants and that each step is defined. Without -DJUDGE it has only the state space. `spin -o2` keeps variables that
 nothing reads.
 """
 
@@ -35,7 +35,7 @@ RESERVED: Final = frozenset(KEYWORDS.split())
 
 
 def promela(system: TransitionSystem) -> str:
-    """The text of a model. Raises `UnknownName` if a guard is too large for it."""
+    """The text of a model. Raises `UnknownName` if a guard is too large for Promela."""
     return _Promela(system).text()
 
 
@@ -108,7 +108,7 @@ class _Promela:
 
     @property
     def _bounded(self) -> bool:
-        """Whether there are constraints: a step to a state outside is judged, and then undone."""
+        """Whether there are constraints. If so, a step to a state outside them is judged, and then undone."""
         return self.inside is not TRUE
 
     def _stay(self, changed: Sequence[int]) -> list[str]:
@@ -133,7 +133,7 @@ class _Promela:
         return [*steps, f"       assert({found.roots[0]});"]
 
     def _judge(self) -> list[str]:
-        """An inline that asserts each invariant, and that each is defined."""
+        """An inline that asserts that each invariant is defined and true."""
         lines = []
         for predicate in self.system.invariants:
             lines += [f"       /* {predicate.name}: {predicate.sentence.replace('*/', '')} */"]
@@ -150,7 +150,7 @@ class _Promela:
         ]
 
     def _keep(self, name: str) -> str:
-        """The name of a hidden variable, which is declared."""
+        """Declares a hidden variable and returns its name."""
         self.scratch[name] = None
         return name
 
@@ -171,7 +171,7 @@ class _Promela:
 
 
 def _broken(predicate: Predicate) -> Expression:
-    """Where an invariant is false or undefined."""
+    """The condition that an invariant is false or undefined."""
     return not_(and_(predicate.holds, not_(predicate.failure)))
 
 

@@ -23,7 +23,7 @@ SMALL: Final = 4
 
 @dataclass(frozen=True)
 class Spelled(Generic[Text]):
-    """Names to introduce, in this order, each with its expression and text; then the texts of the roots."""
+    """The names to introduce, in this order, each with its expression and text, and the texts of the roots."""
 
     named: tuple[tuple[str, Expression, Text], ...]
     roots: tuple[Text, ...]
@@ -74,7 +74,7 @@ def inlined(root: Expression, spell: Callable[[Expression, list[Text]], Text], l
 
 
 def identifiers(paths: Iterable[str], reserved: frozenset[str] = frozenset()) -> list[str]:
-    """A name for each path, similar to it: `log[0].length` becomes `log_0_length`. None is reserved or used twice."""
+    """A name for each path: `log[0].length` becomes `log_0_length`. No name is reserved or used twice."""
     taken, found = set(reserved), []
     for path in paths:
         plain = re.sub(r"\W+", "_", path, flags=re.ASCII).strip("_")

@@ -1,4 +1,4 @@
-"""The class of a model's state, for editors and type checkers: the one declaration `variables` gives both.
+"""Writes the class of a model's state for editors and type checkers, from the declaration `variables`.
 
 A record becomes a class named by its place: `ReplicaRecord` for the record of `replica`, `LogRecord` for the record in
 a sequence `log`. The text is a Python module that only type checkers import.
@@ -38,7 +38,7 @@ INDEX: Final = {
 
 
 def state_types(name: str, of: str, variables: Mapping[str, domains.Domain], command: str) -> str:
-    """The module with the class `name`: these variables, which belong to `of`; `command` is what writes it."""
+    """The text of the module with the class `name`, for these variables of `of`, as `command` writes it."""
     writer = _Writer()
     fields = [(variable, *writer.of(domain, _capital(variable))) for variable, domain in variables.items()]
     used, brokers = sorted({"Place", "State", *writer.used}), sorted(writer.brokers)
@@ -67,7 +67,7 @@ class _Writer:
         self.needs_any = False
 
     def of(self, domain: domains.Domain, path: str) -> tuple[str, str]:
-        """The type that a part is read as, and the types that may be assigned to it as well."""
+        """The type of a part when it is read, and the types that may be assigned to it as well."""
         if type(domain) in OF_SCALARS:
             kind, given = OF_SCALARS[type(domain)]
             self.used.add(kind)

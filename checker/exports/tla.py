@@ -1,6 +1,6 @@
 """TLA+, for TLC: one operator for each transition and action, and the configuration for the module.
 
-Sets of brokers are sets, flags are Booleans, "none" is -1, named values are their positions.
+Sets of brokers are sets, flags are Booleans, "none" is -1, and named values are their positions.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ RESERVED: Final = frozenset({"vars", "init", "next", "spec", "fair"})
 def tla(system: TransitionSystem, obligations: Sequence[Obligation] = ()) -> str:
     """The text of the module, which must be in a file of its name (`module_name`).
 
-    `obligations` are about the transitions of the system by their positions, and are assumed in properties. TLC does
-    not know the room of a search: at bounds it may find a behaviour that isrcheck excuses.
+    `obligations` have the positions of transitions of the system, and are assumed in properties. TLC does not know when
+    a search has no room for a step. So at bounds it may find a behaviour that isrcheck excuses.
     """
     return _Tla(system, obligations).text()
 

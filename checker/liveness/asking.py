@@ -1,4 +1,4 @@
-"""The answer to each question about an exploration, or about its part whose steps are known."""
+"""Answers each question about an exploration, or about the part of it whose steps are known."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ COMPONENT: Final = 24
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer to a question: violated if it has a lasso, or a path to a step that ends a stable condition.
+    """The answer to a question. The property is violated if the answer has a lasso.
 
-    `region` counts the states that a source leads to. `unfair_components` are components with a cycle, but without a
-    fair part. If the property holds, `fairness_used` names actions whose fairness is enough for it.
+    For a stable condition, the lasso is a path to a step that ends the condition. `region` counts the states that a
+    source leads to. `unfair_components` are components with a cycle, but without a fair part. If the property holds,
+    `fairness_used` names actions whose fairness is enough for it.
     """
 
     question: Question
@@ -45,10 +46,10 @@ class Answer:
 def answers(
     levels: NativeLevels, known: int, obligations: Sequence[Obligation], allowance: Allowance
 ) -> Iterator[Answer]:
-    """An answer to each question of the system, in their order; `NotAllowed` instead if a question needs too much.
+    """An answer to each question of the system, in their order. Raises `NotAllowed` if a question needs too much.
 
-    The answers are about the states of the first `known` levels. If there are more levels, a lasso is valid all the
-    same, because every step from its states is known. The absence of a lasso then says nothing.
+    The answers are about the states of the first `known` levels. Even if there are more levels, a lasso is valid,
+    because every step from its states is known. The absence of a lasso then says nothing.
     """
     system = levels.system
     instances = [*system.transitions, *system.shut_out]

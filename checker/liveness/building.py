@@ -1,8 +1,8 @@
 """Builds the region of a question: the states in which the question is open, and the steps between them.
 
-A state's number is its place in the store. So until a question is answered it needs, beside the store, one byte for
-each place. The states that sources lead to form a queue. The place of a state in the queue is its number in the region:
-it gets this number when it is first reached, and the steps to it are kept with this number. So only queued states that
+A state's number is its place in the store. So, besides the store, a question needs one byte for each place until it is
+answered. The states that sources lead to form a queue. A state joins the queue when it is first reached. Its place in
+the queue is its number in the region, and the steps to the state are kept with this number. So only queued states that
 are not expanded yet need names.
 """
 
@@ -33,7 +33,7 @@ INDEXED: Final = 20
 
 
 class Listed:
-    """States numbered as they are listed, each with its level. A number is also a name."""
+    """States that are numbered in the order of a list, each with its level. A number is also a name."""
 
     def __init__(self, levels: NativeLevels, rows: Words, of: Narrow) -> None:
         self.size, self._find = len(rows), levels.finder(rows)
@@ -66,9 +66,9 @@ class Candidates:
 
 
 class Reached:
-    """The states that sources lead to, as a queue of their numbers, and what is known of the expanded ones.
+    """The states that sources lead to, as a queue of their numbers, with the steps of the expanded states.
 
-    `cutting` says whether a state can have obligations that are cut.
+    `cutting` says whether a state can have obligations that are cut: obligations with an instance that has no room.
     """
 
     def __init__(self, among: Candidates, promises: Promises, allowance: Allowance, cutting: bool) -> None:
@@ -86,13 +86,13 @@ class Reached:
         self._waiting: list[Words] = []
 
     def begin(self, sources: Integers) -> None:
-        """Adds these sources to the end of the queue, unless they are in it."""
+        """Adds these sources to the end of the queue, except those that are in it."""
         fresh = loops.joined(sources, self.ranks, self.places, self.number.count)
         self.number.add(fresh)
         self._waiting.append(self.among.numbers.names(fresh))
 
     def waiting(self) -> Words:
-        """The names of the queued states that are to be expanded now."""
+        """The names of the queued states that are to be expanded next."""
         names = np.concatenate([np.empty(0, dtype=np.uint64), *self._waiting])
         self._waiting = []
         return names
@@ -107,7 +107,7 @@ class Reached:
             yield first + inside[apart & (flags[first + inside] & loops.SOURCE != 0)]
 
     def expand(self, states: Words, found: Found, of: Integers, outside: Flags, cut: Words) -> None:
-        """Gives the next states of the queue these successors. States reached for the first time join the queue."""
+        """Records the steps of the next states of the queue. States reached for the first time join the queue."""
         enabled, label = np.zeros_like(cut), found.label.astype(self._label.kind)
         degree, labels, targets, first = loops.steps_of(
             states, found.successors, found.source, label, found.target.copy(), outside, of, self.ranks, self.places,
@@ -125,7 +125,7 @@ class Reached:
         self._waiting.append(found.names[first])
 
     def region(self) -> Region:
-        """The region, when all states are expanded."""
+        """The region, after all states are expanded."""
         number, enabled = self.number.whole(), self._enabled.whole().reshape(-1, self._words)
         cut = np.broadcast_to(np.zeros((1, self._words), dtype=np.uint64), enabled.shape)
         if self._cutting:
@@ -148,7 +148,7 @@ class Found:
 class Builder:
     """Builds the region of a question over the states in the first `known` levels.
 
-    `promises` are about the instances of the system, then about those that are shut out.
+    `promises` are about the instances of the system, followed by the instances that are shut out.
     """
 
     def __init__(self, levels: NativeLevels, known: int, promises: Promises, allowance: Allowance) -> None:
@@ -162,7 +162,7 @@ class Builder:
 
     @property
     def held(self) -> int:
-        """The bytes of questions that are judged but not answered yet."""
+        """The bytes of the questions that are judged but not answered yet."""
         return sum(len(each.flags) for each in self._ahead.values())
 
     def region(self, number: int) -> Region:
@@ -215,10 +215,10 @@ class Builder:
     # --- what sources lead to ---------------------------------------------------------------------------------------
 
     def _closed(self, among: Candidates) -> Reached:
-        """The states that sources lead to, breadth first: first from initial sources, then level by level from the
-        other sources.
+        """The states that sources lead to, breadth first.
 
-        So states that are near each other are near each other in the queue, too.
+        The search begins at the initial sources and goes on from the other sources, level by level. So states that are
+        near each other are also near each other in the queue.
         """
         known = Reached(among, self.promises, self.allowance, bool(self._cuts or self._system.constraints))
         self._follow(self._initial(among), known)
@@ -239,7 +239,7 @@ class Builder:
         return [states[among.flags[states] & loops.SOURCE != 0] for states in inside]
 
     def _follow(self, sources: Sequence[Integers], known: Reached) -> None:
-        """Expands what is in the queue, then in each round adds some sources and expands all that they lead to."""
+        """Adds one group of sources to the queue in each round, and expands the waiting states, until none are left."""
         left = list(sources[::-1])
         while True:
             if left:
@@ -274,11 +274,11 @@ class Builder:
 
 
 def members(levels: NativeLevels, kept: Words) -> Words:
-    """Some states of a level. Under symmetry, all states of the orbits of which the search has kept one state.
+    """These states of a level; under symmetry, all states of their orbits.
 
-    A question or a fairness assumption may be about one broker. So the answer in one state need not be that in every
-    state of its orbit. Raises `ModelError` if a property is undefined in a state that was not kept: the search has not
-    seen it.
+    A question or a fairness assumption may be about one broker, so the answer may differ between the states of an
+    orbit. Raises `ModelError` if a property is undefined in a state that was not kept, because the search has not seen
+    this state.
     """
     every = levels.members(kept)
     if len(every) > len(kept) and flag(levels.kernel.judge(every), FAILED).any():

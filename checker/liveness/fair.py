@@ -1,11 +1,13 @@
-"""Finds where a behaviour can stay for ever and be fair: fair ends and fair components of a region.
+"""Finds the parts of a region in which a fair behaviour can stay for ever: fair ends and fair components.
 
-A behaviour that stays in a region does one of two things. It stutters in the end, in a state in which no fair instance
-is enabled (an *end*). Or it moves for ever, and the states that it visits again and again are strongly connected. Such
-a set is *fair* under two conditions: each weak obligation is disabled in one of its states or taken by one of its
-steps, and each strong obligation is enabled in none of its states or taken. A component in which a weak obligation is
-always enabled and never taken has no fair part. A component that only violates strong obligations may have fair parts:
-the states in which these obligations are enabled are removed, and the rest is decomposed again (Emerson and Lei).
+A behaviour that stays in a region does one of two things. It finally stays in one state, in which no fair instance is
+enabled (an *end*). Or it moves for ever, and the states that it visits again and again are strongly connected. Such a
+set of states is *fair* under two conditions. Each weak obligation is disabled in one of its states, or taken by one of
+its steps. Each strong obligation is enabled in none of its states, or taken by one of its steps.
+
+A component in which a weak obligation is always enabled and never taken has no fair part. A component that violates
+only strong obligations may have fair parts. So the states in which these obligations are enabled are removed, and the
+rest is decomposed again (Emerson and Lei).
 """
 
 from __future__ import annotations
@@ -27,11 +29,12 @@ from isrcheck.checker.liveness.region import Flags, Promises, Region
 
 @dataclass(frozen=True)
 class Components:
-    """For each state its component if that has steps inside, else -1. For each component the obligations that are
-    always enabled in it, those that are ever enabled in it, those that its steps take, and whether it has the mark of
-    the question.
+    """The components of a region that have steps inside.
 
-    A step leads to another state, so a component with steps has two states or more.
+    `number` has the component of each state, or -1 if it is in none. For each component, `always` has the obligations
+    that are enabled in all its states, `ever` those that are enabled in one of its states, and `taken` those that its
+    steps take. `marked` says whether it has the mark of the question. A step leads to another state, so a component
+    with steps has two states or more.
     """
 
     number: Integers
@@ -42,8 +45,9 @@ class Components:
 
 
 class Decision:
-    """Finds the fair part of a region. `never` says for each instance whether a component must take a step of its kind;
-    None if this is not required.
+    """Finds the fair parts of a region.
+
+    `never` marks the instances of which a component must take at least one; None if no step is required.
     """
 
     def __init__(self, region: Region, promises: Promises, never: Flags | None) -> None:
@@ -56,7 +60,7 @@ class Decision:
 
     @cached_property
     def _free(self) -> Components:
-        """The components in which no obligation is wanted that the search has no room for."""
+        """The components, judged as if an instance for which the search has no room were not enabled."""
         everything = np.ones(self.region.size, dtype=np.bool_)
         return self._components(everything, self.region.enabled) if self.region.cut.any() else self.all
 
@@ -111,9 +115,9 @@ def _members(number: Integers, chosen: Flags) -> Iterator[Integers]:
 
 @dataclass(frozen=True)
 class Found:
-    """The result for a region; `unfair` counts components with a cycle, but without a fair part.
+    """The result for a region. `unfair` counts the components with a cycle, but without a fair part.
 
-    `excused` are ends and components that are unfair only because the search has no room.
+    The excused ends and components are unfair only because the search has no room.
     """
 
     region: int
@@ -125,7 +129,7 @@ class Found:
 
 
 def decided(decision: Decision) -> Found:
-    """The fair ends and components of a region, and those that its bounds excuse."""
+    """The fair ends and components of a region, and the counts of those that the bounds of the search excuse."""
     region, promises = decision.region, decision.promises
     weak, strong = promises.weak, promises.strong
     every = weak | strong
@@ -142,10 +146,10 @@ def decided(decision: Decision) -> Found:
 
 
 def fairness_used(decision: Decision, excused: bool) -> list[str]:
-    """Actions whose fairness is enough to make everything unfair; none of them can be left out.
+    """Actions whose fairness is enough to make all ends and components unfair. None of them can be left out.
 
-    Actions are left out one after another, by name, as long as nothing becomes fair. With `excused` false, an action
-    also stays if without it something would be excused by the room of the search.
+    Actions are dropped one by one, in the order of their names, if nothing becomes fair without them. With `excused`
+    false, an action is also kept if without it something would be unfair only because the search has no room.
     """
     dropped: set[str] = set()
     enabled = decision.enabled if excused else decision.region.enabled

@@ -1,4 +1,4 @@
-"""Verdicts on properties. Each lasso is replayed and its fairness judged again before it is reported."""
+"""Verdicts on properties. Each lasso is replayed, and its fairness is judged again, before it is reported."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from isrcheck.model.language.tracing import sentence_of
 
 UNEXPLORED: Final = "only a whole exploration says what must happen"
 EXPLORED_SO_FAR: Final = ("violation", "states")
-"""After these reasons the expanded levels are searched for lassos. Other reasons leave neither time nor memory."""
+"""A search that stops for these reasons leaves time and memory to search its expanded levels for lassos."""
 
 
 @dataclass
 class Promised:
-    """The properties that are asked, and the fairness; `violated` is the reason why a search ends at a violation."""
+    """Gives the verdicts on properties under a fairness. `violated` is the text for a search that a violation ends."""
 
     judge: Judge
     fairness: Fairness
@@ -67,7 +67,7 @@ class Promised:
     def _ask(
         self, levels: NativeLevels, known: int, began: float, found: list[Answer]
     ) -> tuple[str | None, Stop | None]:
-        """Puts the answers about this many levels into a list. Returns the reason if some are missing."""
+        """Adds the answers about the first `known` levels to a list. Returns the reason if some answers are missing."""
         system = levels.system
         labels = [t.label for t in (*system.transitions, *system.shut_out)]
         promised = obligations(self.judge.interpreter.model, labels, self.fairness)
@@ -115,7 +115,7 @@ class Promised:
 
 
 def _length(answer: Answer) -> tuple[int, int]:
-    """By the length of the prefix, then of the cycle. Of equal answers the first choice is shown."""
+    """The order of answers: by the length of the prefix, then of the cycle. Of equal answers the first is shown."""
     assert answer.lasso is not None
     return len(answer.lasso.prefix.instances), len(answer.lasso.cycle)
 
@@ -129,7 +129,7 @@ def _asked(answer: Answer) -> Asked:
 
 
 def _settle(result: Result, stopped: Stop | None) -> None:
-    """Sets verdict and exit code, taking the properties into account."""
+    """Sets the verdict and the exit code of a result again, with its properties taken into account."""
     verdicts, codes = {each.verdict for each in result.liveness.values()}, {result.exit_code}
     if "violated" in verdicts:
         result.verdict = "violated"

@@ -18,10 +18,10 @@ GROWTH: Final = 16
 
 
 class Growing:
-    """An array that grows at the end, in memory of its own, which goes back to the system with it.
+    """An array that grows at the end, in separate memory, which goes back to the system together with the array.
 
-    It grows in place where the system can move its pages (Linux). A copy, and memory that the C library keeps, would
-    double the memory that a question takes.
+    The array grows in place where the system can move its pages (Linux). A copy would double the memory that a question
+    takes, and so would memory that the C library keeps.
     """
 
     def __init__(self, kind: npt.DTypeLike, allowance: Allowance) -> None:
@@ -64,5 +64,5 @@ def _anonymous(size: int) -> mmap.mmap:
 
 
 def narrowest(most: int, *kinds: type[np.generic]) -> type[np.generic]:
-    """The first of some types that can hold this number."""
+    """The first of these types that can hold the number `most`."""
     return next(kind for kind in kinds if most < 1 << 8 * np.dtype(kind).itemsize)

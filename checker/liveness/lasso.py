@@ -1,11 +1,11 @@
-"""The canonical lasso: a shortest way to where behaviour can stay and be fair, then a shortest cycle there.
+"""The canonical lasso: a shortest path to a place where a fair behaviour can stay, then a shortest cycle there.
 
 The prefix leads from an initial state through any states to a source, and from there inside the region to a fair end or
-to a state of a fair component. No such way is shorter, and ends come before components. Among prefixes of this length
-it is chosen as the canonical trace is (see `canonical`), whichever of its states counts as the source. The cycle leads
-from the last state of the prefix back to that state, and satisfies every obligation that this state alone does not
-satisfy. It is a shortest such cycle, then the least by its labels. With very many obligations it goes to the nearest of
-them first, and is not always shortest.
+to a state of a fair component. No such path is shorter. Of paths of this length, those to ends come before those to
+components. The rest of the choice is that of the canonical trace (see `canonical`), whichever state is the source. The
+cycle leads from the last state of the prefix back to that state, and satisfies every obligation that this state alone
+does not satisfy. It is a shortest such cycle, and of several the one with the least labels. With very many obligations,
+the cycle satisfies the nearest of them first, and is not always shortest.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from isrcheck.checker.liveness.region import Flags, Promises, Region
 from isrcheck.checker.traces.canonical import walked
 
 EXACT: Final = 1 << 20
-"""The most nodes (states times sets of obligations) of an exact search for a cycle. Above, the nearest goes first."""
+"""The most nodes (states times sets of obligations) of an exact search for a cycle."""
 Node = TypeVar("Node", bound=Hashable)
 Step = tuple[int, Node]
 """An instance, and the node that it leads to."""
@@ -33,7 +33,10 @@ Step = tuple[int, Node]
 
 @dataclass(frozen=True)
 class Lasso:
-    """Instances from an initial state, then those of `cycle`, which repeats. Without a cycle the last state stays."""
+    """The instances from an initial state, and those of `cycle`, which repeats.
+
+    Without a cycle, the behaviour stays in the last state of the prefix.
+    """
 
     prefix: Path
     cycle: tuple[int, ...]
@@ -41,7 +44,7 @@ class Lasso:
 
 
 class Lassos:
-    """Finds the lasso of a region; `never` says of each instance whether its action must be taken on the cycle."""
+    """Finds the lasso of a region. `never` marks the instances of which the cycle must take one."""
 
     def __init__(
         self, levels: NativeLevels, region: Region, promises: Promises, never: Flags | None, actors: Sequence[str]
@@ -71,7 +74,7 @@ class Lassos:
     # --- the prefix -------------------------------------------------------------------------------------------------
 
     def _distances(self, goals: Flags) -> tuple[Integers, int]:
-        """The length of a shortest way to each state no farther than the nearest goal; and the length for that goal."""
+        """The length of a shortest path to each state up to the nearest goal, and the length for that goal."""
         region = self._region
         distance = np.zeros(region.size, dtype=np.int64)
         sources = np.flatnonzero(region.source)
@@ -87,7 +90,7 @@ class Lassos:
                 return distance, k
 
     def _prefix(self, distance: Integers, length: int, last: Integers) -> tuple[Path, int]:
-        """The canonical way of this length to one of the last states, and to which of them."""
+        """The canonical path of this length to one of the last states, and the state in which it ends."""
         region = self._region
         if length == 1:
             leaves = self._levels.leaves(region.rows(last))
@@ -102,9 +105,9 @@ class Lassos:
         return path, int(last[at])
 
     def _back(self, distance: Integers, k: int, inside: Integers, before: Words) -> tuple[Edges, Integers, Words]:
-        """The steps into some places from states at distance `k`: region states after a source, and states before one.
+        """The steps into some places from states at distance `k`, and the places from which the steps come.
 
-        Also the places that the steps come from.
+        The places are states of the region after a source (`inside`), and states before a source (`before`).
         """
         region = self._region
         nodes = np.flatnonzero(distance == k)
@@ -138,9 +141,10 @@ class Lassos:
 
 
 class Cycle:
-    """A closed walk from an entry inside a fair component that satisfies all obligations; a node is a state and a mask.
+    """A closed walk inside a fair component, from an entry back to it, which satisfies all obligations.
 
-    The bits of a mask are the obligations that are open at the entry, then the mark.
+    A node of the walk is a state and a mask. The bits of the mask are the obligations that are open at the entry, then
+    the mark. A bit is set when the walk satisfies its obligation.
     """
 
     def __init__(self, region: Region, promises: Promises, never: Flags | None, part: Integers, entry: int) -> None:
@@ -183,7 +187,7 @@ class Cycle:
                 yield label, (target, kept | self._keeps(label, target))
 
     def _keeps(self, label: int, target: int) -> int:
-        """The obligations that a step satisfies, itself or by the state it leads to."""
+        """The bits of the obligations that a step satisfies, by itself or by the state that it leads to."""
         found = 0
         for bit, obligation in enumerate(self._open):
             idle = not self._promises.obligations[obligation].strong and not _has(self._enabled[target], obligation)
@@ -200,7 +204,7 @@ def _has(words: Words, bit: int) -> bool:
 def shortest(
     start: Node, steps: Callable[[Node], Iterable[Step[Node]]], goal: Callable[[Node], bool]
 ) -> list[Step[Node]]:
-    """A shortest way of one or more steps to a goal. Of several, the one with the least labels."""
+    """A shortest path of one or more steps to a goal. Of several paths, it is the one with the least labels."""
     layers: list[dict[Node, None]] = [{start: None}]
     ways: dict[Node, list[Step[Node]]] = {}
     known: set[Node] = set()

@@ -23,7 +23,7 @@ _compiled: Any = njit(cache=True, nogil=True, boundscheck=False, error_model="nu
 
 @_compiled
 def ranking(flags):
-    """Marks the numbers that have a flag, 64 in a word, and gives behind each word how many such numbers precede it."""
+    """For each word of 64 numbers, the bits of the numbers that have a flag, and how many such numbers precede it."""
     found, count = np.zeros((len(flags) // 64 + 1, 2), dtype=np.uint64), np.int64(0)
     for word in range(len(found)):
         found[word, 1] = count
@@ -36,7 +36,7 @@ def ranking(flags):
 
 @_compiled
 def rank_of(number, ranks):
-    """How many numbers with a flag are smaller than this number; -1 if it has no flag itself."""
+    """How many smaller numbers have a flag; -1 if this number has no flag itself."""
     bits, bit = ranks[number >> 6, 0], np.uint64(1) << np.uint64(number & 63)
     if bits & bit == 0:
         return np.int64(-1)
@@ -50,7 +50,7 @@ def rank_of(number, ranks):
 
 @_compiled
 def joined(states, ranks, places, length):
-    """The given states that are not in the queue, which has this length. They get the next places in the queue."""
+    """Adds the given states that are not in the queue to its end, and returns them. `length` is its length before."""
     found, fresh = np.empty_like(states), 0
     for i in range(len(states)):
         rank = rank_of(np.int64(states[i]), ranks)
@@ -63,12 +63,13 @@ def joined(states, ranks, places, length):
 
 @_compiled
 def steps_of(states, successors, source, label, target, outside, obligation, ranks, places, length, enabled, cut):
-    """For some states: how many of their steps stay in the region, the labels and targets of these steps, in the order
-    of the states and of the steps, and which steps reach a state for the first time.
+    """The steps of some states that stay in the region.
 
-    `target` is negative for a state that is not in the table. `outside`, if it is not empty, is true for a state that a
-    constraint leaves out. Adds the obligations that are enabled or cut in each state. `places` has for each rank the
-    place in the queue plus one, or 0; `length` is the length of the queue.
+    Returns how many such steps each state has, and the labels and targets of these steps, in the order of the states
+    and of the steps. Also returns the positions of the steps that reach a state for the first time. `target` is
+    negative for a state that is not in the table. `outside`, if it is not empty, is true for a state that a constraint
+    leaves out. The obligations that are enabled or cut in each state are added to `enabled` and `cut`. `places` has for
+    each rank the place in the queue plus one, or 0. `length` is the length of the queue.
     """
     words, here = states.shape[1], np.uint64(places.ctypes.data)
     degree = np.zeros(len(states), dtype=np.int32)
@@ -113,11 +114,12 @@ def steps_of(states, successors, source, label, target, outside, obligation, ran
 
 @_compiled
 def components(begin, target, alive):
-    """The strongly connected components with two or more states among the alive states: those with steps inside.
+    """The strongly connected components among the alive states that have steps inside, so two or more states.
 
-    Returns the number of its component for each state, -1 for states in none, and how many components there are. This
-    is Tarjan's algorithm with one number for each state (Pearce 2016): for an open state the least number that it leads
-    to, counted up from 1; for a finished state that of its component, counted down from the number of states.
+    Returns the number of the component of each state (-1 for none), and how many components there are. This is Tarjan's
+    algorithm with one number for each state (Pearce 2016). For an open state this is the least number that the state
+    leads to, counted up from 1. For a finished state it is the number of its component, counted down from the number of
+    states.
     """
     n = len(begin) - 1
     number = np.zeros(n, dtype=np.int32)
@@ -185,9 +187,10 @@ def components(begin, target, alive):
 
 @_compiled
 def summaries(number, count, begin, target, label, enabled, obligation, never, marked):
-    """For each component: what is always enabled, what is ever enabled, what its steps take, whether it has a mark.
+    """For each component: the obligations that are always enabled, ever enabled, and taken by its steps, and its marks.
 
-    `never` says of each label whether it is an action that counts as the mark of a step.
+    The two marks say whether a state of the component is marked, and whether a step of the component is. `never` says
+    of each label whether its action marks a step.
     """
     words = enabled.shape[1]
     always = np.full((count, words), np.uint64(0xFFFFFFFFFFFFFFFF), dtype=np.uint64)

@@ -1,4 +1,4 @@
-"""The part of an exploration that a question is about: all that a source leads to without leaving the region."""
+"""The part of an exploration that a question is about: all states that a source leads to inside the region."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WORD: Final = 64
 
 
 class NotAllowed(Exception):
-    """A question needs more than it may take; `reason` names the limit, `missing` how many more bytes it needs."""
+    """A question needs more than it may take. `reason` names the limit, `missing` the further bytes that it needs."""
 
     def __init__(self, reason: Literal["memory", "time"], missing: int = 0) -> None:
         self.reason: Literal["memory", "time"] = reason
@@ -52,7 +52,11 @@ class Allowance:
 
 @dataclass(frozen=True)
 class Promises:
-    """Obligations as bits: the number of each instance's obligation, -1 for none; the strength of each obligation."""
+    """Obligations as bits.
+
+    `of` has the number of each instance's obligation, or -1. `strong` and `weak` have a bit for each obligation of this
+    strength.
+    """
 
     obligations: tuple[Obligation, ...]
     of: Integers
@@ -84,14 +88,15 @@ def bits(rows: Sequence[Flags] | Flags) -> Words:
 
 
 class Numbers(Protocol):
-    """Numbers of states, all below `size`. Some of these numbers belong to no state. Looking up a state by its name is
-    faster than by its number.
+    """Numbers of states, all below `size`.
+
+    Some of these numbers belong to no state. Looking up a state by its name is faster than by its number.
     """
 
     size: int
 
     def find(self, states: Words) -> tuple[Integers, Words]:
-        """The number of each state, -1 if it has none, and the name of each state that has one."""
+        """The number of each state, -1 if it has none, and the name of each state that has a number."""
 
     def names(self, numbers: Integers) -> Words:
         """The names of the states with these numbers."""
@@ -105,11 +110,13 @@ class Numbers(Protocol):
 
 @dataclass(frozen=True)
 class Region:
-    """States in the order in which they are reached from sources: their numbers in `all`, and their flags (`loops`).
-    For each state, `enabled` has the obligations with an instance that would change it, `cut` the obligations with an
-    instance that is wanted but has no room.
+    """States in the order in which they are reached from sources, and the steps between them.
 
-    The steps of state v inside the region lie at `begin[v]..begin[v + 1] - 1`: `target` and `label`, in the order of
+    `number` has their numbers in `all`, `flags` their flags (see `loops`). For each state, `enabled` has the
+    obligations with an instance that would change the state. `cut` has the obligations with an instance that is wanted
+    but has no room.
+
+    The steps of state v inside the region lie at `begin[v]..begin[v + 1] - 1` of `target` and `label`, in the order of
     labels. A step that changes nothing does not count.
     """
 
@@ -146,7 +153,7 @@ class Region:
         return self.all.levels(self.number.astype(np.int64))
 
     def steps(self, states: Integers) -> tuple[Integers, Integers]:
-        """The positions of all steps of some states, and for each step the position of its state among them."""
+        """The positions of all steps of some states, and for each step the position of its state in `states`."""
         first, after = (self.begin[at].astype(np.int64) for at in (states, states + 1))
         counts = after - first
         of = np.repeat(np.arange(len(states)), counts)

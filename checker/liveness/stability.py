@@ -1,4 +1,4 @@
-"""Whether a stable condition stays true: the shortest way to a step that ends it."""
+"""Checks whether a stable condition stays true, and finds the shortest path to a step that ends it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from isrcheck.checker.traces.canonical import back, walked
 def broken(
     levels: NativeLevels, known: int, number: int, actors: Sequence[str], allowance: Allowance
 ) -> tuple[Path | None, int]:
-    """The canonical path to the first step out of a region, and how many states of `known` levels the region has."""
+    """The canonical path to the first step out of a region, and the number of its states in the `known` levels."""
     bit, states, path = levels.kernel.verdicts.questions[number][0], 0, None
     for level in range(1, known + 1):
         leaving = []

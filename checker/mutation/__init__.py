@@ -1,1 +1,1 @@
-"""Guard mutation: one line of a model is removed or weakened, and it is checked whether any invariant notices."""
+"""Guard mutation: removes or weakens one line of a model, and checks whether any invariant notices."""

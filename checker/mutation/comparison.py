@@ -1,10 +1,10 @@
-"""How mutants behave in the states that the model reaches: one exploration answers for all mutants.
+"""Compares mutants with the model in the states that the model reaches: one exploration answers for all mutants.
 
 A mutant is *equivalent* if, in every state that the model counts, its instances are possible where the model's are and
-lead to the same states: then both have the same states and the same steps. It *only forbids* if it lacks steps of the
-model and has no other steps: then it reaches no new state, and no invariant of states can notice it. If its action is
-never possible in the states of the model, it is also impossible in the mutant's own states, which are then some of the
-model's.
+lead to the same states. Both then have the same states and the same steps. A mutant *only forbids* if it lacks steps of
+the model and has no other steps. It then reaches no new state, and no invariant of states can notice it. If its action
+is also never possible in the states of the model, the action is impossible in the mutant's own states as well, because
+they are states of the model.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from isrcheck.model.language.expressions import FALSE, Expression
 from isrcheck.model.language.system import Predicate, Transition, TransitionSystem
 
 AT_ONCE: Final = 400
-"""The most predicates in one exploration: they are compiled with it."""
+"""The most predicates in one exploration, which is compiled together with them."""
 Instances = Sequence[Transition]
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The level from which on a mutant behaves otherwise (None: never), and how.
+    """The first level at which a mutant behaves differently (None if it never does), and how.
 
-    `forbids`: a step of the model is missing. `adds`: a step is new, or leads elsewhere, or is undefined. `fires`: its
-    action is possible in some state of the model.
+    `forbids`: a step of the model is missing. `adds`: a step is new, or leads to another state, or is undefined.
+    `fires`: the mutant's action is possible in some state of the model.
     """
 
     level: int | None
@@ -44,7 +44,7 @@ class Difference:
 def differences(
     system: TransitionSystem, mutants: Sequence[tuple[Instances, Instances]], limits: Limits
 ) -> list[Difference] | None:
-    """How each mutant differs, from an action's own instances and the mutant's; None if a limit is reached."""
+    """How each mutant differs, given the instances of an action and of its mutant; None if a limit is reached."""
     from isrcheck.checker.engines.local.search import search
 
     counted = e.and_(*(c.holds for c in system.constraints))
@@ -62,13 +62,13 @@ def differences(
 
 
 def _difference(forbids: int | None, adds: int | None, fires: int | None) -> Difference:
-    """The first levels at which a mutant forbids, adds and fires."""
+    """The difference of a mutant, from the first levels at which it forbids, adds and fires."""
     level = min((x for x in (forbids, adds) if x is not None), default=None)
     return Difference(level, forbids is not None, adds is not None, fires is not None)
 
 
 def _cases(system: TransitionSystem, own: Instances, changed: Instances) -> Iterator[Iterable[Expression]]:
-    """When a mutant forbids, when it adds, and when it fires: in states in which one of these expressions is true."""
+    """Three lists of expressions. A mutant forbids, adds or fires in states where an expression of the list is true."""
     known = {str(t.label): t for t in own}
     pairs = [(known[str(t.label)], t) for t in changed]
     yield [e.and_(a.guard, e.not_(b.guard)) for a, b in pairs]
@@ -77,12 +77,15 @@ def _cases(system: TransitionSystem, own: Instances, changed: Instances) -> Iter
 
 
 def _never(number: int, counted: Expression, cases: Iterable[Expression]) -> Predicate:
-    """Whether no counted state satisfies any of these cases."""
+    """The predicate that a state is not counted, or satisfies none of these cases."""
     return Predicate(f"{number:06}", "", e.not_(e.and_(counted, e.or_(*cases))), FALSE)
 
 
 def _adds(system: TransitionSystem, a: Transition, b: Transition) -> Expression:
-    """Whether the mutant's `b` is possible where the action's own `a` is not, leads elsewhere, or is undefined."""
+    """The condition that a mutant adds something.
+
+    The mutant's `b` is possible where the action's own `a` is not, leads to another state, or is undefined.
+    """
     elsewhere = e.and_(a.guard, b.guard, _elsewhere(system, a.updates, b.updates))
     return e.or_(e.and_(b.guard, e.not_(a.guard)), b.failure, elsewhere)
 

@@ -34,7 +34,7 @@ BY_PYTHON: Final = frozenset({"test", "ifs", "decorator_list", "args", "returns"
 
 @dataclass(frozen=True)
 class Edit:
-    """A change of the node of type `node` at a place of a file; `change` names the change, `text` is its source.
+    """A change of one node of a syntax tree. `node` is the type of the node, and `text` is its source.
 
     `change` is "true" or "false" for a removed condition, a comparison for a weakened condition, "stay" for a dropped
     update, and "stay:name" if only one field of the update is dropped.
@@ -53,7 +53,7 @@ class Edit:
 
     @property
     def kind(self) -> str:
-        """`removed` and `weakened` conditions, `dropped` updates."""
+        """`removed` or `weakened` for a condition, `dropped` for an update."""
         if self.change in ("true", "false"):
             return "removed"
         return "dropped" if self.change.startswith("stay") else "weakened"
@@ -87,12 +87,12 @@ def candidates(function: FunctionType) -> list[Edit]:
 
 
 def _order(edit: Edit) -> tuple[Any, ...]:
-    """By place, removed before weakened: if both have the same effect, the first is reported."""
+    """The order of edits: by place, removed before weakened. Of edits with the same effect, the first is reported."""
     return edit.line, edit.column, -edit.end_line, -edit.end_column, edit.kind == "weakened", edit.change
 
 
 def _meanings(definition: ast.FunctionDef) -> dict[str, str]:
-    """The meaning of each local name: `same_epoch` alone says less than `same_epoch = (a == b)`."""
+    """The definition of each local name: `same_epoch` alone says less than `same_epoch = (a == b)`."""
     found = {}
     for node in ast.walk(definition):
         match node:
@@ -135,7 +135,7 @@ def _candidates(definition: ast.FunctionDef, file: str) -> Iterator[Edit]:
 
 
 def _of_the_state(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a function, except those that Python decides: tests of `if`, filters, defaults, decorators."""
+    """The nodes of a function, except those that Python evaluates: tests of `if`, filters, defaults, decorators."""
     yield node
     for name, value in ast.iter_fields(node):
         if name in ("test", "ifs", "decorator_list", "args", "returns", "annotation") and not isinstance(
@@ -165,7 +165,7 @@ def _tree(file: str) -> ast.Module:
 
 
 def definition_of(tree: ast.Module, code: CodeType) -> ast.FunctionDef | None:
-    """The definition that a code object comes from; None if it has no definition of its own, as a lambda."""
+    """The definition that a code object comes from; None if it has none, like a lambda."""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
             first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
@@ -235,12 +235,12 @@ def _weaker(node: ast.Compare, change: str) -> ast.Compare:
 
 
 def _second(first: ast.expr, second: ast.expr) -> ast.expr:
-    """`(first, second)[1]`."""
+    """The expression `(first, second)[1]`."""
     return ast.Subscript(ast.Tuple([first, second], ast.Load()), ast.Constant(1), ast.Load())
 
 
 def _dropped(node: ast.stmt, field: str) -> ast.stmt:
-    """A statement that keeps what another statement changes: `x = x`, `x = {..., "field": x.field}`."""
+    """A statement that leaves unchanged what `node` changes: `x = x`, `x = {..., "field": x.field}`."""
     if isinstance(node, ast.Expr):
         assert isinstance(node.value, ast.Call)
         assert isinstance(node.value.func, ast.Attribute)

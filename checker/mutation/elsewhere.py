@@ -1,7 +1,8 @@
-"""Mutants that no invariant notices at the settings of a question are checked in the model's recorded scenarios.
+"""Checks mutants that are not noticed at the settings of a question, in the model's recorded scenarios.
 
-A scenario in which the model holds is a *place*: its settings, and every invariant that fits the model and is true in
-all its states. A mutant is found again there by the place of its edit in the source, which does not depend on settings.
+A scenario in which the model holds is a *place*. The invariants of a place are all those that fit the model and are
+true in all its states there. A mutant is found again by the position of its edit in the source, which does not depend
+on settings.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from isrcheck.model.language.profiles import BARE
 from isrcheck.model.language.tracing import meaningless, trace
 
 SAME: Final = Difference(None, forbids=False, adds=False, fires=False)
-"""For a mutant whose line does not run there, or has the same effect there."""
+"""The difference of a mutant whose line does not run at a place, or has the same effect there."""
 OPEN: Final = ("survived", "nothing new", "unread", "forbids", "equivalent", "not finished")
 """Outcomes that a scenario may change."""
 ROUND: Final = 8
@@ -49,9 +50,9 @@ class Answers:
 
 
 def places(model: str, paths: tuple[str, ...] = (), most: int | None = None) -> tuple[Place, ...]:
-    """The recorded scenarios in which a model should hold, smallest first, without those with more than `most` states.
+    """The recorded scenarios in which a model should hold, smallest first, with at most `most` states.
 
-    Without paths they are those of the current directory, or the shipped ones.
+    Without paths, the scenarios are those of the current directory, or else the shipped ones.
     """
     found = (place for place in _recorded(model, paths) if most is None or place[2] <= most)
     return tuple(sorted(found, key=lambda place: (place[2], place[0])))
@@ -73,7 +74,7 @@ def _is_about(scenario: Scenario, model: str) -> bool:
 
 
 def in_scenarios(question: Question, verdicts: Sequence[Verdict], tell: Callable[[str], None]) -> list[Verdict]:
-    """The verdicts, those that are open after all scenarios of the question."""
+    """The verdicts after the scenarios of the question, in which the mutants with open outcomes are checked."""
     known = {v.number: v for v in verdicts}
     for first in range(0, len(question.scenarios), ROUND):
         pending = [v for v in known.values() if v.outcome in OPEN]
@@ -85,7 +86,7 @@ def in_scenarios(question: Question, verdicts: Sequence[Verdict], tell: Callable
 def _in_a_round(
     question: Question, scenarios: Sequence[Place], pending: Sequence[Verdict], tell: Callable[[str], None]
 ) -> Iterator[Verdict]:
-    """Explores each scenario with all mutants at once, then each mutant where it differs, until it is noticed."""
+    """Explores each scenario once for all mutants, then follows each mutant where it differs, until it is noticed."""
     tell(f"{len(pending)} mutants are compared with the model in {', '.join(name for name, _, _ in scenarios)}")
     work = [(question, place, [(v.action, v.edit) for v in pending]) for place in scenarios]
     workers = question.workers or cores()
@@ -102,7 +103,7 @@ Followed = Sequence[tuple[Answers, Difference | None]]
 
 
 def _of_one(compared: Sequence[Answers], number: int) -> Followed:
-    """The outcomes of one mutant at the places."""
+    """The differences of one mutant at the places."""
     return [(replace(a, differences=None), None if a.differences is None else a.differences[number]) for a in compared]
 
 
@@ -124,7 +125,7 @@ def _followed(item: tuple[Question, Verdict, Followed]) -> Verdict:
 
 
 def _says_more(found: Verdict, known: Verdict) -> bool:
-    """Whether a place tells more than was known: the mutant is noticed, or it behaves otherwise after all."""
+    """Whether a place tells more than was known: the mutant is noticed there, or behaves differently after all."""
     rank = {"equivalent": 0, "forbids": 1, "nothing new": 2, "unread": 3, "not finished": 4, "survived": 4}
     return rank.get(found.outcome, 5) > rank[known.outcome]
 
@@ -145,7 +146,7 @@ def _at(question: Question, verdict: Verdict, answers: Answers, difference: Diff
 
 
 def _compared(item: tuple[Question, Place, Lines]) -> Answers:
-    """The outcomes of some mutants at a place, in a process that may also check other places."""
+    """The answers about some mutants at a place, in a process that may also check other places."""
     question, place, lines = item
     loaded, settings, limits = loaded_once(question.model), place[1], question.limits
     with blaming(loaded.origin):

@@ -1,8 +1,8 @@
-"""Mutants that no invariant kills are checked for liveness: a property that holds in the model may be violated in one.
+"""Checks mutants that no invariant kills for liveness: they may violate a property that holds in the model.
 
-A line may be needed so that something happens in the end: without it behaviour repeats for ever or ends too early, and
-no state is wrong. In this way a mutant may be noticed that only forbids steps or reaches nothing new. An equivalent
-mutant is not checked: it has the behaviours of the model.
+A line may be needed to make something happen in the end. Without it, behaviour repeats for ever or ends too early,
+though no state is wrong. In this way a property may notice a mutant that only forbids steps or reaches nothing new. An
+equivalent mutant is not checked, because it has the behaviours of the model.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from isrcheck.model.language.errors import EvaluationError
 from isrcheck.model.language.profiles import BARE
 
 ASKED: Final = ("survived", "nothing new", "unread", "forbids", "vacuous")
-"""Outcomes of mutants that are explored whole, behave otherwise than the model, and were killed by no invariant."""
+"""Outcomes of mutants that are explored completely, differ from the model, and are killed by no invariant."""
 
 
 def in_the_model(loaded: LoadedModel, question: Question) -> dict[str, PropertyFinding]:
-    """The verdicts on the model itself. Mutants are checked for properties that hold in it, not vacuously."""
+    """The verdicts on the model itself. Mutants are checked only for properties that hold here, not vacuously."""
     if not question.liveness:
         return {}
     result = _result(loaded, question)
@@ -43,7 +43,7 @@ def can_kill(finding: PropertyFinding) -> bool:
 
 
 def asked_what_must_happen(verdict: Verdict, question: Question) -> Verdict:
-    """A verdict after checking those properties of the question that hold in the model, if no invariant kills."""
+    """The verdict after a check of the question's properties, if no invariant kills the mutant."""
     if not question.liveness or verdict.outcome not in ASKED:
         return verdict
     loaded = loaded_once(question.model)
@@ -63,7 +63,7 @@ def _model(loaded: LoadedModel, question: Question) -> Interpreter:
 
 
 def _killed(verdict: Verdict, violated: dict[str, PropertyFinding], distinct: int, model: Interpreter) -> Verdict:
-    """A verdict with the shortest lasso; of equally short ones, that of the first property by name."""
+    """The verdict with the shortest lasso. Of equally short lassos, it has that of the first property by name."""
     first = min(violated, key=lambda name: (_length(violated[name]), name))
     finding = violated[first]
     trace = finding.trace

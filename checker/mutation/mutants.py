@@ -1,7 +1,7 @@
-"""Mutants of a model: models with one edit in the source that one of their actions runs.
+"""Makes the mutants of a model: each has one edit in the source that one of its actions runs.
 
-A mutant is a model: every engine can explore it, and the reference semantics replays its traces. Only the action is
-edited, and only while it runs: invariants and other actions that share code with it stay as they are.
+A mutant is itself a model: every engine can explore it, and the reference semantics replays its traces. The edit takes
+effect only while the action runs. Invariants and other actions that share code with the action stay as they are.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ Touched = Literal["guard", "update"]
 SHIPPED: Final = ("isrcheck.model.", "isrcheck.invariants.")
 """The beginnings of the names of shipped modules in which models are written."""
 SENSELESS: Final = (ModelError, TypeError, ValueError, LookupError, AttributeError, AssertionError)
-"""Exceptions of an edit that does not give a model."""
+"""Exceptions that mean that an edit does not give a model."""
 
 
 @dataclass(frozen=True)
 class Mutant:
     """An edit of an action's code, with the instances that the action then has.
 
-    It changes a guard, or only the values of an update.
+    `touches` says whether the edit changes a guard, or only the values of an update.
     """
 
     action: str
@@ -43,9 +43,10 @@ class Mutant:
 
 @dataclass(frozen=True)
 class Family:
-    """An action and its mutants. No two of them have the same instances.
+    """An action and its mutants. No two of the mutants have the same instances.
 
-    `senseless` counts the edits that do not give a model: a set compared as a number, a condition of Python alone.
+    `senseless` counts the edits that do not give a model, such as a set compared as a number, or a condition that
+    Python itself evaluates.
     """
 
     action: str
@@ -77,9 +78,9 @@ def family(model: Model, action: str) -> Family:
 def again(
     model: Model, lines: Sequence[tuple[str, Edit]]
 ) -> list[tuple[tuple[Transition, ...], tuple[Transition, ...]] | None]:
-    """For each action and edit the action's instances and its mutant's, at other settings.
+    """For each action and edit, the instances of the action and of its mutant, at other settings.
 
-    None if they are the same, or if the edit does not give a model.
+    An entry is None if they are the same, or if the edit does not give a model.
     """
     own = {action: tuple(instances_of(model, action)) for action in dict.fromkeys(a for a, _ in lines)}
     return [_other(model, own[action], action, edit) for action, edit in lines]
@@ -144,7 +145,7 @@ def _guards(instances: tuple[Transition, ...]) -> list[int]:
 
 
 def functions_of(cls: type[Model]) -> Iterator[FunctionType]:
-    """The functions of a model and of the modules that it is written in, each once, those of a subclass first."""
+    """The functions of a model and of the modules in which it is written, each once, with those of a subclass first."""
     seen: set[FunctionType] = set()
     for base in cls.__mro__:
         for found in () if base in (Model, object) else (*_members(base), *_beside(base)):
@@ -167,8 +168,8 @@ def _beside(cls: type) -> Iterator[FunctionType]:
 def _module_of(cls: type) -> dict[str, Any]:
     """The names in the module of a class, as its functions see them.
 
-    By name another module might be found: a user's file is not imported by its name, and of a file beside it there may
-    be two versions.
+    A search by the module's name might find another module. A user's file is not imported by its name, and there may be
+    two versions of a file beside it.
     """
     seen = (f.__globals__ for f in _members(cls))
     found = next((names for names in seen if names.get("__name__") == cls.__module__), None)

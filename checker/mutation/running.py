@@ -1,4 +1,4 @@
-"""Checks mutants of a model, each on its own: which invariant or property notices, and with which shortest trace."""
+"""Checks each mutant of a model: which invariant or property notices it, and with which shortest trace."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Wanted = Callable[[int, Mutant], bool]
 class Mutation:
     """The verdicts on all mutants, in the order of actions and of the source, and the check of the model itself.
 
-    `senseless` counts the edits that do not give a model. `properties` are those that were asked for, with their
+    `senseless` counts the edits that do not give a model. `properties` are the requested properties, with their
     verdicts on the model.
     """
 
@@ -154,7 +154,7 @@ Asked = tuple[Question, int, Verdict]
 
 
 def _answered(asked: Asked) -> Verdict:
-    """The outcome of a mutant at the question's own settings, in a process that may also check others."""
+    """The outcome of a mutant at the question's own settings, in a process that may also check other mutants."""
     question, distinct, verdict = asked
     if verdict.outcome in UNKNOWN:
         verdict = asked_of(verdict, question.model, question.settings, question.invariants, question.limits, distinct)

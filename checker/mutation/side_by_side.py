@@ -1,10 +1,10 @@
-"""Runs a mutant and its model side by side: does anything depend on the differences between their states?
+"""Runs a mutant and its model side by side, to see whether anything depends on the differences of their states.
 
-Both begin in the same state and take the same steps. A step of the mutated action may also be taken by one of them
-alone. Suppose that in all pairs of states reached in this way every other action is possible in both states or in
-neither, and every invariant is true in both or in neither. Then the mutant's states differ from the model's only in
-values that nothing reads: each run of one has a run of the other with the same steps of all other actions and the same
-true invariants.
+Both begin in the same state and take the same steps, but one of them alone may take a step of the mutated action.
+Suppose that in all pairs of states reached in this way, every other action is possible in both states or in neither,
+and every invariant is true in both or in neither. Then the mutant's states differ from the model's states only in
+values that nothing reads. For each run of one of them, the other has a run with the same steps of all other actions and
+the same true invariants.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def unread(
 ) -> tuple[str, ...] | None:
     """The scalars in which a mutant with `distinct` states differs without effect, given its action's instances.
 
-    Each scalar is named without its indices. None if a step or an invariant depends on the difference, if a limit is
-    reached before that is known, or if some states are not counted.
+    Each scalar is named without its indices. The result is None in three cases: a step or an invariant depends on the
+    difference, a limit is reached before this is known, or some states are not counted.
     """
     from isrcheck.checker.engines.local.search import search
 
@@ -46,7 +46,7 @@ def unread(
 
 
 def _product(system: TransitionSystem, changed: Sequence[Transition]) -> tuple[TransitionSystem, dict[str, str]]:
-    """Pairs of states, with a goal for each scalar in which they differ, and the description of each goal."""
+    """The system of pairs of states, with a goal for each scalar that can differ, and the names of the scalars."""
     size = len(system.leaves)
     others = tuple(replace(x, index=x.index + size, path=f"other.{x.path}") for x in system.leaves)
     theirs = Renaming([e.leaf(x) for x in others])
@@ -73,7 +73,7 @@ def _product(system: TransitionSystem, changed: Sequence[Transition]) -> tuple[T
 
 
 def _alone_or_not(own: Transition | None, other: Transition, theirs: Renaming, size: int) -> Iterator[Transition]:
-    """A step of the mutated action: by both, or by one of them if the other cannot take it."""
+    """The steps of the mutated action: both take the step, or one of them takes it if the other cannot."""
     guard = theirs(other.guard)
     if own is None:
         yield _step(None, guard, other, theirs, size)

@@ -98,9 +98,7 @@ def shortened(text: str) -> str:
 
 
 def _properties(found: Mutation, ink: Ink) -> list[str]:
-    """The facts that the properties rest on, the properties that kill nothing, and those that a limit left without an
-    answer.
-    """
+    """The section on the properties: their fairness, those that kill nothing, and those that a limit left open."""
     if not found.properties:
         return []
     lines = [[f"{name} kills nothing: {why}"] for name, f in found.properties.items() if (why := _kills_nothing(f))]

@@ -45,7 +45,7 @@ PLACES: Final = 16
 
 @dataclass(frozen=True)
 class Question:
-    """The mutants of a model that are checked: `model` as `load_model_class` takes it, names as users write them."""
+    """A question about the mutants of a model. `model` is as for `load_model_class`, names are as users write them."""
 
     model: str
     settings: dict[str, Any]
@@ -55,9 +55,9 @@ class Question:
     limits: Limits = field(default_factory=Limits)
     workers: int | None = None
     scenarios: tuple[Place, ...] = ()
-    """Where a mutant is checked that is not noticed at the question's settings, in this order."""
+    """The scenarios in which a mutant is checked, in this order, if it is not noticed at the question's settings."""
     liveness: tuple[str, ...] = ()
-    """Properties of whole behaviours, checked under `fairness` at the settings of mutants that no invariant kills."""
+    """Properties of whole behaviours, checked under `fairness` for mutants that no invariant kills."""
     fairness: Fairness = field(default_factory=Fairness)
 
 
@@ -65,17 +65,18 @@ class Question:
 class Verdict:
     """The outcome of a mutant.
 
-    `killed_by` are the invariants that are false at the end of the shortest trace, of `length` states. `step` is the
-    first of these states that the model does not reach by this step, and `by` is the step. If `killed_by` are
-    properties, `lasso` says how the trace continues, from its state at position `loop` (from 0) if it has a loop. The
-    model may take each step of such a trace, but then does not stay there. `unanswered` are properties without an
-    answer, each with the reason. `difference` is the level from which on the mutant behaves otherwise. `extra` counts
-    its states beyond the model's, if its exploration finished. `reason` says why it did not finish, what is undefined,
-    or what never happens any more. `differing` names variables that differ but that nobody reads. `shown` is the trace
-    in words.
+    `killed_by` are the invariants that are false at the end of the shortest trace, which has `length` states. `step` is
+    the first of these states that the model does not reach by the step of the trace, and `by` is this step. If
+    `killed_by` are properties, `lasso` says how the trace goes on. It repeats from its state at position `loop` (from
+    0), if it has a loop. The model may be able to take each step of such a trace, but it does not stay there.
+    `unanswered` are properties without an answer, each with the reason.
+
+    `difference` is the first level at which the mutant behaves differently. `extra` counts its states beyond the
+    model's, if its exploration finished. `reason` says why it did not finish, what is undefined, or what never happens
+    any more. `differing` names variables that differ but that nothing reads. `shown` is the trace in words.
 
     `scenario` is the scenario with this outcome, None for the question's own settings. In the scenarios before it, the
-    mutant did the same (`same_in`), did something else that nobody noticed (`differs_in`), or was given up
+    mutant behaved like the model (`same_in`), behaved differently but was not noticed (`differs_in`), or was given up
     (`unfinished_in`).
     """
 
@@ -105,7 +106,7 @@ class Verdict:
 
     @property
     def is_open(self) -> bool:
-        """Whether more time or memory might tell more about it."""
+        """Whether more time or memory might tell more about the mutant."""
         return self.outcome == "not finished" or bool(self.unanswered)
 
     def to_json(self) -> dict[str, Any]:
@@ -122,7 +123,7 @@ class Verdict:
 
 
 def judged(verdict: Verdict, result: Result, model: Interpreter) -> Verdict:
-    """A verdict completed from the check of a mutant in which something is violated or undefined."""
+    """The verdict, completed from the check of a mutant in which something is violated or undefined."""
     verdict = replace(verdict, distinct=result.distinct, reason=result.reason, unanswered=())
     violated = {n: f for n, f in result.findings.items() if f.trace is not None}
     if violated:
@@ -155,7 +156,7 @@ def _killed(verdict: Verdict, shortest: list[tuple[str, Finding]], model: Interp
 
 
 def departure(model: Interpreter, trace: Trace) -> tuple[int | None, str | None]:
-    """The first state of a trace, from 1, that the model does not reach by its step, and the step; else None."""
+    """The first state of a trace, from 1, that the model does not reach by the trace's step, and this step, if any."""
     step = next((i for i in range(2, trace.length + 1) if not _allowed(model, trace, i)), None)
     label = None if step is None else trace.steps[step - 1].label
     return step, None if label is None else label_text(label)
@@ -181,7 +182,7 @@ def asked_of(
     limits: Limits,
     distinct: int,
 ) -> Verdict:
-    """A verdict completed from the mutant at some settings, at which the model has `states` states."""
+    """The verdict, completed from a search of the mutant at some settings, at which the model has `distinct` states."""
     from isrcheck.checker.engines.local.search import search
 
     loaded = loaded_once(model)
@@ -234,9 +235,10 @@ def _with(system: TransitionSystem, instances: tuple[Transition, ...]) -> Transi
 
 
 def _reaches_more(system: TransitionSystem, instances: tuple[Transition, ...], limits: Limits, distinct: int) -> bool:
-    """Whether a mutant reaches a state that the model does not: then both together have more states than the model.
+    """Whether a mutant reaches a state that the model does not reach.
 
-    True if that is not known: because of the limits, or because some states are not counted.
+    If so, both together have more states than the model. The result is also True if this is not known, because of the
+    limits or because some states are not counted.
     """
     from isrcheck.checker.engines.local.search import search
 
@@ -253,7 +255,7 @@ def _reaches_more(system: TransitionSystem, instances: tuple[Transition, ...], l
 def _traced(
     model: str, settings: tuple[tuple[str, Any], ...], invariants: tuple[str, ...] | None, limits: Limits
 ) -> tuple[TransitionSystem, frozenset[str], list[str]]:
-    """A model with its invariants, possible actions, reached goals, and predicates about enabled actions."""
+    """The traced model, the actions and goals that occur in it, and the actions that ask what is enabled."""
     from isrcheck.checker.engines.local.search import search
 
     loaded = loaded_once(model)

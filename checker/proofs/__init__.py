@@ -1,1 +1,1 @@
-"""Proofs: an invariant holds in every reachable state because every single step keeps it."""
+"""Proofs that an invariant holds in every reachable state, because every single step preserves it."""

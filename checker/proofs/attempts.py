@@ -1,4 +1,4 @@
-"""What is to be proved, how, and the obligations that must be shown for it."""
+"""An attempt at a proof: what is to be proved, how, and the obligations that must be shown."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Kind = Literal["bit-vectors", "unbounded"]
 
 @dataclass(frozen=True)
 class Attempt:
-    """What is to be proved and how."""
+    """A model at its settings, the proof, its targets, and the form of its obligations."""
 
     loaded: LoadedModel
     settings: dict[str, Any]
@@ -53,7 +53,7 @@ class Attempt:
 
 
 class Bound:
-    """The traced model with history, its lemmas and targets as predicates of it, and its state as terms."""
+    """The model at its settings, without and with history, traced with the lemmas and targets as predicates."""
 
     def __init__(self, attempt: Attempt, settings: dict[str, Any]) -> None:
         self.attempt = attempt
@@ -83,7 +83,7 @@ def unbounded(attempt: Attempt) -> Unbounded:
 
 
 def settings_shown(attempt: Attempt) -> dict[str, Any]:
-    """All settings of an attempt. Those without bounds are shown as "unbounded"."""
+    """All settings of an attempt. A bound that the attempt removes has the value "unbounded"."""
     settings = dict(attempt.loaded.cls(**attempt.settings).settings)
     if attempt.form == "unbounded":
         bounds = {n for n, s in attempt.loaded.cls.declared_settings().items() if s.bound is not None}

@@ -1,4 +1,4 @@
-"""The obligations of a proof about a model at its settings, in bit-vectors."""
+"""Makes the obligations of a proof about a model at its settings, in bit-vectors."""
 
 from __future__ import annotations
 
@@ -29,13 +29,14 @@ class Bounded:
         return Bounded(system, terms, terms.state(system.leaves, "before"), terms.state(system.leaves, "after"))
 
     def domain(self, state: State) -> list[Term]:
-        """Whether values form a state, as a term: they lie in their intervals, sequences have nothing behind their end,
-        and bags have room.
+        """The terms which say that values form a state.
+
+        Values lie in their intervals, sequences have nothing behind their end, and bags have room.
         """
         return [*self.terms.inside(self.system.leaves, state), *self.terms.folding(state)(facts(self.system))]
 
     def holds(self, predicates: tuple[Predicate, ...], state: State) -> dict[str, Term]:
-        """Each predicate in a state: it is defined and true."""
+        """For each predicate, the term which says that the predicate is defined and true in a state."""
         folded = self.terms.folding(state)
         return {
             p.name: z3.And(*folded([p.holds]), *(z3.Not(x) for x in folded([p.failure]) if not z3.is_false(x)))
@@ -43,12 +44,12 @@ class Bounded:
         }
 
     def enabled(self, transition: Transition) -> Term:
-        """The guard. A step whose evaluation fails does not count as a step."""
+        """The guard of a transition as a term. It is false where the evaluation of the step fails."""
         guard, failure = self.terms.fold([transition.guard, transition.failure], self.before)
         return z3.And(guard, z3.Not(failure))
 
     def effect(self, transition: Transition) -> list[Term]:
-        """Whether a transition leads from the state before to the state after, as a term."""
+        """The terms which say that a transition leads from the state before to the state after."""
         nodes = list(transition.updates.values())
         new = dict(zip(transition.updates, zip(nodes, self.terms.fold(nodes, self.before), strict=True), strict=True))
         return [
@@ -74,7 +75,7 @@ class Bounded:
         )
 
     def _aims(self, targets: tuple[Predicate, ...]) -> dict[str, Term]:
-        """The targets, and that every constraint is defined in the states that are checked."""
+        """The targets, and the goal that every constraint is defined in the states that are checked."""
         failures = self.terms.fold([p.failure for p in self.system.constraints], self.before)
         doubtful = [z3.Not(f) for f in failures if not z3.is_false(f)]
         return self.holds(targets, self.before) | ({MEANING: z3.And(doubtful)} if doubtful else {})

@@ -1,9 +1,9 @@
 """Certificates: the obligations of a proof as SMT-LIB files, each of which a solver must find unsatisfiable.
 
-A certificate is a folder with `manifest.json` and one file for each obligation. A process of its own writes the files
-and does nothing else, so the same question gives the same text. The check of a certificate writes the files again and
-compares them. It notices any file that was changed, left out or added, whatever the manifest says. It also compares the
-manifest with what the question gives, word by word, and examines the side conditions of the proof again.
+A certificate is a folder with `manifest.json` and one file for each obligation. A separate process writes the files and
+does nothing else, so that the same question gives the same text. The check of a certificate writes the files again and
+compares them. It finds any file that was changed, left out or added, even if the manifest was changed with it. It also
+compares the manifest word by word with what the question gives, and examines the side conditions of the proof again.
 """
 
 from __future__ import annotations
@@ -99,7 +99,10 @@ def _said(question: Question) -> dict[str, Any]:
 
 
 def written(question: Question) -> dict[str, str]:
-    """The files of a certificate, written by a fresh process: z3 orders the terms that it makes by age."""
+    """The texts of the files of a certificate, by name.
+
+    A fresh process makes the texts, because z3 orders terms by their age.
+    """
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         return pool.submit(_texts, question).result()
 
@@ -136,7 +139,7 @@ def _hash(content: bytes) -> str:
 
 @dataclass
 class Verified:
-    """The result of checking a certificate: how many obligations each solver refutes, and the others by name."""
+    """The result of checking a certificate: how many obligations each solver refutes, and the names of the others."""
 
     folder: str
     manifest: dict[str, Any]
@@ -185,8 +188,8 @@ def verify(
 ) -> Verified:
     """Checks a certificate: its files are those that its question gives, and the solvers z3 and cvc5 refute each file.
 
-    Its model and proof are shipped ones, or those that the caller names. Raises `DamagedFile` for a folder that is no
-    certificate or not the one that its question gives.
+    The model and the proof are shipped ones, or those that the caller names. Raises `DamagedFile` for a folder that is
+    no certificate, or that differs from what its question gives.
     """
     manifest = _manifest(folder)
     question = _question(manifest, model, proof)
@@ -255,7 +258,7 @@ def _content(path: Path) -> bytes:
 
 
 def _question(manifest: dict[str, Any], model: str | None, proof: str | None) -> Question:
-    """The question of the certificate. Nothing in a folder chooses code."""
+    """The question of the certificate. The content of a folder never decides which code runs."""
     if model is None and manifest["model"] not in model_names():
         raise DamagedFile(f"it is of model {manifest['model']!r}, which is not a shipped one; give --model my_model.py")
     if proof is None and manifest["proof"] not in shipped():
@@ -288,7 +291,7 @@ def _question(manifest: dict[str, Any], model: str | None, proof: str | None) ->
 
 
 def _compared(folder: Path, manifest: dict[str, Any], question: Question) -> dict[str, str]:
-    """The files of the certificate. Raises `DamagedFile` if they are not those that its question gives."""
+    """The files of the certificate. Raises `DamagedFile` if they differ from the files that its question gives."""
     expected = written(question)
     present = {path.name for path in folder.iterdir()} - {MANIFEST}
     if present != expected.keys():

@@ -1,4 +1,4 @@
-"""How a proof attempt ends before it is decided."""
+"""Records why a proof attempt ends without a decision."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from isrcheck.checker.results import Exit
 
 
 def solvers() -> dict[str, str]:
-    """The solvers that an answer rests on, with their versions."""
+    """The solvers on which an answer depends, with their versions."""
     return {"z3": z3.get_version_string()}
 
 

@@ -1,8 +1,8 @@
-"""A model with the history variables of a proof: the same steps, with more remembered.
+"""Adds the history variables of a proof to a model. The steps stay the same, but more is remembered.
 
-History cannot restrict a model: a recorder reads the state before the action and returns values. It cannot require
-anything, and its values are stored only in its own variables, after the model's own method has run. `differences`
-checks the result all the same.
+History cannot restrict a model. A recorder reads the state before the action and returns values; it cannot require
+anything. Its values are stored only in the history variables, after the model's own method has run. `differences`
+checks the result nevertheless.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def with_history(model: type[Model], proof: type[Proof]) -> type[Model]:
 def _recording(
     method: Callable[..., Any], proof: type[Proof], recorders: list[Callable[..., Any]]
 ) -> Callable[..., Any]:
-    """An action, and for each instance what its recorders return for the state before."""
+    """The action, which now also stores what its recorders return for the state before."""
     names = list(inspect.signature(method).parameters)[2:]
 
     @functools.wraps(method)
@@ -68,7 +68,7 @@ def _recording(
 def differences(plain: TransitionSystem, remembering: TransitionSystem) -> list[str]:
     """The differences that history makes to the model's own variables; empty if there are none.
 
-    Expressions are shared, so equal ones are the same object.
+    Equal expressions are the same object, because expressions are shared.
     """
     own = len(plain.leaves)
     found = [] if remembering.leaves[:own] == plain.leaves else ["the variables of the model are others"]

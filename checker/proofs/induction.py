@@ -1,7 +1,7 @@
 """k-induction: an invariant holds in the first k states of every path, and after any k states in which it holds.
 
-The states of the step are only assumed to lie in their domains and to be pairwise different. The shortest path to a
-violation visits no state twice, so other paths need not be checked.
+The states of the induction step are only assumed to lie in their domains and to be pairwise different. Paths with a
+repeated state need no check, because the shortest path to a violation visits no state twice.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def induction(
     limits: Limits = Limits(),
     tell: Tell = SILENT,
 ) -> ProofResult:
-    """Whether invariants are k-inductive, all together. Raises `UnknownName` for unknown names and values."""
+    """Checks whether invariants, taken together, are k-inductive. Raises `UnknownName` for unknown names and values."""
     began = time.perf_counter()
     chosen = loaded.chosen(invariants)
     model = loaded.cls(**settings)
@@ -101,7 +101,7 @@ class _Attempt:
         return z3.SolverFor("QF_BV")
 
     def _base(self) -> bool:
-        """Whether an invariant is false within k states, or may be."""
+        """Whether an invariant is false, or may be false, in the first k states of a path."""
         path, asserted = Unrolling(self.template), list[Term]()
         for length in range(1, self.k + 1):
             self.tell(f"base: paths of {length} of {self.k} states")

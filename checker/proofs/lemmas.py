@@ -30,7 +30,7 @@ GOALS = {
 def by_lemmas(attempt: Attempt, limits: Limits = Limits(), tell: Tell = SILENT, look: bool = True) -> ProofResult:
     """Tries a proof. Raises `UnknownName` or `ModelError` for mistakes in the question or in the proof's file.
 
-    Without `look` the further checks are left out.
+    Without `look` the side conditions are not checked.
     """
     began = time.perf_counter()
     attempt.proof.check_fit(attempt.loaded.cls, attempt.loaded.name)

@@ -1,4 +1,4 @@
-"""Proofs by name: those that ship with the models, and those in a file that the user named."""
+"""Loads proofs by name: shipped proofs, and proofs in a file that the user names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SUFFIX = "_proof"
 
 @cache
 def shipped() -> dict[str, type[Proof]]:
-    """Every proof that ships, by name."""
+    """All shipped proofs, by name."""
     found = {}
     for package in pkgutil.iter_modules(shipped_models.__path__, shipped_models.__name__ + "."):
         if not package.ispkg or package.name.endswith(".language"):
@@ -39,7 +39,7 @@ def beside(model: str) -> type[Proof] | None:
 
 
 def load(spec: str) -> type[Proof]:
-    """The proof that is named by a name, `file.py` or `file.py:Class`. A user's file is run."""
+    """The proof with this name, or the proof in `file.py` or `file.py:Class`. A user's file is run."""
     path, _, wanted = spec.partition(":")
     if not path.endswith(".py"):
         if spec not in shipped():

@@ -1,4 +1,4 @@
-"""Whether a proof proves too much: it is tried on models that lack rules which the protocol needs."""
+"""Tests whether a proof proves too much: tries it on mutants, models that lack a rule which the protocol needs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from isrcheck.model.language.tracing import sentence_of
 
 
 def try_mutants(attempt: Attempt, result: ProofResult, limits: Limits, tell: Tell) -> None:
-    """Notes for each mutant of the proof which goals are open. If a mutant is proved, the proof is worthless."""
+    """Records the open goals of each mutant of the proof. If a mutant is proved, the proof is worthless."""
     for mutant in attempt.proof.mutants:
         name = mutant_name(mutant)
         tell(f"mutant {name}")
@@ -35,6 +35,6 @@ def try_mutants(attempt: Attempt, result: ProofResult, limits: Limits, tell: Tel
 
 
 def mutant_name(mutant: type[Model]) -> str:
-    """`FetchWithoutFencing` is `fetch-without-fencing`."""
+    """The name of a mutant: `FetchWithoutFencing` becomes `fetch-without-fencing`."""
     words = "".join(f"_{c.lower()}" if c.isupper() else c for c in mutant.__name__)
     return kebab(words.strip("_"))

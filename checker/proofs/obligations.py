@@ -1,11 +1,11 @@
-"""The obligations of a proof as terms of z3, whatever form the states have.
+"""The obligations of a proof as z3 terms, for any form of the states.
 
-An *obligation* says that some conditions and the lemmas imply goals. A proof has these obligations: every lemma holds
-at the start; every lemma holds after each step from a state in which all lemmas hold; each target follows from the
-lemmas.
+An *obligation* says that some conditions and the lemmas imply goals. A proof has three kinds of obligations. Every
+lemma holds at the start. Every lemma holds after each step from a state in which all lemmas hold. Each target follows
+from the lemmas.
 
-Two goals with names of their own stand beside the lemmas: the step is defined, and its values stay in their domains.
-Only one assumption about a state has no proof: its values lie in their domains.
+Each step has two further goals besides the lemmas: the step is defined, and its values stay in their domains. Only one
+assumption about a state has no proof: its values lie in their domains.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ TARGET: Final = "targets"
 
 @dataclass(frozen=True)
 class Obligation:
-    """If the conditions and the lemmas hold, all goals hold.
+    """The claim that all goals hold if the conditions and the lemmas hold.
 
-    `action` is the action of this instance, or START or TARGET. `lemmas` are terms by the name of the lemma, as strong
-    as `stage` asks: if a lemma is about all numbers, each of the `stages` uses it for more numbers.
+    `action` is the action of this instance, or START or TARGET. `lemmas` gives the terms of each lemma at a stage, by
+    the name of the lemma. A lemma about all numbers is used only for some of them, and for more numbers at each of the
+    `stages`.
     """
 
     label: str
@@ -42,7 +43,7 @@ class Obligation:
 
 @dataclass(frozen=True)
 class Obligations:
-    """A whole proof: the logic of its terms (`logic`), the names of lemmas and targets, and all obligations."""
+    """A whole proof: the logic of its terms, the names of lemmas and targets, and all obligations."""
 
     logic: str
     lemmas: tuple[str, ...]

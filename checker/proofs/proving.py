@@ -17,7 +17,7 @@ Tell = Callable[[str], None]
 
 @dataclass
 class Open:
-    """A goal that does not follow, or that the solver gives up on: its obligation, and a model of z3."""
+    """A goal that does not follow, or that the solver cannot decide, with its obligation and a model of z3."""
 
     obligation: Obligation
     goal: str
@@ -53,9 +53,9 @@ def open_goals(
     without: frozenset[str] = frozenset(),
     stages: dict[str, int] | None = None,
 ) -> list[Open]:
-    """The goals of an obligation that do not follow from its conditions and the lemmas, except lemmas in `without`.
+    """The goals of an obligation that do not follow from its conditions and the lemmas.
 
-    A lemma in `without` is neither assumed nor a goal. `stages` notes the last stage for each label.
+    A lemma in `without` is neither assumed nor a goal. `stages` records the last stage that was tried for each label.
     """
     wanted = [name for name in obligation.goals if name not in without]
     found: list[Open] = []
@@ -100,7 +100,7 @@ def _one_by_one(
     watch: Watch,
     without: frozenset[str],
 ) -> list[Open]:
-    """Each goal by itself: a solver may decide single goals when it cannot decide all of them together."""
+    """The open goals, asked one by one: a solver may decide a single goal when it cannot decide all goals together."""
     found = []
     for name in goals:
         solver = _solver(obligations, obligation, stage, without)
@@ -120,7 +120,7 @@ def prove(
     without: frozenset[str] = frozenset(),
     stages: dict[str, int] | None = None,
 ) -> list[Open]:
-    """Every open goal of a proof, except lemmas in `without`; see `open_goals`."""
+    """All open goals of a proof, without the lemmas in `without`; see `open_goals`."""
     found = []
     for number, obligation in enumerate(obligations.all, 1):
         tell(f"obligation {number} of {len(obligations.all)}: {obligation.label}")
@@ -129,7 +129,7 @@ def prove(
 
 
 def redundant(obligations: Obligations, watch: Watch, tell: Tell = lambda text: None) -> list[str]:
-    """The lemmas that can be dropped one at a time: without each of them the proof still succeeds."""
+    """The lemmas without which the proof still succeeds, if no other lemma is dropped."""
     found = []
     for name in obligations.lemmas:
         tell(f"without {name}")
@@ -142,7 +142,7 @@ def redundant(obligations: Obligations, watch: Watch, tell: Tell = lambda text: 
 def follows(
     obligations: Obligations, obligation: Obligation, watch: Watch, without: frozenset[str] = frozenset()
 ) -> bool:
-    """Whether all goals follow. The goals that do not follow are not determined."""
+    """Whether all goals of an obligation follow. If not, it stays open which goals do not follow."""
     for stage in range(obligation.stages):
         solver = _solver(obligations, obligation, stage, without)
         solver.add(z3.Not(z3.And([term for name, term in obligation.goals.items() if name not in without])))
@@ -154,7 +154,7 @@ def follows(
 def largest_inductive(
     obligations: Obligations, candidates: Iterable[str], watch: Watch, tell: Tell = lambda text: None
 ) -> frozenset[str]:
-    """The candidates to drop so that every other one holds at the start and is kept by every step (Houdini).
+    """The candidates to drop, so that all others hold at the start and are preserved by every step (Houdini).
 
     The remaining lemmas are the largest such subset: a candidate is dropped only if the others do not imply it.
     """

@@ -1,4 +1,4 @@
-"""Whether a state can be reached: decided by the explicit engine, within limits."""
+"""Decides whether states can be reached, by a search of the explicit engine within limits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ LOOK: Final = Limits(seconds=10, memory=2 << 30)
 
 @dataclass(frozen=True)
 class Reachability:
-    """The number of states on a path to a state. None if no path exists or, without `known`, if that is open."""
+    """The number of states on a path to a state, and of all states that were explored.
+
+    `length` is None if no path exists. Without `known`, it is None because the search ended early.
+    """
 
     known: bool
     length: int | None
@@ -34,7 +37,7 @@ class Reachability:
 def reachability(
     system: TransitionSystem, states: Sequence[tuple[int, ...]], limits: Limits = LOOK
 ) -> list[Reachability]:
-    """Whether each of some states, given by their leaves, is reachable: one search for all states."""
+    """Whether each of the states, given by their leaves, is reachable. One search answers for all states."""
     from isrcheck.checker.engines.local.search import search
 
     asked = {leaves: f"{HERE}{i:06d}" for i, leaves in enumerate(dict.fromkeys(states))}

@@ -13,9 +13,9 @@ Verdict = Literal["proved", "violated", "not proved", "incomplete"]
 
 @dataclass(frozen=True)
 class Counterexample:
-    """States: the first satisfies the assumptions and the last falsifies a goal. They may all be unreachable.
+    """A trace whose first state satisfies the assumptions and whose last state falsifies a goal.
 
-    `instance` is the choice that falsifies the goal in the last state.
+    All its states may be unreachable. `instance` is the choice that falsifies the goal in the last state.
     """
 
     trace: Trace
@@ -33,7 +33,10 @@ class Counterexample:
 
 @dataclass(frozen=True)
 class Failing:
-    """A goal that does not follow for an action, and in which instances. The solver shows that, or it does not know."""
+    """A goal that does not follow for an action, with the instances of the action for which it does not follow.
+
+    `answer` says whether the solver shows this ("false") or cannot decide it ("unknown").
+    """
 
     action: str
     goal: str
@@ -59,8 +62,8 @@ class ProofResult:
 
     `by` names the method: lemmas, or induction over `k` states. `form` is "bit-vectors" (at the settings) or
     "unbounded" (bounds are infinite). `violation` is a path from an initial state to a state in which the invariant is
-    false: a real violation. `checks` are sentences on the further checks. A check that fails is a reason not to trust
-    the proof, so then the verdict is never "proved".
+    false: a real violation. `checks` are sentences on the further checks. If a check fails, the proof cannot be
+    trusted, and the verdict is never "proved".
     """
 
     model: str

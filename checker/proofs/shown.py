@@ -1,4 +1,4 @@
-"""Turns what a solver found in a bounded state space into states that people can read."""
+"""Turns a solver's model of a bounded state space into states that people can read."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ Why = Callable[[Model, Any], "Instance | None"]
 def counterexample(
     model: Model, system: TransitionSystem, states: Sequence[tuple[int, ...]], labels: Sequence[str], why: Why
 ) -> Counterexample:
-    """States, the labels of the steps between them, and why something is false in the last one."""
+    """The counterexample with these states and labels, and the reason why a goal is false in its last state."""
     trace = walked(model, system, states, labels)
     return Counterexample(trace, why(model, trace.steps[-1].state), None)
 
 
 def with_reachability(system: TransitionSystem, failing: Sequence[Failing]) -> list[Failing]:
-    """The same goals, each counterexample with the explicit engine's answer about its first state."""
+    """The same goals. Each counterexample now says whether its first state is reachable, by the explicit engine."""
     shown = [each.counterexample.trace.steps[0].state for each in failing if each.counterexample is not None]
     found = iter(reachability(system, [system.encode(state) for state in shown]) if shown else [])
     return [
@@ -43,7 +43,7 @@ def with_reachability(system: TransitionSystem, failing: Sequence[Failing]) -> l
 
 
 def walked(model: Model, system: TransitionSystem, states: Sequence[tuple[int, ...]], labels: Sequence[str]) -> Trace:
-    """A trace whose every step the model's methods confirm: a solver's word is not enough."""
+    """The trace of these states. The model's methods confirm every step, because a solver's answer is not enough."""
     it = Interpreter(model, {})
     numbers = {str(label): i for i, label in enumerate(it.labels)}
     values = [system.decode(state) for state in states]
@@ -61,7 +61,7 @@ def walked(model: Model, system: TransitionSystem, states: Sequence[tuple[int, .
 
 
 def of_predicate(predicate: Any) -> Why:
-    """Why a predicate is false; None if there is no predicate or it is undefined."""
+    """A function that says why the predicate is false. It returns None if the predicate is missing or undefined."""
 
     def why(model: Model, state: Any) -> Instance | None:
         try:

@@ -1,5 +1,6 @@
-"""The side conditions of a proof: it must be about this model, and must not succeed because of an error in this
-program.
+"""Checks the side conditions of a proof.
+
+The proof must be about this model, and must not succeed because of an error in this program.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ LOOK: Final = Limits(seconds=20, memory=2 << 30)
 
 @dataclass
 class Conditions:
-    """A sentence on each condition, and the names of those that fail, which make the proof untrustworthy."""
+    """A sentence on each condition, and the names of the failed conditions, which make the proof untrustworthy."""
 
     sentences: dict[str, str] = field(default_factory=dict)
     failed: list[str] = field(default_factory=list)
@@ -59,7 +60,10 @@ def side_conditions(attempt: Attempt, watch: Watch, tell: Callable[[str], None])
 
 
 def _settings(attempt: Attempt, bound: int, lowered: bool = False) -> dict[str, Any]:
-    """The settings with every bound as near to a number as possible, or only lowered to it."""
+    """The settings with every bound as near to `bound` as possible.
+
+    With `lowered`, bounds above `bound` are lowered to it, and smaller bounds stay.
+    """
     declared = attempt.loaded.cls.declared_settings()
     given = attempt.loaded.cls(**attempt.settings).settings
     return {

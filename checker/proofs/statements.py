@@ -1,4 +1,4 @@
-"""Statements of a proof as predicates of a bounded model: their parameters take all values."""
+"""Turns statements of a proof into predicates of a bounded model, for all values of their parameters."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def predicate(proof: type[Proof], statement: Statement) -> Predicate:
 
 
 def falsifying(proof: type[Proof], statement: Statement, model: Model, state: Any) -> Instance | None:
-    """Why a statement is false in a state: the first parameters that make it false, and what it reads."""
+    """Why a statement is false in a state: the first parameters that make it false, and the values that it reads."""
     for choice in choices(model, statement):
         one = instance(proof, statement, choice)
         try:

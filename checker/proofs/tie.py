@@ -1,8 +1,9 @@
-"""Whether the form without bounds agrees with the traced model at some bounds; z3 decides this for each action.
+"""Compares the model without bounds with the traced model at some bounds. For each action z3 decides if they agree.
 
-At given bounds a traced state is a state of the other form. The following must hold for every such state, reachable or
-not, and every instance of every action: the traced step happens and is defined if and only if the step of the other
-form is, and both lead to the same state. The initial state, every lemma and every target must agree as well.
+At given bounds, each state of the traced model is also a state of the model without bounds. For every such state,
+reachable or not, and for every instance of every action, two conditions must hold. The step of the traced model happens
+and is defined if and only if the step of the model without bounds happens and is defined. Both steps lead to the same
+state. The initial state, every lemma and every target must agree as well.
 """
 
 from __future__ import annotations
@@ -28,7 +29,10 @@ from isrcheck.model.language.system import Label, Transition, TransitionSystem, 
 
 
 class Tie:
-    """A traced model at its bounds, and the form without bounds; `before` is the traced state in the second form."""
+    """The comparison of a traced model at its bounds with the model without bounds.
+
+    `before` is the traced state before a step, as a state without bounds.
+    """
 
     def __init__(
         self, system: TransitionSystem, model: Model, unbounded: Unbounded, statements: dict[str, Statement]
@@ -42,7 +46,7 @@ class Tie:
         self.offsets = range(most + 2)
 
     def differences(self, watch: Watch) -> list[str]:
-        """Where the two forms disagree, in words; empty if z3 shows that they agree."""
+        """The differences between the two models, in words; empty if z3 shows that they agree."""
         found = [f"the {name} differ" for name, ok in (("initial states", self._same_start(watch)),) if not ok]
         traced = {str(transition.label): transition for transition in self.system.transitions}
         for label in self._labels():
@@ -98,7 +102,7 @@ class Tie:
         return iter(state[self.unbounded.layout.variables[variable.name][1] :])
 
     def _same(self, xs: Sequence[Term], ys: Sequence[Term]) -> Iterator[Term]:
-        """Whether two states without bounds agree wherever bounded states have a value, as a term."""
+        """The terms which say that two states without bounds agree wherever bounded states have a value."""
         for v in self.system.variables:
             yield from self._alike(v.domain, self._endless(v), self._of(v, xs), self._of(v, ys))
 
@@ -126,7 +130,7 @@ class Tie:
     # --- steps ------------------------------------------------------------------------------------------------------
 
     def _labels(self) -> Iterator[Label]:
-        """Every instance of every action, whether it is possible anywhere or not."""
+        """The labels of all instances of all actions, even of instances that are possible in no state."""
         for name, method in self.model.actions().items():
             parameters: Sequence[str] = method.__action__.parameters  # type: ignore[attr-defined]
             for choice in self.model.instances(method):
@@ -134,7 +138,7 @@ class Tie:
                 yield Label(name, values, tuple(domain for domain, _ in choice))
 
     def _relation(self, label: Label) -> tuple[Relation | None, list[tuple[Term, Term]]]:
-        """The step without bounds that this is an instance of, and its numbers."""
+        """The step without bounds of which `label` is an instance, and the values of the numbers in it."""
         given = dict(label.parameters)
         for relation in self.unbounded.relations:
             fixed = {n: v for n, v in relation.choice if v is not ...}
@@ -163,7 +167,7 @@ class Tie:
     def _fixed(
         self, definitions: Definitions, here: list[tuple[Term, Term]], values: dict[Term, Sequence[int]]
     ) -> list[Term]:
-        """The definitions as terms. Values of the names always exist, so assuming them hides no difference."""
+        """The definitions as terms. To assume them hides no difference, because the names always have values."""
         return [
             z3.substitute(term, *here)
             for q in definitions.conditions
@@ -208,7 +212,7 @@ class Tie:
                 yield name
 
     def _parameter_values(self, statement: Statement, found: Sequence[Quantified]) -> dict[Term, Sequence[int]]:
-        """The values that each number of a statement can have at these bounds."""
+        """The values that each numeric parameter of a statement can have at these bounds."""
         ours = parameter_domains(self.model, statement)
         theirs = parameter_domains(self.unbounded.model, statement)
         endless = [list(ours[name].values()) for name, domain in theirs.items() if kind(domain) is not None]

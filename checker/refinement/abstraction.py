@@ -1,4 +1,4 @@
-"""A mapping as one function over arrays of packed states, and the few specification states that it gives."""
+"""A mapping as a function over arrays of packed states, and the few specification states that it gives."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ STANDS_FOR = "stands-for"
 
 
 class Abstraction:
-    """The states of a specification that the states of a system stand for, each with a number.
+    """The states of a specification that the states of a system represent, each with a number.
 
     The mapping is compiled as if it were an action that is always enabled and writes the specification's leaves. This
-    action belongs to a system that has those leaves as well. `rows` are the specification's states by their numbers,
-    packed.
+    action belongs to a system that has those leaves as well. `rows` has the packed specification states by their
+    numbers.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Abstraction:
         assert self._kernel.code
 
     def of(self, states: Words) -> Integers:
-        """For each state, the number of the state that it stands for, -1 if it stands for none."""
+        """For each state, the number of the specification state that it represents, or -1 if it represents none."""
         wide = np.zeros((len(states), self._kernel.words), dtype=np.uint64)
         wide[:, : states.shape[1]] = states
         found, source, _, _ = self._kernel.expand(wide)
@@ -66,7 +66,7 @@ class Abstraction:
         return tuple(map(int, self._layout.unpack(self.rows[number][np.newaxis])[0]))
 
     def _distinct(self, rows: Words) -> tuple[Words, Integers]:
-        """The distinct rows, and for each row its place among them. Hashes tell rows apart unless two collide."""
+        """The distinct rows, and for each row its place among them. Rows are compared by hashes unless two collide."""
         _, first, which = np.unique(self._kernel.hashes(rows), return_index=True, return_inverse=True)
         if (rows[first][which] == rows).all():
             return rows[first], which

@@ -1,4 +1,4 @@
-"""Whether steps of a specification lead from one of its states to another. Each pair of states is decided once."""
+"""Decides whether steps of a specification lead from one state to another, only once for each pair of states."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class TooMany(Exception):
 class _Reach:
     """The states that are reached from a state so far: all that were seen, and those that are not expanded yet.
 
-    `rounds` counts steps if the steps of the specification are counted.
+    `rounds` is the number of steps so far, if the steps of the specification are limited.
     """
 
     seen: set[bytes]
@@ -37,7 +37,7 @@ class _Reach:
 
 
 class Allowed:
-    """Whether a specification leads from one state to another by at most `steps` steps. None is any number."""
+    """Whether a specification leads from one state to another by at most `steps` steps; None is any number of steps."""
 
     def __init__(self, system: TransitionSystem, interpreter: Interpreter, steps: int | None) -> None:
         self.system, self._interpreter, self._steps = system, interpreter, steps
@@ -50,7 +50,7 @@ class Allowed:
                 self._kept[place.word] |= np.uint64(place.mask)
 
     def leads(self, a: Words, b: Words) -> bool:
-        """Whether b is a or is reached from a; both are packed. Raises `TooMany` if the search has to give up."""
+        """Whether the packed state b is a or is reached from a. Raises `TooMany` if the search has to give up."""
         if ((a ^ b) & self._kept).any():
             return False  # no action writes a leaf in which they differ
         reach, wanted, rounds = self._reach(a), b.tobytes(), 0
@@ -78,7 +78,7 @@ class Allowed:
         return self._reaches[key]
 
     def _go_on(self, reach: _Reach, b: Words, count: int) -> None:
-        """Expands all open states if steps are counted, else `count` of them: those most like b.
+        """Expands all open states if steps are limited, else the `count` open states that are most like b.
 
         A commit of many records is many steps of a specification. A search without a direction would see every possible
         log.

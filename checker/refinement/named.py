@@ -1,4 +1,4 @@
-"""Specifications and mappings by name: shipped ones, and those in files that the user named."""
+"""Loads specifications and mappings by name: shipped ones, and those in files that the user names."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def specifications() -> dict[str, type[Model]]:
 def load_specification(name: str | type[Model] | LoadedModel) -> LoadedModel:
     """A specification by its name, in a file (`my_log.py`, `my_log.py:Class`), or as a class.
 
-    Raises `UnknownName` if there is none, or if it leaves out states: what it allows must not depend on bounds.
+    Raises `UnknownName` if there is none, or if it has a constraint. What a specification allows must not depend on
+    bounds.
     """
     found = _specification(name) if isinstance(name, str) else loaded_of(name)
     if found.cls.predicates("constraint"):
@@ -57,14 +58,14 @@ def _specification(name: str) -> LoadedModel:
 
 
 def mappings(loaded: LoadedModel, specification: LoadedModel) -> dict[str, Mapping]:
-    """The mappings from a model to a specification by name: those in the file of either, and shipped ones that fit."""
+    """The mappings from a model to a specification, by name: those in the files of both, and shipped ones that fit."""
     ours = {name: f for module in modules_of(shipped) for name, f in mappings_in(module).items()}
     every = {**about(loaded.cls, ours), **specification.mappings, **loaded.mappings}
     return dict(sorted((name, f) for name, f in every.items() if _is_of(f, specification)))
 
 
 def load_mapping(loaded: LoadedModel, specification: LoadedModel, name: str | Mapping | None) -> tuple[str, Mapping]:
-    """The mapping with this name, and its name. Without a name it is the only mapping."""
+    """The name and the mapping with this name. Without a name, the only mapping is taken."""
     if name is not None and not isinstance(name, str):
         return kebab(name.__name__), name
     known = mappings(loaded, specification)

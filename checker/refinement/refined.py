@@ -1,4 +1,4 @@
-"""The result of a refinement check. Each trace is replayed, and its last step judged again, before it is reported."""
+"""The result of a refinement check. Before a trace is reported, it is replayed and its last step judged again."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ PREFIX: Final = "refines-"
 class Refined:
     """The result of the search, with the refinement as its only finding, and what is known about the specification.
 
-    `states` and `steps` count the distinct states and steps of the specification that the model's stand for. A step of
-    the model that stands for no step is not counted. If the refinement is violated, `beside` has the state that each
-    state of the trace stands for, and `refused` what the specification says of each change in the last step. `lassos`
-    has, by the name of a property of the specification, the states that the states of its lasso stand for.
+    `states` and `steps` count the distinct states and steps of the specification that the model's states and steps
+    represent. A step of the model that represents no step is not counted. If the refinement is violated, `beside` has
+    the specification's state for each state of the trace, and `refused` has the specification's answer to each change
+    in the last step. `lassos` has, by the name of a property of the specification, the specification's states for its
+    lasso.
     """
 
     result: Result
@@ -68,7 +69,7 @@ class Refined:
         return replace(self.result, findings=findings, liveness=properties)
 
     def _wider(self, trace: Trace | None, told: Story | None, beside: tuple[State, ...]) -> dict[str, Any]:
-        """The trace and the story of a finding, with the states that its states stand for; empty without a trace."""
+        """The trace and the story of a finding, with the specification's states added; empty without a trace."""
         if trace is None:
             return {}
         wider = widened(trace, self.specification, self.variables, beside)
@@ -126,7 +127,7 @@ class Verdicts:
         return answer
 
     def tell_lassos(self, answer: Refined) -> None:
-        """Adds the states that the states of lassos stand for."""
+        """Adds the specification's states for the states of lassos."""
         for name, finding in answer.result.liveness.items():
             if finding.trace is not None:
                 stands_for = self.implementation.stands_for

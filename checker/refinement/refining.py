@@ -1,4 +1,4 @@
-"""Checks one question: does a model do only what a specification allows?"""
+"""Checks whether a model does only what a specification allows."""
 
 from __future__ import annotations
 
@@ -51,18 +51,20 @@ def refine(
     report: Report | None = None,
     stage: Callable[[str], None] | None = None,
 ) -> Refined:
-    """Explores a model and says whether each of its steps is one that a specification allows, by a mapping.
+    """Explores a model and says whether a specification allows each of its steps, by a mapping of states.
 
-    The model's initial states must stand for initial states of the specification. Each step must stand for no step or
-    for at most `steps` steps of the specification; None is any number. A mapping is a function or a name. It may be
-    left out if there is only one. `specification_settings` override those that the mapping gives. `liveness` names
-    properties of the specification; `all` stands for all that it has at its settings. Once the refinement is known to
-    hold, these properties are checked on the specification's behaviours that the model's fair behaviours stand for.
-    With `symmetry`, brokers are exchanged that neither the model nor the mapping tells apart. Everything else is as in
-    `isrcheck.check`.
+    The mapping gives the state of the specification that a state of the model represents. Initial states must represent
+    initial states of the specification. Each step must represent no step, or at most `steps` steps of the
+    specification; None is any number of steps. `mapping` is a function or a name, and may be left out if there is only
+    one mapping. `specification_settings` override the settings that the mapping gives.
+
+    `liveness` names properties of the specification; `all` selects all properties that it has at its settings. Once the
+    refinement is known to hold, these properties are checked on the specification's behaviours that the model's fair
+    behaviours represent. With `symmetry` the search exchanges brokers that neither the model nor the mapping tells
+    apart. All other arguments are as for `isrcheck.check`.
 
     Raises `UnknownName` for unknown names and values, `ModelError` for a mistake in a model or a mapping,
-    `EvaluationError` where the specification is undefined in a state of its own.
+    `EvaluationError` if the specification is undefined in one of its states.
     """
     began, tell = time.perf_counter(), stage or (lambda name: None)
     tell("trace")
@@ -132,7 +134,7 @@ def refine(
 
 
 def _as_judged(found: Exploration, watching: Watching) -> None:
-    """Takes the last level out of an exploration that a limit ended there: not every step of that level was judged."""
+    """Removes the last level from an exploration that a limit ended there, unless all its steps were judged."""
     if watching.ended is not None:
         found.partial = None  # the search ended between two levels
     if found.stopped in ("memory", "time", "interrupt") and watching.whole < len(found.levels):

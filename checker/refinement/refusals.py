@@ -19,7 +19,7 @@ NOT_INITIALLY: Final = "it does not begin so"
 
 @dataclass(frozen=True)
 class Change:
-    """A part of the specification's state that a step changes, and the specification's sentence on the change, if any.
+    """A part of the specification's state that a step changes. `said` is the reason why this is not allowed, if any.
 
     For an initial state `old` is None.
     """
@@ -34,14 +34,14 @@ class Change:
 
 
 def begins_otherwise(allowed: Allowed, a: Words) -> tuple[Change, ...]:
-    """The parts by which an initial state is not one of the specification's."""
+    """The parts of a state that is not an initial state of the specification."""
     domains = [(v.name, v.domain) for v in allowed.system.variables]
     state = allowed.system.decode(_leaves(allowed, a))
     return tuple(Change(path, None, value, NOT_INITIALLY) for path, value in parts(domains, state))
 
 
 def refusals(allowed: Allowed, a: Words, b: Words) -> tuple[Change, ...]:
-    """A sentence for each change of a step from a to b, packed states, that the specification does not allow."""
+    """The changes of a step from a to b (packed states), with a sentence on each that the specification refuses."""
     system, found = allowed.system, list[Change]()
     before, after = (system.decode(_leaves(allowed, row)) for row in (a, b))
     for at, (variable, said) in enumerate(zip(system.variables, _said(allowed, a, b), strict=True)):
@@ -51,7 +51,7 @@ def refusals(allowed: Allowed, a: Words, b: Words) -> tuple[Change, ...]:
 
 
 def refused_leaves(allowed: Allowed, a: Words, b: Words) -> list[int]:
-    """The leaves that such a step changes, in the variables that the sentences are about."""
+    """The leaves that a step from a to b changes, in the variables whose change the specification refuses."""
     old, new, found = _leaves(allowed, a), _leaves(allowed, b), list[int]()
     for variable, said in zip(allowed.system.variables, _said(allowed, a, b), strict=True):
         if said is not None:
@@ -60,7 +60,10 @@ def refused_leaves(allowed: Allowed, a: Words, b: Words) -> list[int]:
 
 
 def _said(allowed: Allowed, a: Words, b: Words) -> list[str | None]:
-    """A sentence for each variable. Variables whose change is allowed have none if another variable's change is not."""
+    """A sentence for each variable, None if its change is allowed by itself.
+
+    If every change is allowed by itself, each variable has the sentence that the changes are not allowed together.
+    """
     old, new = _leaves(allowed, a), _leaves(allowed, b)
     written = {leaf for t in allowed.system.transitions for leaf in t.updates}
     unwritten = {i for i, (x, y) in enumerate(zip(old, new, strict=True)) if x != y and i not in written}

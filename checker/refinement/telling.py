@@ -38,7 +38,7 @@ def told(
 
 
 def _walked(implementation: Implementation, allowed: Allowed, trace: Trace) -> Walked | None:
-    """The trace, with the first scalar that changes although it may not as the false condition; None without a step."""
+    """The trace, with the false condition that the first refused scalar keeps its value; None without a step."""
     if trace.length == 1:
         return None
     beside = [allowed.system.encode(implementation.stands_for(step.state)) for step in trace.steps[-2:]]
@@ -64,6 +64,6 @@ def _instance(implementation: Implementation, trace: Trace) -> Instance | None:
 
 
 def _flag(mapping: Callable[[Any, Any], Any], name: str, at: int, m: Any, s: Any) -> Any:
-    """A flag that a mapping gives: the value of a variable, or the element at a position of it."""
+    """A flag that a mapping gives: the value of a variable, or one element of this value."""
     value = mapping(m, s)[name]
     return value[at] if isinstance(value, list) else value

@@ -24,10 +24,10 @@ FEW: Final = 1 << 19
 
 @dataclass(frozen=True)
 class Refused:
-    """The reason why a search stops: the level of the state, and the steps into it; no steps for an initial state.
+    """The mistakes at which a search stops: the level of the states, and the steps into them, None for initial states.
 
-    `targets` are the states at which it stops: initial ones, or those that stand for nothing. `whole` says that every
-    step into the level was judged. Of several mistakes the trace shows the least.
+    `targets` are the states at which the search stops: initial states, or states that represent nothing. `whole` says
+    that every step into the level was judged. Of several mistakes, the trace shows the least.
     """
 
     level: int
@@ -37,12 +37,12 @@ class Refused:
 
 
 class Watching:
-    """Judges the steps into each level. The search ends with the level in which the first refused step lies.
+    """Judges the steps into each level. The search ends with the level of the first refused step.
 
-    `refused` has the steps that the specification does not allow, `nothing` the states that stand for no state of it.
-    `whole` is the last level in which every step was judged. `exchanged` says that the search keeps one of the states
-    that differ only by an exchange of brokers, which the mapping treats alike. `pairs` counts the distinct steps of the
-    specification that the model's steps stand for.
+    `refused` has the steps that the specification does not allow, `nothing` the states that represent no state of the
+    specification. `whole` is the last level in which every step was judged. `exchanged` says that, of states that
+    differ only by an exchange of brokers, the search keeps one. The mapping treats these brokers alike. `pairs` counts
+    the distinct steps of the specification that the model's steps represent.
     """
 
     def __init__(
@@ -84,10 +84,10 @@ class Watching:
         return None
 
     def _judge(self, levels: NativeLevels, level: int) -> Stop | None:
-        """Under symmetry only the kept states are judged: the exchanged brokers are alike for the mapping.
+        """Judges the steps into a level. Under symmetry only the steps from the kept states are judged.
 
-        If a step is refused, the refused steps from all states of the orbits are collected, because the trace shows the
-        least.
+        This is enough, because the mapping treats the exchanged brokers alike. If a step is refused, the refused steps
+        from all states of the orbits are collected, because the trace shows the least.
         """
         stop = self._judged_from(levels, level, lambda states: states)
         if not self._exchanged or stop not in ("violation", "error"):
@@ -127,9 +127,7 @@ class Watching:
         return "violation"
 
     def _are_refused(self, here: Integers, after: Integers) -> tuple[Flags, bool]:
-        """For each step between states of the specification, whether it is not allowed; and whether all steps are
-        decided.
-        """
+        """Whether each step between states of the specification is refused, and whether all steps are decided."""
         pairs, which = np.unique((here << 32) | after, return_inverse=True)
         known = True
         try:

@@ -1,4 +1,4 @@
-"""The differences between the text of two models, and the actions whose meaning differs."""
+"""Compares the text of two models, and the meaning of their actions."""
 
 from __future__ import annotations
 
@@ -38,9 +38,10 @@ class Guard:
 
 @dataclass(frozen=True)
 class ChangedFunction:
-    """A function of both models whose text differs: guards that only one side has, and the lines.
+    """A function of both models whose text differs, with the guards that only one side has, and the changed lines.
 
-    `before` is its old name: of the names that are gone, the most similar one counts as the name of the same function.
+    `before` is the old name of the function. If a function has a new name, the most similar name of those that are gone
+    counts as its old name.
     """
 
     name: str
@@ -62,7 +63,7 @@ class Differences:
 
 
 def differences(old: Model, new: Model) -> Differences:
-    """The differences in text and meaning between two models, without sentences that are only told."""
+    """The differences in text and meaning between two models, without functions that only tell a step (`told_...`)."""
     here, there = _functions(type(old)), _functions(type(new))
     gone = {n: f for n, f in here.items() if n not in there}
     come = {n: f for n, f in there.items() if n not in here}
@@ -139,7 +140,7 @@ def _written(function: FunctionType) -> Statement | None:
 
 
 def _named_lambdas(tree: ast.Module, line: int) -> Iterator[ast.Assign | ast.AnnAssign]:
-    """The assignments to a name of a lambda that begins in this line."""
+    """The assignments that give a name to a lambda which begins in this line."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.lineno <= line <= (node.end_lineno or 0):
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target

@@ -1,4 +1,4 @@
-"""A review in three lines: the verdicts that turn, the changes behind that, and behaviours that are new or gone."""
+"""A review in three lines: the verdicts that turn, the changes that cause this, and new and gone behaviours."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _both(row: Row) -> str:
 
 
 def _named(rows: list[Row], words: Callable[[Row], str]) -> list[str]:
-    """Names with a text about each. Names with the same text stand together. Of many names only the first are given."""
+    """Names with a text about each. Names with the same text are grouped. Of many names only the first are given."""
     groups: dict[str, list[str]] = {}
     for row in rows[:NAMED]:
         groups.setdefault(words(row), []).append(row.name)
@@ -132,7 +132,7 @@ def _said(cls: type[Model]) -> str:
 
 
 def _settings(found: Review) -> Iterator[str]:
-    """Settings that differ, with their meaning. If the models differ, only settings that both models have."""
+    """The settings that differ, with their meaning. For two different models, only settings that both models have."""
     declared = type(found.old.model).declared_settings() | type(found.new.model).declared_settings()
     for name, before, after in found.settings:
         if before is not None and after is not None:

@@ -1,4 +1,4 @@
-"""The questions asked of two versions of a model: predicates whose meaning differs, actions whose fairness differs."""
+"""Compares the questions about two versions of a model: the meaning of predicates and the fairness of actions."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from isrcheck.model.language.tracing import Invariant, askable, predicate_at, tr
 
 @dataclass(frozen=True)
 class Questions:
-    """Invariants and properties whose meaning differs, and in what the states differ.
+    """The invariants and properties whose meaning differs, and the differences in the states.
 
-    `cut` says that constraints leave out other states. `narrower` names bounds that have another value in the new
-    version, and not a greater one. A violation that disappears because states are left out does not count as mended.
-    `fairness` has the actions with another fairness, before and after.
+    `cut` says that the constraints differ, so that other states are left out. `narrower` names bounds that have another
+    value in the new version, which is not greater. A violation that disappears because states are left out does not
+    count as mended. `fairness` has the actions whose fairness differs, with the fairness before and after.
     """
 
     predicates: frozenset[str]
@@ -33,9 +33,9 @@ class Questions:
 
 
 def questions(old: Side, new: Side) -> Questions:
-    """The differences between the questions asked of two versions.
+    """The differences between the questions about two versions.
 
-    If settings differ, even only by default, both versions are compared at the settings of one of them. If a setting
+    If settings differ, even if only by default, both versions are compared at the settings of one of them. If a setting
     changes the meaning of an invariant, this is reported as a change of the setting, not of the invariant.
     """
     one, other = _at_the_same_settings(old.model, new.model)
@@ -68,9 +68,9 @@ def _system(loaded: LoadedModel, model: Model) -> TransitionSystem:
 
 
 def _at_the_same_settings(old: Model, new: Model) -> tuple[Model, Model]:
-    """Two models, both at the settings of the old one, or else of the new one, as far as each model has them.
+    """Both models at the settings of the old one, or else of the new one, as far as each model has them.
 
-    They stay as they are if neither can take the values of the other.
+    The models stay as they are if neither of them accepts the values of the other.
     """
     for wanted in (old.settings, new.settings):
         with suppress(UnknownName):
@@ -85,7 +85,7 @@ def _with(model: Model, wanted: dict[str, Any]) -> Model:
 
 
 def _narrower(old: Model, new: Model) -> Iterator[str]:
-    """The bounds of the search that have another value in the new version, unless the new value is a greater number."""
+    """The bounds of the search whose value differs in the new version, unless the new value is a greater number."""
     declared = type(old).declared_settings() | type(new).declared_settings()
     for name, value in new.settings.items():
         before = old.settings.get(name, value)

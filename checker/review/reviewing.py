@@ -1,4 +1,4 @@
-"""Reviews a change: everything that is asked of the two versions, as data."""
+"""Reviews a change: gives the answers to all questions about the two versions, as data."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class Wanted:
 class Review:
     """The changes from `old` to `new`, each at its own settings.
 
-    `states` are the numbers of states on each side, and whether all were explored. `guards` has the mutants of the
-    actions whose meaning differs in the new version. `proofs` is a proof attempt for each side. Both are None if they
-    were not asked for.
+    `states` has for each side the number of states, and whether all were explored. `guards` has the mutants of the
+    actions whose meaning differs in the new version. `proofs` is a proof attempt for each side. `guards` and `proofs`
+    are None if they were not asked for.
     """
 
     old: Side
@@ -63,15 +63,15 @@ class Review:
 
     @property
     def lost(self) -> tuple[str, ...]:
-        """The scenarios of the new model that it can no longer be asked."""
+        """The scenarios of the new model that can no longer be checked in it."""
         return () if self.scenarios is None else self.scenarios.lost
 
     @property
     def exit_code(self) -> int:
         """12 or 13 if an invariant or a property that held is now violated, 152 if something is open, else 0.
 
-        A new invariant or property that is violated counts as well, and so does a scenario. A scenario that the new
-        model can no longer be asked is open.
+        A new invariant or property that is violated counts as well, and so does a scenario. A scenario of the new model
+        that can no longer be checked in it is open.
         """
         broken = {row.kind for row in self.rows if row.breaks} | {each.kind for each in self.recorded("broken")}
         is_open = any(row.is_open for row in self.rows) or bool(self.recorded("open") or self.lost)
@@ -116,7 +116,7 @@ class Review:
 
 
 def review(old: Side, new: Side, wanted: Wanted, tell: Callable[[str], None] = lambda text: None) -> Review:
-    """Asks everything of both versions. `tell` is called with what is being done."""
+    """Checks everything in both versions. `tell` is called with a text about the current work."""
     tell("what is written")
     with blaming(old.loaded.origin), blaming(new.loaded.origin):
         text = differences(old.model, new.model)
@@ -155,7 +155,7 @@ def review(old: Side, new: Side, wanted: Wanted, tell: Callable[[str], None] = l
 
 
 def _guards(new: Side, text: Differences, rows: Sequence[Row], limits: Limits) -> Mutation | None:
-    """The mutants of the actions whose meaning differs, checked against all that holds; None if there are none."""
+    """The mutants of the actions whose meaning differs, checked for all that holds; None if there are none."""
     holding = [(row.kind, row.name) for row in rows if row.after and row.after.verdict == "holds"]
     # The deadlock check has no name that a model knows.
     held = tuple(name for kind, name in holding if kind == "invariant" and name in new.loaded.invariants)

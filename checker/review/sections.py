@@ -33,7 +33,7 @@ class Section:
 
 
 def sections(found: Review) -> list[Section]:
-    """All sections of a review, without those that have nothing to say."""
+    """All sections of a review, except empty ones."""
     made = [
         *_settings(found),
         *_fairness(found),

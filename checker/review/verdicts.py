@@ -1,4 +1,4 @@
-"""Verdicts before and after: every invariant and property that can be asked, and recorded scenarios."""
+"""The verdicts before and after a change, on invariants, on properties, and on recorded scenarios."""
 
 from __future__ import annotations
 
@@ -23,14 +23,17 @@ from isrcheck.model.language.profiles import BARE
 from isrcheck.model.language.tracing import askable
 
 Turn = Literal["broken", "mended", "vacuous", "otherwise", "open", "other", "same", "alone"]
-"""`vacuous`: it now holds only because nothing can happen that it is about, and before it did not. `otherwise`: it is
-not broken, but the question differs. `other`: the same verdict, with traces of other lengths. `alone`: only one side
-has it."""
+"""The change of a verdict.
+
+`vacuous`: the predicate now holds only because nothing that it is about can happen, which was not so before.
+`otherwise`: the verdict is not broken, but the question differs. `other`: the verdict is the same, with traces of other
+lengths. `alone`: only one side has the predicate.
+"""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A verdict: holds, violated or incomplete, in a few words; `vacuous` if it holds only because nothing happens."""
+    """A verdict (holds, violated or incomplete) in a few words. `vacuous`: it holds only because nothing happens."""
 
     verdict: str
     text: str
@@ -59,7 +62,7 @@ class Row:
 
     @property
     def breaks(self) -> bool:
-        """Whether it is violated now, and before it was not violated or not asked."""
+        """Whether it is violated now, but was not violated, or was not checked, before."""
         is_new = self.before is None and self.after is not None and self.after.verdict == "violated"
         return is_new or self.turn == "broken"
 
@@ -89,7 +92,7 @@ def _turn(before: Answer, after: Answer, otherwise: bool) -> Turn:
 
 
 def verdicts(old: Side, new: Side, limits: Limits, asked: Questions) -> tuple[list[Row], tuple[Result, Result]]:
-    """Every invariant and property of both sides, checked in all their states. Those that the models name come first.
+    """Every invariant and property of both sides, checked in all states. Those that the models name come first.
 
     `asked` has the differences between the questions. If one side checks for deadlocks, both sides do.
     """
@@ -154,7 +157,7 @@ def _rows(before: Result, after: Result, asked: Questions) -> Iterator[Row]:
 def _is_another_question(
     names: Collection[str], before: Answer | None, after: Answer | None, asked: Questions, hidden: bool
 ) -> bool:
-    """Whether some names ask something else than before, or are no longer violated only because states are `hidden`."""
+    """Whether some of the names have another meaning, or are no longer violated only because states are `hidden`."""
     ends = before is not None and after is not None and (before.verdict, after.verdict) == ("violated", "holds")
     return not asked.predicates.isdisjoint(names) or (hidden and ends)
 
@@ -208,11 +211,11 @@ class Turned:
 
 @dataclass(frozen=True)
 class Scenarios:
-    """The scenarios whose verdict turns or is open, how many were asked, and which were not asked.
+    """The scenarios whose verdict turns or is open, how many were checked, and which were not checked.
 
-    One of the models lacks something that a scenario in `not_asked` needs; its entry names that. `lost` are scenarios
-    of the new model that the old model can still be asked, and the new one cannot. `unread` names files that cannot be
-    read, and why.
+    `not_asked` has the scenarios that need something which one of the models lacks, with a text that names it. `lost`
+    are scenarios of the new model that can still be checked in the old model, but not in the new one. `unread` names
+    files that cannot be read, and why.
     """
 
     turned: tuple[Turned, ...] = ()
@@ -234,7 +237,7 @@ class Scenarios:
 def scenarios(old: Side, new: Side, limits: Limits, asked: Questions) -> Scenarios:
     """The recorded scenarios of the old model and of the new one, checked in both.
 
-    A setting given for one side only is also set in the scenarios. `asked` has the differences between the questions: a
+    A setting given for one side only is also set in the scenarios. `asked` has the differences between the questions. A
     scenario whose question differs does not count as mended.
     """
     own = [_own_settings(a, b) for a, b in ((old, new), (new, old))]
@@ -256,8 +259,10 @@ def scenarios(old: Side, new: Side, limits: Limits, asked: Questions) -> Scenari
 
 
 def _own_settings(mine: Side, other: Side) -> dict[str, Any]:
-    """The settings given for one side only, and those that differ between two versions of a model. A scenario keeps its
-    bounds.
+    """The settings of a side that are also set in the scenarios.
+
+    These are the settings given for one side only, and the settings that differ between two versions of a model. A
+    scenario keeps its bounds.
     """
     declared = type(mine.model).declared_settings()
     is_same = type(mine.model).__name__ == type(other.model).__name__
@@ -272,7 +277,7 @@ def _own_settings(mine: Side, other: Side) -> dict[str, Any]:
 
 
 def _of(models: Iterable[LoadedModel], unread: list[str]) -> Iterator[Scenario]:
-    """The scenarios of some models in the order of their names. Scenarios of a file name that file as their model.
+    """The scenarios of some models in the order of their names. A scenario of a file names that file as its model.
 
     Scenarios that cannot be read are left out, and `unread` gets the reasons.
     """
@@ -293,12 +298,12 @@ def _of(models: Iterable[LoadedModel], unread: list[str]) -> Iterator[Scenario]:
 
 
 def _model_of(loaded: LoadedModel) -> str:
-    """The name by which a scenario calls a model: its own, or that of its file."""
+    """The name of a model in a scenario: its own name, or the name of its file."""
     return loaded.name if loaded.origin is None else loaded.origin.name
 
 
 def _different(found: Iterable[Scenario], own: list[dict[str, Any]]) -> list[Scenario]:
-    """Each question once: a scenario and its control may ask the same of a model at its own settings."""
+    """The scenarios, each question once. A scenario and its control may be the same question at a side's settings."""
     first: dict[str, Scenario] = {}
     for each in found:
         settings = [sorted((each.settings | mine).items()) for mine in own]
@@ -308,7 +313,7 @@ def _different(found: Iterable[Scenario], own: list[dict[str, Any]]) -> list[Sce
 
 
 def _outcome(scenario: Scenario, side: Side, own: dict[str, Any], limits: Limits) -> Outcome | str:
-    """The outcome of checking a scenario in a model, or the reason if the model lacks something it needs."""
+    """The outcome of checking a scenario in a model, or the reason if the model lacks something that it needs."""
     settings = scenario.settings | own
     unknown = [name for name in settings if name not in side.loaded.cls.declared_settings()]
     if unknown:

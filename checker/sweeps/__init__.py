@@ -1,1 +1,1 @@
-"""Sweeps: many small checks, the product of models, settings and invariants, in processes of their own."""
+"""Sweeps: many small checks, the product of models, settings and invariants, in separate processes."""

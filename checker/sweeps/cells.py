@@ -1,7 +1,7 @@
-"""Does one cell after the other in a separate process, so that a cell can harm no other process.
+"""Does the checks of a sweep (cells) one by one in a separate process, so that a cell can harm no other process.
 
-`python -m isrcheck.checker.sweeps.cells` reads a cell as JSON from each line of its input and answers each with a line.
-`Cells` is the other end: it starts a new process if one has ended in the middle of a cell.
+`python -m isrcheck.checker.sweeps.cells` reads one cell as JSON from each line of its input, and answers each cell with
+a line. `Cells` starts this process, and starts a new one if it has ended in the middle of a cell.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def main(asked: IO[str], answers: IO[str]) -> None:
 
 
 def end_with(parent: int) -> None:
-    """Ends this process when its parent process is gone: then nobody reads the answers."""
+    """Ends this process when its parent process is gone, because then nobody reads the answers."""
     while os.getppid() == parent:
         time.sleep(1)
     os._exit(1)

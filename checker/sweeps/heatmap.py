@@ -1,4 +1,4 @@
-"""A sweep as heat maps: two settings are the axes, each field has the verdict and the shortest trace's length."""
+"""A sweep as heat maps. Two settings are the axes; each field has the verdict and the length of the shortest trace."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ BOTTOM: Final = 20
 
 
 def axes_of(cells: Sequence[Cell], asked: Sequence[str]) -> tuple[str, str]:
-    """The two settings for the axes. Raises `UnknownName` if none are given and not exactly two have several values.
+    """The two settings for the axes: the given settings or, if none are given, the settings with several values.
 
-    The setting that is named first goes from left to right.
+    Raises `UnknownName` if there are not exactly two. The first setting goes from left to right.
     """
     values: dict[str, dict[str, None]] = {}
     for cell in cells:
@@ -49,7 +49,7 @@ def heatmaps(cells: Sequence[Cell], outcomes: Sequence[Mapping[str, Any]], axes:
 
 
 def _title(cell: Cell, axes: tuple[str, str]) -> str:
-    """The settings of a map that are not on its axes, as its title."""
+    """The title of a map: its model and invariants, and the settings that are not on the axes."""
     others = [f"{name}={shown(value)}" for name, value in cell.settings.items() if name not in axes]
     limits = ("max_states", "max_seconds", "max_memory")
     others += [f"{name}={getattr(cell, name)}" for name in limits if getattr(cell, name) is not None]

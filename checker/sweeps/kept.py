@@ -1,8 +1,8 @@
-"""Keeps the outcomes of a sweep in a file, one line for each as it arrives. Checks in the file are not done again.
+"""Keeps the outcomes of a sweep in a file, one line for each outcome. Checks in the file are not done again.
 
-A line is JSON: the check, its sources (`sources`), and its outcome. A check without a verdict is done again, and so is
-every check if the checker, the model's file or a Python file beside it has changed since. Only one sweep at a time
-writes to a file. If the last line was cut short because its sweep was killed, it is removed.
+A line is JSON: the check, a hash of its sources (`sources`), and its outcome. A check without a verdict is done again.
+Every check is done again if the checker, the model's file or a Python file beside it has changed since then. Only one
+sweep at a time writes to a file. If the last line was cut short because its sweep was killed, the line is removed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ OTHER: Final = "{} does not hold the outcomes of a sweep; name another file; not
 
 
 class Kept:
-    """A file of outcomes, open for writing. Raises `DatasetRefused` if it is another file or is being written to.
+    """A file of outcomes, open for writing. Raises `DatasetRefused` for any other file, or if a sweep writes to it.
 
     A new file is made if there is none. Raises OSError if that fails.
     """
@@ -55,7 +55,7 @@ class Kept:
         return found
 
     def outcome(self, cell: dict[str, Any]) -> dict[str, Any] | None:
-        """The outcome of a check that has a verdict."""
+        """The outcome of a check; None if the file has no outcome with a verdict for it."""
         found = self._outcomes.get(_key(cell, sources(cell["model"])))
         return None if found is None or found["verdict"] is None else found
 
@@ -83,7 +83,7 @@ def _key(cell: dict[str, Any], made_of: str) -> str:
 
 @cache
 def sources(model: str) -> str:
-    """The SHA-256 of a check's sources: all of this project, and for a file the Python files in its folder."""
+    """The SHA-256 of a check's sources: all of this project and, for a user's model, the Python files in its folder."""
     place = Path(model.partition(":")[0])
     files = list(_own())
     if place.suffix == ".py":

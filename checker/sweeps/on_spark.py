@@ -1,7 +1,7 @@
 """A sweep as Spark tasks: each task gives its cell to a process beside it, which stays for the next task.
 
 Executors need this project installed, with everything that the local engine needs. An accumulator reports outcomes
-early, but only when a task ends. The rows of the job are the result.
+before the job ends, at the end of each task. The rows of the job are the result.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MOST_TASKS: Final = 10_000
 
 
 class Gathered:
-    """How Spark adds up the reports of tasks: outcomes by the cell's position. A task run twice reports the same."""
+    """Adds up the reports of tasks in Spark: outcomes by the cell's position. A task run twice reports the same."""
 
     def zero(self, value: Outcomes) -> Outcomes:
         return {}

@@ -1,1 +1,1 @@
-"""Which brokers a model does not tell apart, and what exchanging them does to its states."""
+"""Finds the brokers that a model does not tell apart, and exchanges them in its states."""

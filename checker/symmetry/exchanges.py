@@ -39,11 +39,11 @@ class Member(NamedTuple):
 
 
 Classes = Sequence[Sequence[Member]]
-"""Classes of members of scalarsets that are alike."""
+"""Classes of interchangeable members of scalarsets."""
 
 
 def members(system: TransitionSystem) -> list[Member]:
-    """The members of scalarsets in the domains of a system, scalarsets by name."""
+    """The members of scalarsets in the domains of a system, by the name of the scalarset and by number."""
     domains = [v.domain for v in system.variables] + [d for t in system.transitions for d in t.label.domains]
     known = {(d.of, d.count) for domain in domains for d in _parts(domain) if isinstance(d, Broker)}
     return sorted({Member(of, number) for of, count in known for number in range(count)})
@@ -65,15 +65,15 @@ def _parts(domain: Domain) -> Iterator[Domain]:
 
 
 def keeps(system: TransitionSystem, leaves: tuple[int, ...], alike: Sequence[Member]) -> bool:
-    """Whether exchanging these members keeps a state."""
+    """Whether exchanging these members leaves a state unchanged."""
     return all(Exchange(a, b).leaves(system, leaves) == leaves for a, b in itertools.pairwise(alike))
 
 
 def mentions(label: Label) -> list[list[Member]] | None:
-    """The members in the parameters of an instance, in order, those of a set together; None for other domains.
+    """The members in the parameters of an instance, in order, with those of a set together; None for other domains.
 
-    If labels differ in one member only, first mentioned at the same place, the label with the lesser member comes
-    first.
+    Two labels may differ in one member only, which both mention first at the same place. Then the label with the lesser
+    member comes first.
     """
     found: list[list[Member]] = []
     for (_, value), domain in zip(label.parameters, label.domains, strict=True):
@@ -156,7 +156,7 @@ class Exchange:
                 return nodes
 
     def origins(self, domain: Messages | Bag | Per) -> list[int]:
-        """For each position of a set of messages, a bag, or values per index, where its content comes from."""
+        """For each position of a set of messages, a bag, or values per index, the position of its content before."""
         if isinstance(domain, Per):
             return self._positions(domain)
         return [domain.elements.index(self.value(domain.element, x)) for x in domain.elements]

@@ -1,11 +1,12 @@
-"""Which members of a scalarset, such as brokers, a model does not tell apart: proved on its transitions, never assumed.
+"""Finds the members of a scalarset, such as brokers, that a model does not tell apart, by a proof on its transitions.
 
-Two members are *interchangeable* if exchanging them everywhere maps initial states to initial states and each instance
-to the instance with exchanged parameters, and keeps every predicate. A solver decides, for all values of the leaves,
-whether an instance and its exchanged one do the same. A few random states are tried first.
+Two members are *interchangeable* under three conditions. Exchanging them everywhere maps initial states to initial
+states. It maps each instance to the instance with exchanged parameters. It keeps every predicate. A solver decides, for
+all values of the leaves, whether an instance and the exchanged instance do the same. A few random states are tried
+first.
 
-Exchanging neighbours in a class of interchangeable members generates all permutations of the class, and in several
-classes their product. So no other exchanges need to be checked.
+Exchanges of neighbours in a class of interchangeable members generate all permutations of the class. In several
+classes, they generate the product of these permutations. So no other exchanges need to be checked.
 """
 
 from __future__ import annotations
@@ -37,10 +38,10 @@ class Pair:
 
 
 class Symmetry:
-    """A system, and how expressions are compared. `goals` says whether goals and bounds must be kept as well.
+    """The interchangeable members of a system. `alike` compares expressions.
 
-    `values` are further values that must be kept, each with its subject. `exchange` makes an `Exchange` of two members
-    of a scalarset, unless another one is given.
+    `goals` says whether goals and bounds must be kept as well. `values` are further values that must be kept, each with
+    its subject. `exchange` makes the exchange of two members of a scalarset, by default an `Exchange`.
     """
 
     def __init__(
@@ -114,7 +115,7 @@ class Symmetry:
 
 
 def told_apart(symmetry: Symmetry) -> str:
-    """Why no two members of a scalarset are interchangeable, in words."""
+    """The reason why no two members of a scalarset are interchangeable, in words."""
     several = [member.of for member in symmetry.members if member.number == 1]
     if not several:
         return "the model has no two brokers"
@@ -135,7 +136,7 @@ def _enabled(transition: Transition) -> Expression:
 
 
 def _partners(system: TransitionSystem, exchange: Exchange) -> tuple[dict[int, int], list[str]]:
-    """For each instance the one with exchanged parameters, and the actions that have no such instance."""
+    """For each instance the instance with exchanged parameters, and the actions that have no such instance."""
     numbers = {(t.label.action, tuple(x for _, x in t.label.parameters)): i for i, t in enumerate(system.transitions)}
     found, alone = {}, []
     for number, transition in enumerate(system.transitions):

@@ -1,8 +1,9 @@
 """The canonical shortest trace: the same for every engine, with the fewest changes of actor for its length.
 
-Let L be the first level with a violation. T(L-1) are the states of level L-1 with a violating successor, T(k) those of
-level k with a successor in T(k+1). The path starts at the least initial state in T(1). At each step it takes, among
-the instances that lead into the next T, the one with the fewest remaining changes of actor, then the least label.
+Let L be the first level with a violation. T(L-1) is the set of states of level L-1 with a violating successor. T(k) is
+the set of states of level k with a successor in T(k+1). The path starts at the least initial state in T(1). At each
+step it considers the instances that lead into the next T. It takes the instance with the fewest remaining changes of
+actor, and of several such instances the one with the least label.
 
 An engine gives the levels. Everything else happens here, on the steps between the sets T.
 """
@@ -58,9 +59,9 @@ def back(levels: Levels, last: Edges, level: int) -> list[Edges]:
 
 
 def walked(levels: Levels, chain: list[Edges], actors: Sequence[str]) -> tuple[Path, int]:
-    """The canonical path through the steps between the sets T, and which of the last targets it ends in.
+    """The canonical path through the steps between the sets T, and the position of its last state in the last targets.
 
-    A state may be in a level twice: as the source of a later step, and as a predecessor of a source. Then the path goes
+    A state may be in a level twice: as the source of a later step, and as a predecessor of a source. The path then goes
     on from both.
     """
     names = sorted(set(actors))
@@ -81,7 +82,7 @@ def walked(levels: Levels, chain: list[Edges], actors: Sequence[str]) -> tuple[P
 
 
 def _weights(chain: list[Edges], actor_of: npt.NDArray[np.int64], actors: int) -> list[Costs]:
-    """For each step of each level the fewest changes of actor that must follow it."""
+    """The fewest changes of actor that must follow each step, for each level."""
     after: Costs | None = None
     weights = []
     for edges in reversed(chain):

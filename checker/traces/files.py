@@ -1,6 +1,7 @@
-"""Trace files: results of a check as JSON, and ITF. They are data: checked part by part, never run, never imported.
+"""Reads trace files: results of a check as JSON, and ITF.
 
-Nothing in a file chooses code: the name of a model is only text here, and the caller decides which model it means.
+A file is only data. It is checked part by part, never run and never imported. The name of a model is only text here,
+and the caller decides which model is used.
 """
 
 from __future__ import annotations
@@ -38,11 +39,11 @@ class DamagedFile(Exception):
 
 @dataclass(frozen=True)
 class Recording:
-    """A trace as a file has it; `name` is the violated invariant or property that it was recorded for.
+    """A trace in the form of its file. `name` is the violated invariant or property for which it was recorded.
 
-    `states` has an object for each state: its action and parameters if the file gives them, and its values. `failing`
-    is the action instance that is undefined in the last state, for an evaluation error. `loop`, `choice` and `fairness`
-    are for a property.
+    `states` has an object for each state: its action and parameters, if the file gives them, and its values. For an
+    evaluation error, `failing` is the action instance that is undefined in the last state. `loop`, `choice` and
+    `fairness` are set only for a property.
     """
 
     claim: Claim
@@ -61,7 +62,10 @@ class Recording:
 
 @dataclass(frozen=True)
 class Against:
-    """The specification in a recorded refinement: its name and settings, the mapping, the steps for one step."""
+    """The specification of a recorded refinement: its name and settings, the mapping, and its steps for one step.
+
+    `at_most` limits these steps; None is any number.
+    """
 
     specification: str
     settings: dict[str, Any]
@@ -71,9 +75,9 @@ class Against:
 
 @dataclass(frozen=True)
 class TraceFile:
-    """Model and settings by name, None if the file does not name them, and the traces.
+    """The traces of a file, and the model and settings by name, None if the file does not name them.
 
-    `against` is for traces of a refinement.
+    `against` is set only for traces of a refinement.
     """
 
     form: Literal["result", "ITF"]
@@ -257,7 +261,7 @@ def _itf_file(data: dict[str, Any]) -> TraceFile:
 
 
 def _itf_state(state: dict[str, Any], position: int, ours: bool) -> dict[str, Any]:
-    """A state in the form that a result has: values apart from the action."""
+    """A state in the form of a result, with its values apart from its action."""
     values = {name: value for name, value in state.items() if not name.startswith("#")}
     if not ours:
         return {"state": values}

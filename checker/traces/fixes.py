@@ -1,7 +1,7 @@
-"""Finds where a fix acts: walks the trace with the fixed design, in that design's own states, until the two differ.
+"""Finds the step at which a fix acts: the fixed design follows the trace in its own states until the two differ.
 
-A difference in state that does not matter to the rest of the trace is kept, and the walk goes on. The answer is only
-about the fixed design on the way of this trace, and about no other way.
+A difference in state that does not matter to the rest of the trace is kept, and the walk goes on. The answer is about
+the fixed design on this trace only, and about no other path.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class _Walk:
                 yield Taken(self.interpreter.labels[number], self.interpreter.actors[number], after)
 
     def _renamed(self, k: int, step: Step) -> Taken | None:
-        """A step of the same actor with another name that makes the same changes, if there is one."""
+        """A step of another action, by the same actor and with the same changes, or None."""
         states, matter = self.walked.states, self.walked.relevant[k - 1]
         if not any(i in matter and states[k - 1][i] != states[k - 2][i] for i, _ in self.shared):
             return None
@@ -137,7 +137,10 @@ class _Walk:
     # --- beyond -------------------------------------------------------------------------------------------------------
 
     def _onward(self, k: int) -> Run:
-        """The later events of the trace, from step k on, each in the control's own states, if it is possible there."""
+        """The run of the control through the later steps of the trace, from step k on.
+
+        The control takes each of these steps that is possible in its own states.
+        """
         at: list[int | None] = [*range(k - 1)]
         for j in range(k, self.walked.length + 1):
             label = self.walked.trace.steps[j - 1].label
@@ -162,7 +165,7 @@ class _Walk:
         return self._fix("allows", verdict=verdict, enabled=self._only_there(self.walked.length))
 
     def _only_there(self, k: int) -> tuple[str, ...]:
-        """The steps that the control can take in its own state, and the model of the trace cannot take in state k."""
+        """The steps that the control can take in its own state but the model of the trace cannot take in state k."""
         here = Interpreter(self.walked.model, {})
         possible = {label_text(here.labels[n]) for n, _ in here.steps(self.walked.trace.steps[k - 1].state)}
         there = [label_text(self.interpreter.labels[n]) for n, _ in self.interpreter.steps(self.path[-1].state)]
@@ -202,8 +205,9 @@ class _Walk:
 
 
 def false_conjunct(model: Model, path: Sequence[tuple[int, ...]], label: Label) -> tuple[str, tuple[Read, ...]]:
-    """The false part of a disabled instance's guard in the last state of a path of leaves, and the values that it
-    reads.
+    """The false part of a disabled instance's guard, and the values that this part reads.
+
+    The guard is evaluated in the last state of `path`, whose states are given by their leaves.
     """
     states, words = States(path), Words(tuple(model.domains.items()))
     last = states.length

@@ -1,8 +1,8 @@
-"""The Informal Trace Format of Apalache: traces for other tools, and traces of other tools for a model.
+"""The Informal Trace Format (ITF) of Apalache: writes traces for other tools, and reads traces of other tools.
 
-Format: https://apalache-mc.org/docs/adr/015adr-trace.html. A set is `{"#set": [...]}`, a value per index
-`{"#map": [[key, value], ...]}`, a sequence a list, a record an object, no broker the string "none". Everything else
-that a replay needs (model, settings, actions with their parameters) is in the `#meta` objects.
+Format: https://apalache-mc.org/docs/adr/015adr-trace.html. A set is `{"#set": [...]}`, and a value per index is
+`{"#map": [[key, value], ...]}`. A sequence is a list, a record is an object, and no broker is the string "none".
+Everything else that a replay needs (model, settings, actions with their parameters) is in the `#meta` objects.
 """
 
 from __future__ import annotations
@@ -42,11 +42,12 @@ def to_itf(
     failing: Label | None = None,
     promised: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """A trace as ITF data; `claim` and `name` say what it was recorded for: a violation of an invariant, a deadlock.
+    """A trace as ITF data. `claim` and `name` say for what it was recorded, such as a violation of an invariant.
 
-    `failing` is the instance that is undefined in the last state, for an evaluation error. For a property `promised`
-    has its choice of parameters and the fairness; for a refinement it has the specification and the mapping. A lasso
-    has `loop`, the index of the state that equals its last state: the steps between the two are repeated.
+    For an evaluation error, `failing` is the instance that is undefined in the last state. For a property, `promised`
+    has its choice of parameters and the fairness. For a refinement, `promised` has the specification and the mapping. A
+    lasso has `loop`, the index of the state that equals its last state. The steps between these two states are
+    repeated.
     """
     about: dict[str, Any] = {"format": FORMAT, "model": model, "settings": settings, "claim": claim, "name": name}
     if failing is not None:
@@ -69,7 +70,7 @@ def to_itf(
 
 
 def as_text(data: dict[str, Any]) -> str:
-    """ITF as it is written: one line for each key and one for each state, so traces compare state by state.
+    """ITF data as text, with one line for each key and one for each state: traces can be compared state by state.
 
     >>> print(as_text({"vars": ["n"], "states": [{"n": 0}, {"n": 1}]}), end="")
     {

@@ -1,4 +1,4 @@
-"""Replays lassos: whether a behaviour is fair and breaks a property, by the methods of the model only."""
+"""Replays lassos with the methods of the model only, and judges whether a behaviour is fair and breaks a property."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from isrcheck.model.language.properties import Asked, kind_of
 
 @dataclass(frozen=True)
 class Kept:
-    """How an obligation that is open on a cycle is satisfied: by a step, or in a `state` where it cannot happen.
+    """An obligation that is open on a cycle, and a `state` in which it cannot happen, which satisfies the obligation.
 
     States are counted from 1.
     """
@@ -38,7 +38,7 @@ class Lasso:
         return range(self.trace.loop, self.trace.length - (not self.trace.stays))
 
     def refusal(self, name: str, choice: Asked, fairness: Fairness) -> str | None:
-        """Why this is no fair behaviour that breaks the property; None if it is one."""
+        """The reason why this is not a fair behaviour that breaks the property; None if it is such a behaviour."""
         try:
             says = [self.interpreter.asked(step.state, name) for step in self.trace.steps]
         except EvaluationError as error:
@@ -62,7 +62,7 @@ class Lasso:
         return None if broken else "the last step ends nothing that is to be stable"
 
     def _broken(self, name: str, states: Sequence[tuple[bool, ...]]) -> str | None:
-        """Why the property is not broken."""
+        """The reason why the property is not broken; None if it is broken."""
         method, again = self.interpreter.properties[name], [states[i] for i in self._round]
         match kind_of(method):
             case "leads_to":
@@ -87,7 +87,7 @@ class Lasso:
     # --- fairness ---------------------------------------------------------------------------------------------------
 
     def _unfair(self, fairness: Fairness) -> str | None:
-        """The first obligation that is not satisfied, in words."""
+        """The first obligation that is not satisfied, in words; None if all are satisfied."""
         for obligation, idle in self._open(fairness):
             if idle is None:
                 strength = "again and again" if obligation.strong else "all the time"
@@ -95,14 +95,17 @@ class Lasso:
         return None
 
     def kept(self, fairness: Fairness) -> list[Kept]:
-        """For each obligation that is open somewhere on the cycle, how it is satisfied. Obligations whose steps are
-        taken on the cycle are left out.
+        """The open obligations that are satisfied by a state of the cycle in which they cannot happen.
+
+        Obligations whose steps are taken on the cycle are left out.
         """
         return [Kept(o.name, idle + 1) for o, idle in self._open(fairness) if idle is not None]
 
     def _open(self, fairness: Fairness) -> Iterator[tuple[Obligation, int | None]]:
-        """Obligations that are open somewhere and taken nowhere, each with a position where it cannot happen, if such a
-        position satisfies it."""
+        """The obligations whose steps can happen somewhere on the cycle but are never taken on it.
+
+        Each comes with a position where it cannot happen, if such a position satisfies the obligation.
+        """
         it, steps = self.interpreter, self.trace.steps[self._round.start + 1 :]
         taken = {it.labels.index(step.label) for step in steps if step.label is not None}
         for obligation in obligations(it.model, it.labels, fairness):
@@ -113,7 +116,7 @@ class Lasso:
                 yield obligation, idle[0] if idle and not obligation.strong else None
 
     def _possible(self, state: State, obligation: Obligation) -> bool:
-        """Whether an instance would change the state, or would happen if the search had room."""
+        """Whether a step of the obligation would change the state, or would happen if the search had room for it."""
         for instance in obligation.instances:
             after = self.interpreter.step(state, instance)
             if (after is None and self.interpreter.wanted(state, instance)) or after not in (None, state):

@@ -1,8 +1,8 @@
 """The logs of a state as they are drawn: records by offset, high watermark, log end, and the broker's role.
 
-Any model with a variable `log` (of each broker, or of each partition and broker) has them. A variable `replica` of the
-same shape has the broker's beliefs. If there is a variable `quorum` or `state`, its ISR names the members. A model that
-keeps its logs in another way has a method `drawn_logs(self, s)` that returns them as dictionaries.
+The logs come from a variable `log`, with a log for each broker, or for each partition and broker. A variable `replica`
+of the same shape has the broker's beliefs. If there is a variable `quorum` or `state`, its ISR names the members. A
+model that stores its logs in another form has a method `drawn_logs(self, s)` that returns them as dictionaries.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _role(model: Model, s: SeenState, b: BrokerId, belief: dict[str, Any]) -> st
 
 
 def _epoch(belief: dict[str, Any]) -> int | None:
-    """The leader epoch that a replica is in. A number below 0 means that it has heard of none."""
+    """The leader epoch of a replica. A number below 0 means that the replica knows no epoch."""
     epoch = belief.get("leader_epoch", belief.get("epoch"))
     return epoch if epoch is not None and epoch >= 0 else None
 

@@ -59,7 +59,7 @@ def _actor(step: Step) -> str:
 
 
 def _other(step: Step) -> str:
-    """The first other member of a scalarset among the parameters, which the actor acts upon; else the actor."""
+    """The party that the actor acts upon: the first other scalarset member among the parameters, or the actor."""
     if step.label is None:
         return _actor(step)
     return next((who for who in map(str, step.label.members()) if who != step.actor), _actor(step))

@@ -18,7 +18,7 @@ from isrcheck.model.language.telling import told
 
 
 def story(model: Model, trace: Trace) -> Story:
-    """The story of a trace whose steps have labels, as the engines and `replay` return it."""
+    """The story of a trace. Its steps have labels, as in the traces that the engines and `replay` return."""
     start = logs(model, trace.steps[0].state)
     sentences = tuple(narrate(model, trace))
     members = [Lane(str(member)) for member in model.everybody]
@@ -49,7 +49,7 @@ def recorded(model: Model, states: list[dict[str, Any]]) -> Trace:
 
 
 def lane_of(model: Model, label: Label, actor: str) -> Lane:
-    """The lane of an action instance. As for a sentence, a mistake in it does not cost the verdict."""
+    """The lane of an action instance. If the model's `lane` fails, the name of the lane says so."""
     try:
         lane: object = model.lane(actor, dict(label.parameters))
     except Exception as error:

@@ -1,9 +1,9 @@
-"""Why a trace ends in a violation: the facts behind it, and the steps that brought each fact about.
+"""Explains why a trace ends in a violation, by the facts behind it and the steps that made each fact true.
 
-The *facts* are the atoms that make the violated conjunct false. A step is a cause of a fact if it was the last step to
-change something that the atom reads. The causes of a step are found in the same way, from the conditions that its guard
-requires and from the values that it computes with. Nothing is searched, and the reasons do not claim that a step was
-necessary. They say what was read.
+The *facts* are the atomic conditions that make the violated conjunct false. A step is a cause of a fact if it was the
+last step to change a value that the fact reads. The causes of a step are found in the same way, from the conditions of
+its guard and from the values with which it computes. Nothing is searched. The reasons do not claim that a step was
+necessary; they say what was read.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from isrcheck.model.language.expressions import Expression, Leaf
 
 @dataclass(frozen=True)
 class Made:
-    """A condition or a leaf with its value in a state, and the leaf that a step changed to bring this about."""
+    """A condition or a leaf with its value in a state, and the leaf that a step changed to cause this value."""
 
     what: Expression
     state: int
@@ -41,7 +41,7 @@ def reasons(walked: Walked) -> Reasons | None:
     for end in sorted(into):
         steps = graph.cone(end) - seen
         seen |= steps
-        # A fact that several steps brought about is told with the last of them, unless an earlier one has no other
+        # A fact that several steps caused is told with the last of these steps, unless an earlier step has no other
         # fact.
         own = [made for made in into[end] if latest[made.what] == end] or into[end]
         found.append(Reason(end, tuple(sorted(steps)), graph.told(own)))
@@ -50,9 +50,9 @@ def reasons(walked: Walked) -> Reasons | None:
 
 
 Edges = dict[int, list[Made]]
-"""Steps, each with what it brought about."""
+"""Steps, each with the values that it caused."""
 _Walk = Iterator["_Walk"]
-"""A walk that yields each walk that must be taken before it goes on."""
+"""A walk yields other walks, each of which must be finished before it goes on."""
 
 
 def _all(into: Edges) -> list[Made]:
@@ -65,7 +65,7 @@ def _makers(into: Edges, made: Made) -> list[int]:
 
 @dataclass
 class _Graph:
-    """Which steps cause which: `into` has for each step the steps with an edge into it and what each brought about."""
+    """The causes of steps: `into` has for each step the steps that caused it, and the values that each caused."""
 
     walked: Walked
     words: Words
@@ -101,7 +101,7 @@ class _Graph:
                 yield step, leaf
 
     def _add(self, k: int, leaf: int) -> _Walk:
-        """Adds a step that changed a leaf, and the causes of what it required and of what it computed the leaf from."""
+        """Adds a step that changed a leaf, with the causes of its guard and of the values behind the new leaf."""
         known = self._changes.setdefault(k, set())
         if leaf in known:
             return
@@ -116,7 +116,7 @@ class _Graph:
             mine += [made for made in causes if made not in mine]
 
     def cone(self, end: int) -> set[int]:
-        """A step and all steps behind it."""
+        """A step and all earlier steps that it depends on."""
         found, pending = set[int](), [end]
         while pending:
             k = pending.pop()
@@ -126,7 +126,7 @@ class _Graph:
         return found
 
     def needs(self) -> dict[int, tuple[Need, ...]]:
-        """The edges into each step, without those that other edges imply."""
+        """The steps that each step needs directly: the edges into it, except those that other edges imply."""
         return {k: tuple(self._needs(k)) for k in sorted(self.into)}
 
     def _needs(self, k: int) -> Iterator[Need]:

@@ -1,4 +1,4 @@
-"""Checks recorded traces of a refinement again, by the methods of both models and the mapping only."""
+"""Checks recorded traces of a refinement again, only with the methods of both models and the mapping."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from isrcheck.model.language.properties import Asked
 from isrcheck.model.language.refinements import mapped
 
 MOST: Final = 10_000
-"""How many states of a specification are looked at; this takes some seconds."""
+"""The most states of a specification that are explored, which takes some seconds."""
 
 
 @dataclass(frozen=True)
 class Implementation:
     """A model, the specification that it should refine, and the mapping between them.
 
-    Each step of the model must stand for at most `steps` steps of the specification; None is any number.
+    Each step of the model must correspond to at most `steps` steps of the specification; None is any number of steps.
     """
 
     model: Model
@@ -36,11 +36,11 @@ class Implementation:
     steps: int | None
 
     def stands_for(self, state: State) -> State:
-        """The specification's state. Raises `EvaluationError` if there is none."""
+        """The specification's state that a state represents. Raises `EvaluationError` if there is none."""
         return mapped(self.model, self.specification.model, self.mapping, state)
 
     def objection(self, states: list[State]) -> str | None:
-        """Why a path is no violation whose first mistake is in its last state; None if it is one."""
+        """The reason why a path is not a violation whose first mistake is in its last state; None if it is."""
         seen = [self.stands_for(state) for state in states]
         begins = seen[0] in initial_states(self.specification.model)
         if len(seen) == 1:
@@ -54,10 +54,10 @@ class Implementation:
         return None
 
     def allows(self, a: State, b: State) -> bool | None:
-        """Whether the specification leads from a to b. A step that is undefined leads nowhere.
+        """Whether steps of the specification lead from a to b. An undefined step leads nowhere.
 
-        The search is breadth first if steps are counted; else it takes the states most like b first. None if it has not
-        reached b within `MOST` states: methods of a model are too slow for more.
+        The search is breadth first if `steps` is limited. Otherwise it expands the states that are most like b first.
+        The result is None if b was not reached within `MOST` states: methods of a model are too slow for more.
         """
         it = self.specification
         goal, taken = it.leaves(b), {a: 0}
@@ -77,7 +77,7 @@ class Implementation:
 def widened(
     trace: Trace, specification: str, variables: Sequence[tuple[str, Domain]], beside: Sequence[State]
 ) -> Trace:
-    """A trace that also has the variables of a specification, with the specification's name before their own."""
+    """A trace that also has the variables of a specification, each with the specification's name before its own."""
     theirs = tuple((f"{specification}.{name}", domain) for name, domain in variables)
     both = zip(trace.steps, beside, strict=True)
     steps = tuple(replace(step, state=(*step.state, *state)) for step, state in both)
@@ -85,7 +85,7 @@ def widened(
 
 
 def retold(told: Story, trace: Trace) -> Story:
-    """A story with the changes in the specification, for a trace that has the variables of both."""
+    """A story that also has the changes in the specification, for a trace with the variables of both models."""
     sentences = []
     for sentence in told.sentences:
         old, new = (trace.steps[i].state for i in (sentence.position - 2, sentence.position - 1))
@@ -95,13 +95,16 @@ def retold(told: Story, trace: Trace) -> Story:
 
 
 class Implementing(Interpreter):
-    """A model's methods, and the properties of a specification, evaluated in the states that the model's stand for."""
+    """The methods of a model, with the properties of a specification.
+
+    A property is evaluated in the state of the specification that a state of the model represents.
+    """
 
     def __init__(self, implementation: Implementation) -> None:
         super().__init__(implementation.model, {}, implementation.specification.properties)
         self._implementation = implementation
 
     def asked(self, state: State, name: str) -> dict[Asked, tuple[bool, ...]]:
-        """The value of a property of the specification in the state that a state of the model stands for."""
+        """The value of a specification's property in the state that a state of the model represents."""
         found = self._implementation
         return found.specification.asked(found.stands_for(state), name)

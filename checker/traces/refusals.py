@@ -1,4 +1,4 @@
-"""Why a model does not allow an action instance in a state: the requirement that fails, and what it reads."""
+"""Explains why a model does not allow an action instance in a state: the false requirement and what it reads."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Unmet:
 
 
 def is_instance(model: Model, state: State, method: Callable[..., Any], arguments: list[Any]) -> bool:
-    """Whether this instance of an action exists, enabled or not: it requires or assigns something."""
+    """Whether this instance of an action exists, enabled or not. An instance requires or assigns something."""
     s = ConcreteState(model, state, writable=True)
     try:
         method(model, s, *arguments)
@@ -98,7 +98,7 @@ class _Notes(dict[Any, None]):
             frame = frame.f_back
 
     def inside(self, frame: FrameType, node: ast.expr) -> list[Any]:
-        """The paths that were read to compute an expression of a frame; all of them if it uses earlier reads."""
+        """The paths that were read to compute an expression of a frame; all paths, if it uses values read earlier."""
         names = {x.id for x in ast.walk(node) if isinstance(x, ast.Name)}
         if any(isinstance(frame.f_locals.get(name), CONCRETE) for name in names):
             return list(self)

@@ -1,4 +1,4 @@
-"""Replay: a trace is walked step by step with the methods of the model itself."""
+"""Replays a trace step by step with the methods of the model itself."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from isrcheck.model.language.system import Label
 class Refusal:
     """The first state of a trace that the model does not allow, counted from 1, and the reason.
 
-    `where` is `file:line` of the model. `values` are parts of the previous state with their values. If `differs`, they
-    are parts with the value in the model and the value in the trace.
+    `where` is `file:line` of the model. `values` are parts of the previous state with their values. `differs` has parts
+    of this state, each with its value in the model and its value in the trace.
     """
 
     state: int
@@ -34,7 +34,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class ReplayOutcome:
-    """The trace with every action and actor filled in as far as the model allows the trace, and where it stops."""
+    """The trace, with actions and actors filled in up to the first refusal, and this refusal, if there is one."""
 
     trace: Trace
     refusal: Refusal | None

@@ -32,17 +32,17 @@ ENDS: Final = {
     "deadlock": Exit.DEADLOCK,
     "evaluation": Exit.EVALUATION,
 }
-"""For each claim of a recorded trace, the end of a replay that confirms it."""
+"""For each claim of a recorded trace, the exit code of a replay that confirms the claim."""
 
 
 @dataclass(frozen=True)
 class Replayed:
-    """One trace of a file: its outcome, and whether its last state is as recorded (None: the file does not say).
+    """One trace of a file: its outcome, and whether its last state is as recorded (None if the file does not say).
 
-    `story` tells a valid trace. `finding` says why it ends in a violation, if it does. `broken` is the property that a
-    lasso breaks, and `against` the reason if it breaks none. `walked` is a trace of a refinement with the condition
-    that is false at its end. `wider` is a trace with the variables of the specification, if each state stands for a
-    state of it.
+    `story` is the story of a valid trace. `finding` explains the violation at its end, if there is one. `broken` is the
+    property that a lasso breaks. `against` is the reason why the trace of a property or a refinement does not show what
+    it was recorded for. `walked` is a trace of a refinement with the condition that is false at its end. `wider` is the
+    trace with the variables of the specification added, if each state represents a state of the specification.
     """
 
     recording: Recording
@@ -56,7 +56,7 @@ class Replayed:
     wider: Trace | None = field(default=None, compare=False, repr=False)
 
     def side_by_side(self) -> Replayed:
-        """The story for a reader. For a refinement it has the specification's state beside the model's."""
+        """The replayed trace for a reader. For a refinement it has the specification's states beside the model's."""
         wider = self.wider
         if wider is None:
             return self
@@ -70,7 +70,7 @@ class Replayed:
         )
 
     def exit_code(self, expected: bool) -> int:
-        """The documented exit code. If the claim is expected, a confirmation is success, anything else a difference."""
+        """The documented exit code. If the claim is expected, only its confirmation is a success."""
         if not self.outcome.valid or self.against is not None or (expected and not self.confirmed):
             return Exit.DIFFERENCE
         if expected or not self.confirmed:
@@ -133,9 +133,9 @@ class Replayed:
 
 
 def replayed(interpreter: Interpreter, recording: Recording, implementation: Implementation | None = None) -> Replayed:
-    """A replayed trace. `interpreter` must have the invariants and properties that the trace may be recorded for.
+    """Replays a trace. `interpreter` must have the invariants and properties for which a trace may be recorded.
 
-    `implementation` is the refinement of the trace.
+    `implementation` is the refinement that the trace is about, if there is one.
     """
     if recording.claim == "liveness":
         return _promised(interpreter, recording)
@@ -205,7 +205,7 @@ def _promised(interpreter: Interpreter, recording: Recording) -> Replayed:
 
 
 def _finding(interpreter: Interpreter, name: str, trace: Trace, told: Story) -> Finding:
-    """Why an invariant is false at the end of a trace."""
+    """The finding that explains why an invariant is false at the end of a trace."""
     model, predicate = interpreter.model, interpreter.invariants[name]
     instance = Instance(*explain(model, trace.steps[-1].state, predicate))
     held = last_held(model, predicate, trace, instance)
@@ -223,7 +223,7 @@ def _confirmed(interpreter: Interpreter, recording: Recording, last: State) -> b
 
 
 def _has_no_meaning(interpreter: Interpreter, recording: Recording, last: State) -> bool:
-    """Whether the failing instance, or if none is named some predicate, cannot be evaluated in a state."""
+    """Whether the failing instance, or some predicate if no instance is named, cannot be evaluated in a state."""
     try:
         if recording.failing is not None:
             label = label_of(interpreter, recording.failing, "the failing instance")

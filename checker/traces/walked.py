@@ -1,6 +1,6 @@
 """A trace with the data of its model: what each step requires and assigns, and what decides a condition in a state.
 
-An *atom* is a condition that is not an `and`, `or`, `not` or constant. States are counted from 1; *step* k leads from
+An *atom* is a condition that is not an `and`, `or`, `not` or constant. States are counted from 1. *Step* k leads from
 state k - 1 to state k.
 """
 
@@ -18,11 +18,14 @@ from isrcheck.model.language.system import Transition, TransitionSystem
 from isrcheck.model.language.tracing import instances_at, predicate_at
 
 JUNCTIONS: Final = {"and": 0, "or": 1}
-"""Junctions, each with the value that decides it if one argument has that value."""
+"""`and` and `or`, each with the value of a single argument that decides the whole."""
 
 
 class States:
-    """The values of expressions in the states of a path, and since when they have them. A state is its leaves."""
+    """The values of expressions in the states of a path, and the states since which they have these values.
+
+    A state is given by its leaves.
+    """
 
     def __init__(self, states: Sequence[tuple[int, ...]]) -> None:
         self.states = states
@@ -48,13 +51,13 @@ class States:
         return values[e]
 
     def since(self, e: Expression, m: int) -> int:
-        """The first of the states up to state m through which an expression keeps its value in state m."""
+        """The first state since which an expression has had its value in state m without a change."""
         while m > 1 and self.value(e, m - 1) == self.value(e, m):
             m -= 1
         return m
 
     def decide(self, e: Expression, m: int) -> tuple[Expression, ...]:
-        """The atoms that decide the value of a condition in state m. If several would do alone, the oldest is taken."""
+        """The atoms that decide the value of a condition in state m. If one alone is enough, the oldest is taken."""
         if is_constant(e):
             return ()
         if e.operator == "not":
@@ -66,7 +69,7 @@ class States:
         return _distinct(atom for a in chosen for atom in self.decide(a, m))
 
     def data(self, e: Expression, m: int) -> tuple[Expression, ...]:
-        """The values from which an expression is computed in state m, along the branches taken: atoms, and leaves."""
+        """The atoms and leaves from which an expression is computed in state m, along the branches that are taken."""
         if isinstance(e.value, Leaf):
             return (e,)
         if e.kind == "flag":
@@ -93,8 +96,8 @@ class States:
 class Walked(States):
     """A trace with labels, the transitions that its steps take, and the conjunct that is false at its end.
 
-    The false condition is a predicate of the model, or a condition over its leaves. `system` is the traced model if
-    there is one already; otherwise the parts that are needed are traced here.
+    The false condition is a predicate of the model, or a condition over its leaves. `system` is the traced model, if it
+    exists already. Otherwise the parts that are needed are traced here.
     """
 
     def __init__(
@@ -132,7 +135,7 @@ class Walked(States):
 
     @cached_property
     def relevant(self) -> list[frozenset[int]]:
-        """For each state its leaves on which the rest of the trace and the violation at its end depend."""
+        """For each state, the leaves on which the rest of the trace and the violation at its end depend."""
         end = self.violation
         needed = [frozenset(() if end is None else self.reads(end, self.length))]
         for k in range(self.length, 1, -1):

@@ -1,4 +1,4 @@
-"""A model's own methods without its bounds: numbers are integers of z3, and values per number are arrays."""
+"""A model's own methods without bounds: numbers are z3 integers, and values per number are z3 arrays."""
 
 from pathlib import Path
 

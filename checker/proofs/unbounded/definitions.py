@@ -1,8 +1,8 @@
-"""Fresh names, and the conditions that fix their values.
+"""Fresh names, and the conditions that define their values.
 
-Without quantifiers, no term of z3 can express `one_past_last`, or `for_all` up to a bound. Each gets a fresh name and a
-*definition* of it: conditions for all numbers, from which proofs take the instances that they need. In every state
-there is exactly one value of the name for which the conditions hold, so assuming them assumes nothing else.
+Without quantifiers, no z3 term can express `one_past_last`, or `for_all` up to a bound. Each use of them gets a fresh
+name and a *definition*: conditions for all numbers, from which proofs take the instances that they need. In every state
+exactly one value of the name satisfies the conditions, so the definition is not a further assumption.
 
 Inside a statement about all numbers, such a name is a fresh function of those numbers.
 """
@@ -34,7 +34,7 @@ class Quantified:
 
 @dataclass(frozen=True)
 class Definitions:
-    """Conditions that fix fresh names. Some of these names are numbers for which lemmas may be needed."""
+    """Conditions that define fresh names, and those of the names that are numbers for which lemmas may be needed."""
 
     conditions: list[Quantified]
     numbers: list[tuple[Term, str]]
@@ -49,7 +49,7 @@ class Definitions:
 
 
 class Book:
-    """The names of one model without bounds. Each ends in its own number, so none captures another."""
+    """Makes the fresh names of one model without bounds. Each ends in its own number, so no name is used twice."""
 
     def __init__(self) -> None:
         self._count = itertools.count()
@@ -63,7 +63,7 @@ class Book:
 
 @dataclass
 class _Page:
-    """The statement being read: its definitions, and the bound numbers for which it must hold."""
+    """The statement that is being read: its definitions, and the bound numbers for which it must hold."""
 
     book: Book
     found: Definitions
@@ -75,7 +75,7 @@ _pages: list[_Page] = []
 
 @contextmanager
 def defining(book: Book, enclosing: Sequence[tuple[Term, str]] = ()) -> Iterator[Definitions]:
-    """While a method runs: the definitions that it makes, for all values of some numbers."""
+    """Collects the definitions that a method makes while it runs, for all values of the enclosing numbers."""
     page = _Page(book, Definitions.none(), tuple(enclosing))
     _pages.append(page)
     try:
@@ -91,7 +91,7 @@ def _page() -> _Page:
 
 
 def _fresh(page: _Page, hint: str, sort: Any) -> Term:
-    """A name for a value, which may be another value for each choice of the enclosing numbers."""
+    """A name for a value that may be different for each choice of the enclosing numbers."""
     if not page.enclosing:
         return page.book.fresh(hint, sort)
     sorts = [z3.IntSort() for _ in page.enclosing]
@@ -118,9 +118,9 @@ def _body(page: _Page, numbers: Sequence[tuple[Term, str]], say: Callable[[], An
 
 
 def end_of(limit: Term, of: str, holds: Callable[[Term], tuple[Term, Term]]) -> tuple[Term, Term]:
-    """One past the greatest number below a limit for which `holds` is true, or 0; and where that is defined.
+    """One past the greatest number below a limit for which `holds` is true, or 0; and the condition that it is defined.
 
-    `holds` gives for a number its truth and where that is defined.
+    `holds` returns two terms for a number: whether the condition is true, and whether it is defined.
     """
     page = _page()
     at = page.book.fresh("at", z3.IntSort())
@@ -138,9 +138,10 @@ def end_of(limit: Term, of: str, holds: Callable[[Term], tuple[Term, Term]]) -> 
 
 
 def for_all(kinds: Mapping[str, tuple[Term, str]], holds: Callable[[dict[str, Term]], Any]) -> tuple[Term, Term]:
-    """Whether `holds` is true for all numbers from 0 up to limits, given with their kinds; and where that is defined.
+    """Whether `holds` is true for all numbers from 0 up to the limits in `kinds`, and whether that is defined.
 
-    As in a loop it is false if it is false for one number. Otherwise it is defined if it is defined for all numbers.
+    `kinds` has a limit and a kind for each number. As in a loop, the result is false if `holds` is false for one
+    number. Otherwise the result is defined if `holds` is defined for all numbers.
     """
     page = _page()
     bound = {name: page.book.fresh(name, z3.IntSort()) for name in kinds}
@@ -155,7 +156,10 @@ def for_all(kinds: Mapping[str, tuple[Term, str]], holds: Callable[[dict[str, Te
 
 
 def _for_all(page: _Page, numbers: Sequence[tuple[Term, str]], condition: Term) -> Term:
-    """A name for the statement that a condition holds for all numbers. If it is false, the condition fails for some."""
+    """A name for the statement that a condition holds for all numbers.
+
+    If the name is false, the condition fails for some numbers.
+    """
     true = _fresh(page, "all", z3.BoolSort())
     witnesses = [(number, _number(page, "some", of)) for number, of in numbers]
     _fix(page, z3.Implies(true, condition), *numbers)

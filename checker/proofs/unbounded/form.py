@@ -1,9 +1,10 @@
 """The obligations of a proof about a model without bounds, for a given number of replicas.
 
-They have no quantifiers. A lemma is about all offsets and all epochs, but it is assumed only for those that matter: the
-numbers of its kind in the state before and after the step, those in the goal, and in later stages those that the logs
-and requests hold at these numbers. Assuming less is safe: what follows from some instances of a lemma follows from the
-lemma. So solvers decide every obligation, and only after a "no" might another instance have been needed.
+The obligations have no quantifiers. A lemma is about all offsets and all epochs, but it is assumed only for the numbers
+that matter. These are the numbers of its kind in the goal and in the state before and after the step. Later stages add
+the numbers that the logs and requests contain at these positions. To assume less is safe: what follows from some
+instances of a lemma follows from the lemma. So solvers decide every obligation. Only after a "no" might another
+instance have been needed.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class Unbounded:
         return self._read(statement, state, fresh_numbers(self.free.book), bound=True)
 
     def goal(self, statement: Statement, state: Sequence[Term]) -> tuple[Term, Definitions]:
-        """A statement about a state for arbitrary numbers: if it is never false for these, it is false for none."""
+        """A statement about a state for arbitrary numbers. If it is never false for these, it is true for all."""
         found, definitions = self._read(statement, state, self._some_number, bound=False)
         return both(*(q.condition for q in found)), definitions
 
@@ -84,14 +85,14 @@ class Unbounded:
         return found, definitions
 
     def _some_number(self, parameter: str, of: str, before: int) -> Term:
-        """A number of a goal. All goals share these numbers; there are as many of a kind as any goal needs."""
+        """A number of a goal. All goals share these numbers, so a kind has only as many as a single goal needs."""
         known = self._some.setdefault(of, [])
         while len(known) <= before:
             known.append(self.free.book.fresh("some", z3.IntSort()))
         return known[before]
 
     def _assumed(self) -> tuple[dict[str, list[Quantified]], Definitions]:
-        """The lemmas before a step, each with its definitions; and all these definitions together."""
+        """The conditions of each lemma before a step, and the definitions of all lemmas together."""
         found, all_ = {}, Definitions.none()
         for name, lemma in self.lemmas.items():
             conditions, definitions = self.quantified(lemma, self.before)
@@ -130,7 +131,7 @@ class Unbounded:
         own: Pool,
         assumes: bool = True,
     ) -> Obligation:
-        """Lemmas are also assumed for the numbers in the definitions of all goals."""
+        """An obligation. Its lemmas are also assumed for the numbers in the definitions of all goals."""
         read = Lazily(list(goals), lambda name: goals[name]())
         pools: dict[int, Pool] = {}
 
@@ -167,7 +168,7 @@ class Unbounded:
     # --- instances --------------------------------------------------------------------------------------------------
 
     def _pool(self, stage: int, after: Sequence[Term], own: Pool, definitions: Definitions) -> Pool:
-        """The numbers for which lemmas are assumed: more in later stages."""
+        """The numbers of each kind for which lemmas are assumed. Later stages have more numbers."""
         pool: Pool = {of: dict.fromkeys(numbers) for of, numbers in self._some.items()}
         for of, numbers in own.items():
             pool.setdefault(of, {}).update(numbers)
@@ -205,14 +206,14 @@ class Unbounded:
         return self._instantiated[key][0]
 
     def _everywhere(self, part: Part, term: Term) -> Quantified:
-        """Whether a leaf has a value of its domain, at every index; as a term."""
+        """The condition that a leaf has a value of its domain, at every index."""
         if part.endless is None:
             return Quantified((), both(*inside(part.domain, term)))
         index = self.free.book.fresh("index", z3.IntSort())
         return Quantified(((index, part.endless),), both(*inside(part.domain, z3.Select(term, index))))
 
     def _somewhere(self, part: Part, term: Term) -> Term:
-        """Whether a leaf has a value of its domain, at an index of the goals; as a term."""
+        """The condition that a leaf has a value of its domain, at an index of the goals."""
         if part.endless is None:
             return both(*inside(part.domain, term))
         return both(*inside(part.domain, z3.Select(term, self._some_number("index", part.endless, 0))))

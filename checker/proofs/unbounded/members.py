@@ -1,4 +1,4 @@
-"""Brokers and sets of brokers, in terms of z3."""
+"""Brokers and sets of brokers as z3 terms."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class UnboundedSet(Scalar):
         return like._lift(broker)  # type: ignore[no-any-return]
 
     def _is(self, broker: UnboundedBroker) -> list[Term]:
-        """For each broker, whether it is this broker."""
+        """For each broker of the domain, the term which says that it is the given broker."""
         return [z3.simplify(broker.term == b) for b in range(self.domain.element.count)]
 
     def has(self, broker: Any) -> UnboundedFlag:
@@ -88,7 +88,7 @@ class UnboundedSet(Scalar):
         return self._of_members(some(self.has(b) & holds(b) for b in self._members()))
 
     def _of_members(self, answer: UnboundedFlag) -> UnboundedFlag:
-        """A statement about members is undefined if the set is, even if it holds for every possible member."""
+        """A statement about members, which is undefined if the set is, even if it holds for every possible member."""
         return ofFlag(answer.term, both(self.defined, answer.defined))
 
     @property

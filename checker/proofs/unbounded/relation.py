@@ -1,9 +1,9 @@
-"""A model's steps for all bounds at once, from the methods of the model itself.
+"""A model's steps for all bounds together, from the methods of the model itself.
 
-Every setting that is a bound becomes an integer of which only its least value is known. The methods run as they are, on
-a state of z3's terms, once for each choice of their finite parameters (brokers); a numeric parameter is any number of
-its domain. So the result for an unknown bound is valid for each value that the bound can have. Loops up to a bound
-cannot run; `below` and `one_past_last` express the same for all numbers.
+Every setting that is a bound becomes an integer of which only the least value is known. The methods run unchanged on a
+state of z3 terms, once for each choice of their finite parameters (brokers). A numeric parameter is any number of its
+domain. So the result for an unknown bound is valid for each value that the bound can have. Loops up to a bound cannot
+run; `below` and `one_past_last` express the same for all numbers.
 """
 
 from __future__ import annotations
@@ -89,13 +89,16 @@ class Layout:
         return tuple(book.fresh(part.path, part.sort) for part in self.parts)
 
     def not_empty(self) -> list[Term]:
-        """The conditions that domains have values: a model with an empty domain is refused before it is checked."""
+        """The conditions that every domain has a value.
+
+        They are always true: a model with an empty domain is refused before it is checked.
+        """
         ends = [p.domain for p in self.parts if kind(p.domain) is not None]
         return list(dict.fromkeys(as_term(d.low) <= as_term(d.high) for d in ends))  # type: ignore[attr-defined]
 
 
 class UnboundedState(TheState):
-    """The state that a method reads and assigns: every read is of the state before the action."""
+    """The state that a method reads and assigns. Every read is of the state before the action."""
 
     def __init__(self, model: Model, layout: Layout, terms: Sequence[Term], writable: bool) -> None:
         own: dict[str, Any] = self.__dict__
@@ -173,10 +176,10 @@ class UnboundedState(TheState):
 class Relation:
     """An instance of an action for any numbers `parameters` that satisfy `inside`.
 
-    `choice` has the value of each parameter of the action, `...` for those that are numbers.
+    `choice` has the value of each parameter of the action, or `...` for a number.
 
-    The step happens if `guard` holds; then `after` are the leaves after it, with the names that `definitions` fix. If
-    `failure` holds, the step is undefined.
+    The step happens if `guard` holds. The leaves after the step are then `after`, which uses the names that
+    `definitions` define. If `failure` holds, the step is undefined.
     """
 
     action: str
@@ -202,7 +205,10 @@ Name = Callable[[str, str, int], Term]
 def arguments(
     model: Model, parameters: dict[str, ParameterDomain], name: Name
 ) -> Iterator[tuple[tuple[tuple[str, Any], ...], list[Any], list[tuple[Term, str]], list[Term]]]:
-    """Each choice of finite parameters, with a method's arguments, its unlimited numbers, and their conditions."""
+    """Each choice of the finite parameters, with the arguments of a method.
+
+    The last two lists are the unlimited numbers among the arguments, and the conditions on them.
+    """
     domains = {n: model.resolved_domain(d if isinstance(d, Domain) else d(model)) for n, d in parameters.items()}
     finite = {n: d for n, d in domains.items() if kind(d) is None}
     for values in itertools.product(*(list(d.values()) for d in finite.values())):

@@ -1,4 +1,4 @@
-"""Scalars without bounds, in terms of z3: a model's methods compute with them."""
+"""Scalars without bounds, as z3 terms with which a model's methods compute."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class Unbounded(OfTheState):
     __slots__ = ()
 
     def either(self, condition: UnboundedFlag, yes: Any, no: Any) -> Any:
-        """`yes` if the condition holds, else `no`, as a value of this one's domain."""
+        """`yes` if the condition holds, else `no`, as a value of the same domain."""
         raise NotImplementedError
 
 
 class Scalar(Unbounded):
-    """A value of a scalar domain: its terms, and where it is defined."""
+    """A value of a scalar domain: its terms, and the condition under which it is defined."""
 
     __slots__ = ("terms", "defined", "domain")
 
@@ -106,7 +106,7 @@ class UnboundedFlag(Scalar):
 
     @property
     def truth(self) -> Term:
-        """Whether it is defined and true."""
+        """The term which says that the flag is defined and true."""
         return both(self.defined, self.term)
 
     def choose(self, yes: Any, no: Any) -> Any:
@@ -134,7 +134,7 @@ def ofFlag(term: Term, defined: Term = TRUE) -> UnboundedFlag:  # noqa: N802
 
 
 def _kleene(a: Scalar, b: Scalar, decides: Callable[[Term], Term]) -> Term:
-    """Where `a & b` (or, dually, `a | b`) is defined: if both are defined, or if one of them alone decides."""
+    """The condition that `a & b`, or `a | b`, is defined: both sides are defined, or one of them alone decides."""
     if z3.is_true(a.defined) and z3.is_true(b.defined):
         return TRUE
     alone = (both(x.defined, decides(x.term)) for x in (a, b))
@@ -142,7 +142,7 @@ def _kleene(a: Scalar, b: Scalar, decides: Callable[[Term], Term]) -> Term:
 
 
 def terms_of(like: type[Scalar], domain: Domain, value: Any, stored: bool) -> tuple[tuple[Term, ...], Term]:
-    """The terms of a scalar, and where it is defined; to be stored it must also lie in the domain."""
+    """The terms of a scalar, and the condition that it is defined. To be stored, it must also lie in the domain."""
     if isinstance(value, OfTheState) and type(value) is not like:
         raise mistake(f"{value!r} is stored", f"store {domain}")
     terms = value.terms if isinstance(value, Scalar) else constant(domain, value)
@@ -209,15 +209,15 @@ class UnboundedNumber(Scalar):
     # For the language's operators on a bound. Models do not call these methods.
 
     def as_end(self) -> End:
-        """A term for this number as an end of a domain."""
+        """This number as an end of a domain."""
         return End(z3.simplify(self.term), self._kind)
 
     def below(self) -> Below:
-        """The numbers below it, for `for_all`."""
+        """The numbers below this number, for `for_all`."""
         return Below(self)
 
     def one_past_last(self, holds: Callable[[Any], Any]) -> UnboundedNumber:
-        """One past the greatest number below it for which `holds` is true."""
+        """One past the greatest number below this number for which `holds` is true."""
 
         def of_number(at: Term) -> tuple[Term, Term]:
             flag = as_flag(holds(UnboundedNumber((at,), self.domain)))
@@ -229,14 +229,14 @@ class UnboundedNumber(Scalar):
 
 @dataclass(frozen=True)
 class Below:
-    """The numbers from 0 on below a bound."""
+    """The numbers from 0 on that are less than a bound."""
 
     end: UnboundedNumber
 
     def for_all(
         self, holds: Callable[..., Any], where: Callable[..., Any] | None, domains: Mapping[str, Iterable[Any]]
     ) -> UnboundedFlag:
-        """Whether `holds` is true for every choice of some parameters; these numbers are a part of the choice."""
+        """Whether `holds` is true for every choice of parameters from `domains`, some of which are below a bound."""
         ends = {name: d.end for name, d in domains.items() if isinstance(d, Below)}
         finite = {name: list(d) for name, d in domains.items() if name not in ends}
 

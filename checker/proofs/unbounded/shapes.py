@@ -1,7 +1,7 @@
-"""The form in which a domain is stored without bounds: terms of z3, one for each leaf.
+"""The form in which a value is stored without bounds: z3 terms, one for each leaf of the domain.
 
-A bound is an integer like any other: a constant of z3 of which only the least value of its setting is known. A number,
-an enum and a broker are an Int (a broker's is its index, -1 is "none"), a flag is a Bool, a set has one Bool for each
+A bound is a z3 constant, an integer of which only the least value of its setting is known. A number, an enum and a
+broker are an Int. The Int of a broker is its index, and -1 is "none". A flag is a Bool. A set has one Bool for each
 broker. Values for each offset of an unlimited log, or for each number without an upper bound, are an Array from Int.
 """
 
@@ -38,7 +38,7 @@ FALSE: Final = z3.BoolVal(False)
 class End:
     """An end of a domain that depends on a bound: its term, and the setting of the bound.
 
-    Numbers up to ends with the same setting are of one *kind*: offsets, epochs, record ids.
+    Numbers whose ends have the same setting are of one *kind*: offsets, epochs, record ids.
     """
 
     term: Term
@@ -86,7 +86,7 @@ def chosen(condition: Term, yes: Term, no: Term) -> Term:
 
 @dataclass(frozen=True)
 class Part:
-    """One leaf: its path, its scalar domain, and, if there is one for each number of a kind, that kind."""
+    """One leaf: its path and its scalar domain. If it has a value for each number of a kind, `endless` is that kind."""
 
     path: str
     domain: Domain
@@ -111,7 +111,7 @@ def scalarset_of(domain: Domain) -> str | None:
 
 
 def as_term(end: Any) -> Term:
-    """An end of a domain."""
+    """An end of a domain as a term."""
     return end.term if isinstance(end, End) else z3.IntVal(end)
 
 
@@ -148,7 +148,7 @@ def _endless(element: Domain, of: str | None) -> list[Part]:
 
 
 def inside(domain: Domain, term: Term) -> list[Term]:
-    """Whether an Int is a value of a scalar domain, as a term."""
+    """The terms which say that an Int is a value of a scalar domain."""
     low, high = 0, None  # type: Any, Any
     match domain:
         case Number():
@@ -163,7 +163,7 @@ def inside(domain: Domain, term: Term) -> list[Term]:
 
 
 def constant(domain: Domain, value: Any) -> tuple[Term, ...] | None:
-    """A plain value of a scalar domain as terms; None if it is of another kind."""
+    """A plain value of a scalar domain as terms; None if it is not such a value."""
     match domain:
         case Flag() if isinstance(value, bool):
             return (z3.BoolVal(value),)

@@ -1,7 +1,7 @@
-"""The values of a model's methods without bounds: the language's third semantics, in terms of z3.
+"""The values with which a model's methods compute without bounds: the language's third semantics, as z3 terms.
 
-Scalars have their terms and the condition under which they are defined. Structures lie at a place of the state or are
-values of their own. Methods have the same names as in `plain` and `symbolic`.
+A scalar has its terms, and the condition under which it is defined. A structure lies at a place in the state, or is a
+separate value. Methods have the same names as in `plain` and `symbolic`.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Place:
 
 
 class Structure(Unbounded):
-    """A value of several leaves, at a place of the state or by itself."""
+    """A value of several leaves, at a place in the state or separate from it."""
 
     __slots__ = ("_domain", "_place", "_given", "_given_defined")
     _domain: Domain
@@ -147,7 +147,7 @@ class UnboundedPer(Structure):
     _domain: Per
 
     def _at(self, index: Any) -> tuple[int, Term | None, Term]:
-        """Offset of the leaves, index into them if they are arrays, and the condition that the index exists."""
+        """The offset of the leaves, the index into them if they are arrays, and the condition that the index exists."""
         of = self._domain.index
         if kind(of) is not None:
             at = value_of(of, (z3.IntVal(0),), TRUE)._lift(index)
@@ -183,7 +183,7 @@ class UnboundedPer(Structure):
 
 
 class UnboundedSequence(Structure):
-    """A log: its length, and the value at each offset, which is undefined from the length on."""
+    """A log: its length, and the value at each offset. From the length on, the values are undefined."""
 
     __slots__ = ()
     _domain: Sequence_
@@ -253,7 +253,7 @@ STRUCTURES: Final[dict[type[Domain], type[Structure]]] = {
 
 
 def placed(domain: Domain, place: Place) -> Any:
-    """The value of a domain at a place; a scalar is read at once."""
+    """The value of a domain at a place. A scalar is read immediately."""
     if type(domain) in SCALARS:
         return SCALARS[type(domain)](place.read(len(shape(domain))), domain, place.defined)
     return STRUCTURES[type(domain)](domain, place)
@@ -267,7 +267,10 @@ def value_of(domain: Domain, terms: tuple[Term, ...], defined: Term) -> Any:
 
 
 def flat(domain: Domain, value: Any, stored: bool = True) -> tuple[tuple[Term, ...], Term]:
-    """The terms of a value of a domain, and where it is defined; to be stored it must also lie in the domain."""
+    """The terms of a value of a domain, and the condition that it is defined.
+
+    A value that is to be stored must also lie in the domain.
+    """
     if type(domain) in SCALARS:
         return terms_of(SCALARS[type(domain)], domain, value, stored)
     if isinstance(value, Structure):
@@ -292,5 +295,5 @@ def flat(domain: Domain, value: Any, stored: bool = True) -> tuple[tuple[Term, .
 
 
 def _is_whole(domain: Per, values: Sequence[Any]) -> bool:
-    """Whether there is a value for each of finitely many indices."""
+    """Whether the domain has finitely many indices, and there is a value for each of them."""
     return kind(domain.index) is None and len(values) == domain.count
