@@ -9,15 +9,15 @@ memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import pairwise
 from typing import Final
 
 import numpy as np
 
 from isrcheck.checker.engines.local import loops, run_loops
 from isrcheck.checker.engines.local.account import OutOfMemory
+from isrcheck.checker.engines.local.buckets import Buckets, Range
 from isrcheck.checker.engines.local.run_loops import LARGEST, PIECE
-from isrcheck.checker.engines.local.runs import File, Known, Run
+from isrcheck.checker.engines.local.runs import File, Known, Pieces, Run, Short, encoded
 from isrcheck.checker.engines.local.stored import Each, Stored, one_by_one
 from isrcheck.checker.kernel.layout import Layout, Words
 
@@ -34,8 +34,12 @@ FOR_RANGES: Final = 16
 """A range has this many pieces. The ranges of all workers have a sixteenth of the memory if that is enough for some."""
 
 
-Range = tuple[int, int | None]
-Mapped = Callable[[Callable[[Range], Words], Iterable[Range]], Iterable[Words]]
+TASKS: Final = 4
+"""A level is settled in at least so many tasks for each worker, if it is large enough."""
+
+
+Encoded = list[tuple[Short, Pieces]]
+Mapped = Callable[[Callable[[Range], Encoded], Iterable[Range]], Iterable[Encoded]]
 """The results of a function for some ranges, in the order of the ranges."""
 
 
@@ -61,7 +65,7 @@ class DiskStore(Stored):
         super().__init__(layout, limit, workers, sample)
         self._room = max(LEAST, (MOST if limit is None else min(MOST, limit // GROWING)) // (2 * workers))
         self.sizes, self.shared = [], np.zeros(loops.SHARED, dtype=np.int64)
-        self._reserved = [self._account.reserve(16 * self._room) for _ in range(workers)]
+        self._reserved = self._account.reserve(16 * self._room * workers).reshape(workers, -1)
         self.account(16 * LEAST * workers)
         self.found = [names[:LEAST] for names in self._reserved]
         self.filled = [np.zeros(1, dtype=np.int64) for _ in range(workers)]
@@ -153,29 +157,28 @@ class DiskStore(Stored):
 
         `each` and `mapped` may do several parts at once.
         """
-        each(self._reduce, range(len(self.found)))
-        sources = [found[: filled[0]] for found, filled in zip(self.found, self.filled, strict=True)]
+        filled = [int(count[0]) for count in self.filled]
+        buckets = Buckets(self._reserved, self._room, filled, self._spilled, self._halves(), each)
         self._next = run = Run(self._states, self._account)
         known = Known(self._states, self._levels)
 
-        def fresh(bounds: Range) -> Words:
-            parts = [names[_below(names, bounds[0]) : _below(names, bounds[1])] for names in sources]
-            names = _together([*parts, *(spilled.between(*bounds) for spilled in self._spilled)])
+        def fresh(some: Range) -> Encoded:
+            names = buckets.names(some)
             kept = np.ones(len(names), dtype=np.uint8)
             known.strike(names, kept)
             names = names[: run_loops.brought(names, kept)]
             look(names)
-            return names
+            return list(encoded(names))
 
-        for names in mapped(fresh, self._ranges(sources)):
-            run.add(names)
+        for parts in mapped(fresh, buckets.ranges(TASKS * len(filled), self._range * PIECE)):
+            for part in parts:
+                run.append(*part)
         self._settled = True
 
-    def _ranges(self, sources: list[Words]) -> Iterator[Range]:
-        """Ranges that together cover all found names. Each range has a few pieces of them."""
-        firsts = np.sort(np.concatenate([*(names[::PIECE] for names in sources), *(r.firsts for r in self._spilled)]))
-        bounds = np.unique(firsts[:: self._range]).tolist()
-        yield from pairwise([*bounds, None])
+    def _halves(self) -> tuple[int, int]:
+        """How many bits the two halves of a turned name have."""
+        first, second = (max(int(self.dictionaries.counts[d]) - 1, 0).bit_length() for d in self.pairs[-1])
+        return (second, first) if self.turn else (first, second)
 
     def _forget(self) -> None:
         """Drops everything that is not in a whole level."""
@@ -186,22 +189,3 @@ class DiskStore(Stored):
         self._spilled, self._next, self._settled = [], None, False
         for file in self._overflow:
             file.clear()
-
-
-def _together(parts: list[Words]) -> Words:
-    """The distinct names of some arrays in ascending order. The names of each array are ascending and distinct."""
-    while len(parts) > 1:
-        parts = [_merged(*parts[i : i + 2]) for i in range(0, len(parts), 2)]
-    return parts[0]
-
-
-def _merged(some: Words, *others: Words) -> Words:
-    for names in others:
-        out = np.empty(len(some) + len(names), dtype=np.uint64)
-        some = out[: run_loops.merged(some, names, out)]
-    return some
-
-
-def _below(names: Words, bound: int | None) -> int:
-    """How many names of an ascending array are below a bound."""
-    return len(names) if bound is None else int(np.searchsorted(names, np.uint64(bound)))

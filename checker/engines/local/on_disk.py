@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from isrcheck.checker.engines.local import run_loops
-from isrcheck.checker.engines.local.disk_store import DiskStore, Range
+from isrcheck.checker.engines.local.buckets import Range
+from isrcheck.checker.engines.local.disk_store import DiskStore, Encoded
 from isrcheck.checker.engines.local.searching import Search
 from isrcheck.checker.engines.local.team import Worker
 from isrcheck.checker.kernel.layout import Words
@@ -56,7 +57,7 @@ class DiskSearch(Search):
 
         store.settle(look, self._team.each, self._mapped)
 
-    def _mapped(self, function: Callable[[Range], Words], ranges: Iterable[Range]) -> Iterator[Words]:
+    def _mapped(self, function: Callable[[Range], Encoded], ranges: Iterable[Range]) -> Iterator[Encoded]:
         """The results of a function, computed by all workers. Raises `Stopped` when the time is over."""
         for names in self._team.mapped(function, ranges):
             yield names

@@ -167,6 +167,21 @@ def _bucketed(names, here, there, low, first, rest):
     A key has `first` bits, which give the bucket, and `rest` bits after them. `low` bits of a key come from a name's
     lower half.
     """
+    ends, counts = np.zeros(1 << first, dtype=np.int64), np.empty(1 << DIGIT, dtype=np.int32)
+    into = counted(names, low, first, rest, ends)
+    distributed(names, here, low, rest, into)
+    count = begin = 0
+    for bucket in range(1 << first):
+        end = ends[bucket]
+        ascending = _ascending(here[begin:end], there[begin:end], rest, counts)
+        count = _written_back(ascending, bucket, low, rest, names, count)
+        begin = end
+    return count
+
+
+@_compiled
+def counted(names, low, first, rest, ends):
+    """Counts the names in each bucket. Puts the end of each bucket into `ends`, and returns where parts begin in it."""
     each, shift = len(names) // PARTS, np.uint64(rest)
     into = np.zeros((PARTS, 1 << first), dtype=np.int64)
     for i in range(each):
@@ -174,28 +189,56 @@ def _bucketed(names, here, there, low, first, rest):
             into[part, _key(names[part * each + i], low) >> shift] += 1
     for i in range(PARTS * each, len(names)):
         into[0, _key(names[i], low) >> shift] += 1
-    ends, before = np.zeros(1 << first, dtype=np.int64), np.int64(0)
+    before = np.int64(0)
     for bucket in range(1 << first):
         for part in range(PARTS):
             into[part, bucket], before = before, before + into[part, bucket]
         ends[bucket] = before
+    return into
+
+
+@_compiled
+def distributed(names, here, low, rest, into):
+    """Puts the keys of names, without their first bits, into the buckets in `here`; `into` is from `counted`."""
+    each, shift = len(names) // PARTS, np.uint64(rest)
     for i in range(each):
         for part in range(PARTS):
             _put(_key(names[part * each + i], low), shift, into, part, here)
     for i in range(PARTS * each, len(names)):
         _put(_key(names[i], low), shift, into, 0, here)
-    counts, mask = np.empty(1 << DIGIT, dtype=np.int32), (np.uint64(1) << low) - np.uint64(1)
-    count = begin = 0
-    for bucket in range(1 << first):
-        end, bits = ends[bucket], np.uint64(bucket) << shift
-        ascending = _ascending(here[begin:end], there[begin:end], rest, counts)
-        last = np.uint64(0) if begin == end else ~(bits | np.uint64(ascending[0]))
-        for i in range(end - begin):
-            key = bits | np.uint64(ascending[i])  # read it first, because the write may overwrite it
-            names[count] = (key & ~mask) << (_HALF - low) | key & mask
-            count += key != last
-            last = key
-        begin = end
+
+
+@_compiled
+def _written_back(ascending, bucket, low, rest, names, count):
+    """Puts the distinct names of a bucket behind the first `count` names. Returns how many there are then."""
+    bits, mask = np.uint64(bucket) << np.uint64(rest), (np.uint64(1) << low) - np.uint64(1)
+    last = np.uint64(0) if len(ascending) == 0 else ~(bits | np.uint64(ascending[0]))
+    for number in ascending:
+        key = bits | np.uint64(number)  # read it first, because the write may overwrite it
+        names[count] = (key & ~mask) << (_HALF - low) | key & mask
+        count += key != last
+        last = key
+    return count
+
+
+@_compiled
+def from_buckets(rooms, first_room, ends, begin, end, low, rest, largest, names):
+    """The distinct names of some buckets, of all workers together, in ascending order. Returns how many there are.
+
+    A row of `rooms` has the buckets of a worker from `first_room` on, and a row of `ends` the ends of these buckets.
+    A bucket of all workers has at most `largest` names.
+    """
+    here, there = np.empty(largest, dtype=rooms.dtype), np.empty(largest, dtype=rooms.dtype)
+    counts = np.empty(1 << DIGIT, dtype=np.int32)
+    count = 0
+    for bucket in range(begin, end):
+        size = 0
+        for worker in range(len(rooms)):
+            first = ends[worker, bucket - 1] if bucket > 0 else 0
+            some = rooms[worker, first_room + first : first_room + ends[worker, bucket]]
+            here[size : size + len(some)] = some
+            size += len(some)
+        count = _written_back(_ascending(here[:size], there[:size], rest, counts), bucket, low, rest, names, count)
     return count
 
 

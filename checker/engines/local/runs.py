@@ -57,6 +57,19 @@ def joined(parts: Sequence[Pieces]) -> Pieces:
     )
 
 
+def encoded(names: Words) -> Iterator[tuple[Short, Pieces]]:
+    """Distinct ascending names as numbers for a file, some at a time; the places of pieces begin at 0."""
+    for first in range(0, len(names), TOGETHER):
+        some = names[first : first + TOGETHER]
+        pieces = -(-len(some) // PIECE)
+        firsts, sizes = np.empty(pieces, dtype=np.uint64), np.empty(pieces, dtype=np.int64)
+        units, out = np.empty(pieces, dtype=np.uint8), np.empty(LARGEST * len(some), dtype=np.uint16)
+        data = out[: loops.encoded(some, firsts, sizes, units, out)].copy()
+        counts = np.full(pieces, PIECE, dtype=np.int64)
+        counts[-1] = len(some) - PIECE * (pieces - 1)
+        yield data, Pieces(firsts, 2 * (np.cumsum(sizes) - sizes), sizes, counts, units)
+
+
 class File:
     """A file without an entry in its folder: whatever happens, nothing is left behind."""
 
@@ -110,18 +123,15 @@ class Run:
 
     def add(self, names: Words) -> None:
         """Adds distinct ascending names, greater than all names in the run. Nothing else may write to the file."""
-        for first in range(0, len(names), TOGETHER):
-            some = names[first : first + TOGETHER]
-            pieces = -(-len(some) // PIECE)
-            firsts, sizes = np.empty(pieces, dtype=np.uint64), np.empty(pieces, dtype=np.int64)
-            units, out = np.empty(pieces, dtype=np.uint8), np.empty(LARGEST * len(some), dtype=np.uint16)
-            place = self.file.write(out[: loops.encoded(some, firsts, sizes, units, out)])
-            counts = np.full(pieces, PIECE, dtype=np.int64)
-            counts[-1] = len(some) - PIECE * (pieces - 1)
-            more = Pieces(firsts, place + 2 * (np.cumsum(sizes) - sizes), sizes, counts, units)
-            self._account.take(more.nbytes)
-            self.pieces = joined([self.pieces, more])
-            self.count += len(some)
+        for data, pieces in encoded(names):
+            self.append(data, pieces)
+
+    def append(self, data: Short, pieces: Pieces) -> None:
+        """Adds names as `encoded` gives them."""
+        more = pieces._replace(place=self.file.write(data) + pieces.place)
+        self._account.take(more.nbytes)
+        self.pieces = joined([self.pieces, more])
+        self.count += int(more.names.sum())
 
     def blocks(self, largest: int) -> Iterator[Words]:
         """All names in order, at most `largest` or one piece at a time."""

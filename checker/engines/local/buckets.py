@@ -1,0 +1,115 @@
+"""The names that all workers have found, distributed to buckets, which are then sorted one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+
+from isrcheck.checker.engines.local import run_loops
+from isrcheck.checker.engines.local.run_loops import BUCKET, MOST_BUCKETS, PIECE
+from isrcheck.checker.engines.local.runs import Run
+from isrcheck.checker.engines.local.stored import Each
+from isrcheck.checker.kernel.layout import Words
+
+MOST_BITS: Final = 16
+"""The most bits of a bucket's number. There are so many buckets only if names are distributed unevenly."""
+LEAST_TOGETHER: Final = 1 << 14
+"""The least number of names for which a further task pays."""
+
+Range = tuple[int, int]
+"""The first bucket, and the one behind the last."""
+
+
+class Buckets:
+    """Names in buckets by their first bits.
+
+    A row of `rooms` is the memory of a worker: its names, and from `first_room` on equal room for its buckets. `filled`
+    says how many names each worker has, `spilled` are runs of further names, and `bits` is how many bits the two
+    halves of a name have, the first half first.
+    """
+
+    def __init__(
+        self,
+        rooms: Words,
+        first_room: int,
+        filled: Sequence[int],
+        spilled: Sequence[Run],
+        bits: tuple[int, int],
+        each: Each,
+    ) -> None:
+        self._high, low = bits
+        self._low, self._filled, self._spilled = np.uint64(low), filled, spilled
+        self._names, self._first_room = rooms, first_room
+        total = sum(filled)
+        self._first = min(max((total >> BUCKET).bit_length(), 1), MOST_BUCKETS, max(sum(bits), 1))
+        self._count(each)
+        while self.largest > max(4 << BUCKET, total >> 8) and self._first < min(MOST_BITS, sum(bits)):
+            self._first = min(self._first + 2, MOST_BITS, sum(bits))
+            self._count(each)
+        self._rooms = self._names
+        if self._rest <= 32:
+            self._rooms, self._first_room = rooms.view(np.uint32), 2 * first_room
+        each(self._distribute, range(len(filled)))
+
+    @property
+    def _rest(self) -> int:
+        """How many bits of a key follow those of the bucket."""
+        return max(self._high + int(self._low) - self._first, 0)
+
+    def _count(self, each: Each) -> None:
+        self._ends = np.zeros((len(self._filled), 1 << self._first), dtype=np.int64)
+        self._into: list[object] = [None] * len(self._filled)
+        each(self._count_of, range(len(self._filled)))
+        self._sizes = np.diff(self._ends, axis=1, prepend=0).sum(axis=0)
+        self.largest = int(self._sizes.max())
+
+    def _found(self, worker: int) -> Words:
+        return self._names[worker, : self._filled[worker]]
+
+    def _count_of(self, worker: int) -> None:
+        names = self._found(worker)
+        self._into[worker] = run_loops.counted(names, self._low, self._first, self._rest, self._ends[worker])
+
+    def _distribute(self, worker: int) -> None:
+        here = self._rooms[worker, self._first_room :]
+        run_loops.distributed(self._found(worker), here, self._low, self._rest, self._into[worker])
+
+    # --- ranges -----------------------------------------------------------------------------------------------------
+
+    def ranges(self, tasks: int, most: int) -> Iterator[Range]:
+        """Ranges of buckets that together have all names: at least so many, if that pays, and of about `most` names."""
+        sizes = self._sizes.copy()
+        for run in self._spilled:
+            sizes += PIECE * np.bincount(self._bucket_of(run.firsts), minlength=len(sizes))
+        ends = np.cumsum(sizes)
+        each = max(min(LEAST_TOGETHER, most), min(most, int(ends[-1]) // tasks))
+        cuts = np.searchsorted(ends, np.arange(each, int(ends[-1]), each), side="left") + 1
+        yield from pairwise([0, *np.unique(cuts[cuts < len(ends)]).tolist(), len(ends)])
+
+    def _bucket_of(self, names: Words) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        keys = names >> np.uint64(32) << self._low | names & np.uint64(0xFFFFFFFF)
+        return (keys >> np.uint64(self._rest)).astype(np.int64)
+
+    def names(self, some: Range) -> Words:
+        """The distinct names in some buckets, in ascending order."""
+        names = np.empty(int(self._sizes[slice(*some)].sum()), dtype=np.uint64)
+        largest = int(self._sizes[slice(*some)].max())
+        count = run_loops.from_buckets(
+            self._rooms, self._first_room, self._ends, *some, self._low, self._rest, largest, names
+        )
+        found = names[:count]
+        for run in self._spilled:
+            more = run.between(self._least(some[0]), self._least(some[1]))
+            out = np.empty(len(found) + len(more), dtype=np.uint64)
+            found = out[: run_loops.merged(found, more, out)]
+        return found
+
+    def _least(self, bucket: int) -> int | None:
+        """The least name that a bucket may have; None behind the last one."""
+        if bucket == 1 << self._first:
+            return None
+        key, low = bucket << self._rest, int(self._low)
+        return key >> low << 32 | key & ((1 << low) - 1)
