@@ -6,10 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
 from hypothesis import reject
 
 from isrcheck.checker.engines import reference
 from isrcheck.checker.engines.interpreter import Interpreter
+from isrcheck.checker.engines.local import large
 from isrcheck.checker.engines.local.search import search
 from isrcheck.checker.exploration import Exploration, Limits
 from isrcheck.model.language import Model, ModelError
@@ -86,8 +88,15 @@ def by_evaluation(interpreter: Interpreter, system: TransitionSystem, keep_going
 
 
 def by_native_code(interpreter: Interpreter, system: TransitionSystem, keep_going: bool, deadlock: bool) -> Answer:
-    """With workers and a store."""
+    """With workers and sorted names."""
     return _by_local(system, keep_going, deadlock, small=0)
+
+
+def by_a_table(interpreter: Interpreter, system: TransitionSystem, keep_going: bool, deadlock: bool) -> Answer:
+    """With workers and a table, as spaces of many levels are explored."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(large, "MOST_LEVELS", -1)
+        return _by_local(system, keep_going, deadlock, small=0)
 
 
 def by_arrays(interpreter: Interpreter, system: TransitionSystem, keep_going: bool, deadlock: bool) -> Answer:

@@ -18,7 +18,16 @@ from isrcheck.model.language import expressions as e
 from isrcheck.model.language.nodes import interned
 from isrcheck.model.language.symbolic import places, terms
 from isrcheck.model.language.tracing import SymbolicState
-from tests.agreement.engines import STATES, Engine, by_arrays, by_evaluation, by_native_code, by_reference, traced
+from tests.agreement.engines import (
+    STATES,
+    Engine,
+    by_a_table,
+    by_arrays,
+    by_evaluation,
+    by_native_code,
+    by_reference,
+    traced,
+)
 from tests.agreement.profiles import THOROUGH, examples
 from tests.agreement.random_models import load, models
 
@@ -47,7 +56,7 @@ def test_traced_transitions_mean_what_the_methods_do_and_arrays_find_it(source: 
 def test_native_code_finds_what_the_reference_finds_with_the_same_verdicts_and_traces(
     source: str, question: Question
 ) -> None:
-    assert_agree(source, question, by_native_code)
+    assert_agree(source, question, by_native_code, by_a_table)
     cls, (keep_going, deadlock) = load(source), question
     one, other = (
         check(cls, engine=engine, keep_going=keep_going, deadlock=deadlock, limits=Limits(states=STATES))

@@ -7,10 +7,19 @@ import pytest
 from isrcheck import check
 from isrcheck.checker.exploration import Limits
 from isrcheck.model.language import Model
-from tests.agreement.engines import Answer, Engine, by_arrays, by_evaluation, by_native_code, by_reference, traced
+from tests.agreement.engines import (
+    Answer,
+    Engine,
+    by_a_table,
+    by_arrays,
+    by_evaluation,
+    by_native_code,
+    by_reference,
+    traced,
+)
 from tests.agreement.random_models import load
 
-ENGINES = pytest.mark.parametrize("engine", [by_reference, by_evaluation, by_native_code, by_arrays])
+ENGINES = pytest.mark.parametrize("engine", [by_reference, by_evaluation, by_native_code, by_a_table, by_arrays])
 
 COUNTER = '''\
 class Random(Model):

@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from isrcheck import checker
 from isrcheck.checker.engines.local import NativeLevels, loops
 from isrcheck.checker.engines.local.account import OutOfMemory
-from isrcheck.checker.engines.local.in_memory import MemorySearch
 from isrcheck.checker.engines.local.large import minimum_memory
 from isrcheck.checker.engines.local.store import GROWTH, Store
+from isrcheck.checker.engines.local.table_search import TableSearch
 from isrcheck.checker.exploration import Edges, Exploration, Limits, Progress
 from isrcheck.checker.kernel.compile import Kernel
 from isrcheck.checker.kernel.layout import Layout
@@ -324,7 +324,7 @@ def test_a_search_from_the_smallest_store_and_chunks_agrees() -> None:
     toy, wanted = ring(4), explore(ring(4))
     kernel = Kernel(toy)
     tiny = Store(kernel.layout, first_entries=2, chunk=512)
-    found = MemorySearch(toy, kernel, tiny, Limits(), None, time.perf_counter()).explore(True, False)
+    found = TableSearch(toy, kernel, tiny, Limits(), None, time.perf_counter()).explore(True, False)
     assert (found.levels, found.generated) == ([len(level) for level in wanted.levels], wanted.generated)
 
 

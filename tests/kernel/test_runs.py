@@ -1,9 +1,11 @@
-"""Sorted names on disk, and the store that is made of them, against sets."""
+"""Sorted names on disk or in memory, and the store that is made of them, against sets."""
 
 from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +15,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isrcheck import check
-from isrcheck.checker.engines.local import disk_store, loops, on_disk, run_loops, runs
-from isrcheck.checker.engines.local.account import Account
-from isrcheck.checker.engines.local.disk_store import DiskStore
+from isrcheck.checker.engines.local import loops, run_loops, run_search, run_store, runs
+from isrcheck.checker.engines.local.account import Account, OutOfMemory
+from isrcheck.checker.engines.local.buckets import Buckets
 from isrcheck.checker.engines.local.levelwise import Stopped
-from isrcheck.checker.engines.local.on_disk import DiskSearch
-from isrcheck.checker.exploration import Limits, Storing
+from isrcheck.checker.engines.local.memory_file import MemoryFile
+from isrcheck.checker.engines.local.run_search import RunSearch
+from isrcheck.checker.engines.local.run_store import RunStore
+from isrcheck.checker.engines.local.stored import one_by_one
+from isrcheck.checker.engines.local.table_search import TableSearch
+from isrcheck.checker.exploration import Exploration, Limits, Storing
 from isrcheck.checker.kernel.compile import Kernel
 from isrcheck.checker.kernel.layout import Layout, Words
 from isrcheck.model.language.domains import number
@@ -47,10 +53,14 @@ def ascending(draw: Any) -> Words:
     return np.array([name for name in names if name <= TOP], dtype=np.uint64)
 
 
-@pytest.fixture
-def run_of(tmp_path: Path) -> Any:
+@pytest.fixture(params=["on disk", "in memory"])
+def run_of(tmp_path: Path, request: pytest.FixtureRequest) -> Any:
     def made(names: Words, cuts: list[int]) -> runs.Run:
-        run = runs.Run(runs.File(str(tmp_path)), Account(None))
+        account = Account(None)
+        file = runs.File(str(tmp_path)) if request.param == "on disk" else MemoryFile(account)
+        if request.param == "in memory":
+            file.write(np.zeros(run_loops.CHUNK // 2 - 300, dtype=np.uint16))  # so that a piece lies in two chunks
+        run = runs.Run(file, account)
         for part in np.split(names, sorted(cut % (len(names) + 1) for cut in cuts)):
             run.add(part)
         return run
@@ -112,16 +122,60 @@ def test_many_names_are_sorted_and_distinct(high: int, low: int, count: int) -> 
     assert names[:found].tolist() == expected
 
 
+def test_a_file_in_memory_has_chunks_and_gives_them_back() -> None:
+    account = Account(2 * run_loops.CHUNK + 1000)
+    file = MemoryFile(account)
+    numbers = np.arange(run_loops.CHUNK // 2 + 500, dtype=np.uint32).astype(np.uint16)
+    assert [file.write(numbers[:3]), file.write(numbers), file.size] == [0, 6, 6 + numbers.nbytes]
+    assert np.array_equal(file.read(6, len(numbers)), numbers)
+    assert file.read(run_loops.CHUNK - 2, 3).tolist() == numbers[run_loops.CHUNK // 2 - 4 :][:3].tolist()
+    assert len(file.bases) == 2 and account.held == 2 * run_loops.CHUNK
+    with pytest.raises(OutOfMemory):
+        file.write(numbers)
+    file.clear()
+    assert (file.size, account.held, len(file.bases)) == (0, 0, 0)
+
+
+@examples(60)
+@given(data=st.data())
+def test_buckets_have_the_names_of_all_workers(data: st.DataObject) -> None:
+    """Few and many names, evenly distributed or not, some of them in runs; in one range and in several."""
+    dice = np.random.default_rng(data.draw(st.integers(0, 1 << 32)))
+    bits = data.draw(st.sampled_from([(0, 0), (3, 4), (17, 20), (20, 22), (32, 32)]))
+    workers, room, count = data.draw(st.integers(1, 3)), 1 << 17, data.draw(st.sampled_from([0, 1, 900, 1 << 17]))
+    rooms, filled = np.zeros((workers, 2 * room), dtype=np.uint64), []
+    skew = data.draw(st.sampled_from([1, 1 << 12]))
+    some = [dice.integers(0, 1 << width, max(count, 1), dtype=np.uint64) for width in bits]
+    some[0][count // 8 :] //= np.uint64(skew)
+    everything = some[0] << np.uint64(32) | some[1]
+    for worker in range(workers):
+        filled.append(int(dice.integers(0, count + 1)))
+        rooms[worker, : filled[-1]] = dice.choice(everything, filled[-1])
+    found = [rooms[worker, : filled[worker]].copy() for worker in range(workers)]
+    spilled = []
+    for _ in range(data.draw(st.integers(0, 2))):
+        account = Account(None)
+        spilled.append(runs.Run(MemoryFile(account), account))
+        found.append(np.unique(dice.choice(everything, count // 3 + 1)))
+        spilled[-1].add(found[-1])
+    buckets = Buckets(rooms, room, filled, spilled, bits, one_by_one)
+    tasks = data.draw(st.integers(1, 9))
+    ranges = list(buckets.ranges(tasks, data.draw(st.sampled_from([1, 5000, 1 << 20]))))
+    assert ranges[0][0] == 0 and all(one[1] == other[0] for one, other in pairwise(ranges))
+    parts = [buckets.names(some) for some in ranges]
+    assert np.array_equal(np.concatenate(parts), np.unique(np.concatenate(found)))
+
+
 # --- the store ------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """So little that levels of some hundreds of states go to the disk in several runs, and are settled in ranges."""
-    monkeypatch.setattr(disk_store, "LEAST", 2 * loops.AT_ONCE)
-    monkeypatch.setattr(disk_store, "MOST", 4 * loops.AT_ONCE)
-    monkeypatch.setattr(disk_store, "LARGEST_RANGE", 1)
-    monkeypatch.setattr(disk_store, "LEAST_RANGE", 1)
+    monkeypatch.setattr(run_store, "LEAST", 2 * loops.AT_ONCE)
+    monkeypatch.setattr(run_store, "MOST", 4 * loops.AT_ONCE)
+    monkeypatch.setattr(run_store, "LARGEST_RANGE", 1)
+    monkeypatch.setattr(run_store, "LEAST_RANGE", 1)
 
 
 @pytest.mark.usefixtures("little_room")
@@ -136,7 +190,7 @@ def test_levels_are_what_was_inserted_and_not_known(tmp_path: Path, data: st.Dat
     most = [data.draw(st.sampled_from([3, 30, 1000, 1 << 33])) for _ in widths]
     everything = layout.pack([tuple(int(dice.integers(0, x)) for x in most) for _ in range(4000)])
     workers = data.draw(st.integers(1, 3))
-    store = DiskStore(layout, str(tmp_path), workers=workers, sample=everything[:50])
+    store = RunStore(layout, str(tmp_path), workers=workers, sample=everything[:50])
     known = set[bytes]()
     for _ in range(data.draw(st.integers(1, 5))):
         parts = [everything[dice.integers(0, 4000, data.draw(st.sampled_from([1, 700, 3000])))] for _ in range(2)]
@@ -190,15 +244,15 @@ def test_a_search_that_ends_while_it_settles_has_its_whole_levels(
     """What is seen of the level behind them is not counted twice, and nothing of it is lost for the others."""
     toy = grid([30, 30, 30])
     whole, _ = search(toy, keep_going=True, deadlock=True, limits=Limits(), report=None)
-    between = DiskSearch._between
+    between = RunSearch._between
     settled = iter(range(12))
 
-    def late(self: DiskSearch, level: int, seconds: float, expanded: int) -> None:
+    def late(self: RunSearch, level: int, seconds: float, expanded: int) -> None:
         if not expanded and next(settled, None) is None:
             raise Stopped("time")
         between(self, level, seconds, expanded)
 
-    monkeypatch.setattr(on_disk.DiskSearch, "_between", late)
+    monkeypatch.setattr(run_search.RunSearch, "_between", late)
     storing = Storing("disk", str(tmp_path))
     found, levels = search(toy, keep_going=True, deadlock=True, limits=Limits(), report=None, storing=storing)
     assert found.stopped == "time"
@@ -208,6 +262,48 @@ def test_a_search_that_ends_while_it_settles_has_its_whole_levels(
     assert found.partial["distinct"] == whole.levels[len(found.levels)]
     states = [len(levels.level_states(k)) for k in range(1, levels.depth + 1)]
     assert states == found.levels
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_space_of_many_small_levels_goes_to_a_table(monkeypatch: pytest.MonkeyPatch, workers: int) -> None:
+    """Before, between or behind its levels, nothing is lost or counted twice."""
+    toy = grid([60, 60])
+    monkeypatch.setattr(run_search, "LEAST_STATES", 1)
+    tables = list[TableSearch]()
+    explore = TableSearch.explore
+
+    def noted(self: TableSearch, *given: Any) -> Exploration:
+        tables.append(self)
+        return explore(self, *given)
+
+    def found(most: int) -> Exploration:
+        monkeypatch.setattr(run_search, "MOST_PASSED", most)
+        one, levels = search(
+            toy, keep_going=True, deadlock=True, limits=Limits(), report=None, workers=workers,
+        )  # fmt: skip
+        assert [len(levels.level_states(k + 1)) for k in range(levels.depth)] == one.levels
+        return replace(one, seconds={}, peak_store_bytes=0)
+
+    monkeypatch.setattr(TableSearch, "explore", noted)
+    wanted = found(1 << 60)
+    assert not tables and sum(wanted.levels) == 3600
+    for count, most in enumerate((0, 40, 200, 400), 1):
+        assert found(most) == wanted
+        assert len(tables) == count
+
+
+def test_an_interruption_before_the_table_is_filled_leaves_whole_levels(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*given: Any) -> None:
+        raise KeyboardInterrupt
+
+    toy = grid([60, 60])
+    question: dict[str, Any] = {"keep_going": True, "deadlock": True, "limits": Limits(), "report": None}
+    wanted, _ = search(toy, **question)
+    monkeypatch.setattr(run_search, "LEAST_STATES", 1)
+    monkeypatch.setattr(TableSearch, "explore", interrupted)
+    found, levels = search(toy, **question)
+    assert (found.stopped, found.levels) == ("interrupt", wanted.levels[: len(found.levels)])
+    assert 2 < levels.depth == len(found.levels) < len(wanted.levels)
 
 
 def test_what_cannot_be_read_again_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

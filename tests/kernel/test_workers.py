@@ -17,9 +17,9 @@ from hypothesis import given
 from isrcheck import check
 from isrcheck.checker.cli import main
 from isrcheck.checker.engines.local import NativeLevels
-from isrcheck.checker.engines.local.in_memory import MemorySearch
 from isrcheck.checker.engines.local.large import minimum_memory
 from isrcheck.checker.engines.local.store import Store
+from isrcheck.checker.engines.local.table_search import TableSearch
 from isrcheck.checker.exploration import Exploration, Limits, Progress
 from isrcheck.checker.kernel.compile import Kernel
 from isrcheck.model.language.system import TransitionSystem
@@ -79,7 +79,7 @@ def test_workers_that_meet_all_the_time_keep_every_state_once(
     sys.setswitchinterval(1e-6)
     try:
         store = Store(kernel.layout, None, 6, first_entries=1, chunk=1)
-        run = MemorySearch(toy, kernel, store, Limits(), None, time.perf_counter(), 6)
+        run = TableSearch(toy, kernel, store, Limits(), None, time.perf_counter(), 6)
         run._bits = 3
         found = run.explore(True, False)
     finally:

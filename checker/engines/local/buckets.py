@@ -102,14 +102,12 @@ class Buckets:
         )
         found = names[:count]
         for run in self._spilled:
-            more = run.between(self._least(some[0]), self._least(some[1]))
+            more = run.between(self._least(some[0]), self._least(some[1]) if some[1] < len(self._sizes) else None)
             out = np.empty(len(found) + len(more), dtype=np.uint64)
             found = out[: run_loops.merged(found, more, out)]
         return found
 
-    def _least(self, bucket: int) -> int | None:
-        """The least name that a bucket may have; None behind the last one."""
-        if bucket == 1 << self._first:
-            return None
+    def _least(self, bucket: int) -> int:
+        """The least name that a bucket may have."""
         key, low = bucket << self._rest, int(self._low)
         return key >> low << 32 | key & ((1 << low) - 1)

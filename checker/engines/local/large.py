@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Final
 
 import numpy as np
@@ -11,15 +12,15 @@ import numpy as np
 from isrcheck.checker.engines.local import loops
 from isrcheck.checker.engines.local.account import OutOfMemory
 from isrcheck.checker.engines.local.checkpoint import Checkpoint, question_of, termination_interrupts
-from isrcheck.checker.engines.local.disk_store import DiskStore, least_memory
-from isrcheck.checker.engines.local.in_memory import MemorySearch
 from isrcheck.checker.engines.local.levels import NativeLevels
 from isrcheck.checker.engines.local.levelwise import Level, Watch
 from isrcheck.checker.engines.local.names import REMEMBERED
-from isrcheck.checker.engines.local.on_disk import DiskSearch
+from isrcheck.checker.engines.local.run_search import RunSearch
+from isrcheck.checker.engines.local.run_store import RunStore, least_memory
 from isrcheck.checker.engines.local.sample import sample
 from isrcheck.checker.engines.local.searching import Search
 from isrcheck.checker.engines.local.store import Store, smallest
+from isrcheck.checker.engines.local.table_search import TableSearch
 from isrcheck.checker.engines.local.team import batch_bits, room
 from isrcheck.checker.exploration import Exploration, Keeping, Limits, Report, Storing
 from isrcheck.checker.kernel.compile import Kernel
@@ -31,6 +32,9 @@ from isrcheck.model.language.system import TransitionSystem
 
 FIRST_GROWTH: Final = 1 << 16
 """Bytes that a search needs to get beyond its first states."""
+PLENTY: Final = 1 << 30
+"""With this many bytes of memory there is room enough to sort what is found."""
+MOST_LEVELS: Final = 1 << 9
 MOST_EACH: Final = 64
 """The most bytes that a state takes, unless it shares no word with any other state."""
 
@@ -50,6 +54,16 @@ def _affordable(system: TransitionSystem, workers: int, memory: int | None) -> i
     while memory is not None and workers > 1 and minimum_memory(system, workers) > memory // 2:
         workers -= 1
     return workers
+
+
+def _needs_table(
+    system: TransitionSystem, limits: Limits, keeping: Keeping | None, known: Sequence[tuple[Level, Words]]
+) -> bool:
+    """Whether states in memory are kept in a table, which finds single states, needs little memory to begin, and does
+    not mind many small levels; otherwise runs are faster and smaller.
+    """
+    little = limits.memory is not None and limits.memory < PLENTY
+    return bool(system.questions) or little or keeping is not None or len(known) > MOST_LEVELS
 
 
 def search_large(
@@ -78,23 +92,43 @@ def search_large(
         raise LimitTooSmall(limits.memory, minimum)
     orbits = Orbits(system, kernel.layout, classes) if classes else None
     some = np.concatenate([rows for _, rows in known]) if known else sample(system, kernel)
-    run: Search
-    if storing.kind == "memory":
+
+    def by_runs(folder: str | None) -> RunSearch:
+        store = RunStore(kernel.layout, folder, limits.memory, workers, some)
+        return RunSearch(system, kernel, store, limits, report, began, workers, orbits)
+
+    def by_table() -> TableSearch:
         store = Store(kernel.layout, limits.memory, workers, some)
-        run = MemorySearch(system, kernel, store, limits, report, began, workers, orbits)
+        return TableSearch(system, kernel, store, limits, report, began, workers, orbits)
+
+    def explored(run: Search, known: Iterable[tuple[Level, Words]]) -> Exploration:
+        run.watch = watch
+        if keeping is not None:
+            run.checkpoint = Checkpoint(keeping, question_of(system, kernel, keep_going, deadlock, classes))
+        try:
+            with termination_interrupts(keeping is not None):
+                return run.explore(keep_going, deadlock, known)
+        except OutOfMemory:
+            states = 0 if run.checkpoint is None else run.checkpoint.size // kernel.layout.row_bytes
+            raise LimitTooSmall(limits.memory or 0, minimum + MOST_EACH * states) from None
+
+    run: Search
+    if storing.kind != "memory":
+        run = by_runs(storing.folder or tempfile.gettempdir())
+        exploration = explored(run, known)
+    elif _needs_table(system, limits, keeping, known):
+        run = by_table()
+        exploration = explored(run, known)
     else:
-        folder = storing.folder or tempfile.gettempdir()
-        sorted_names = DiskStore(kernel.layout, folder, limits.memory, workers, some)
-        run = DiskSearch(system, kernel, sorted_names, limits, report, began, workers, orbits)
-    run.watch = watch
-    if keeping is not None:
-        run.checkpoint = Checkpoint(keeping, question_of(system, kernel, keep_going, deadlock, classes))
-    try:
-        with termination_interrupts(keeping is not None):
-            exploration = run.explore(keep_going, deadlock, known)
-    except OutOfMemory:
-        states = 0 if run.checkpoint is None else run.checkpoint.size // kernel.layout.row_bytes
-        raise LimitTooSmall(limits.memory or 0, minimum + MOST_EACH * states) from None
+        run = by_runs(None)
+        run.may_give_up = True
+        exploration = explored(run, known)
+        if run.too_deep:
+            # An interruption before the other search has begun leaves what this one has found.
+            exploration.stopped = "interrupt"
+            with suppress(KeyboardInterrupt):
+                table = by_table()
+                exploration, run = explored(table, run.whole()), table
     exploration.workers = workers
     if storing.kind != "memory":
         exploration.extra["store"] = storing.kind

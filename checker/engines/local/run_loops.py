@@ -1,4 +1,4 @@
-"""The loops, compiled by Numba, of a search whose known states are sorted names on disk; see `disk_store`."""
+"""The loops, compiled by Numba, of a search whose known states are sorted names; see `run_store`."""
 
 # mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,misc,call-arg,var-annotated"
 
@@ -36,6 +36,9 @@ PIECE: Final = 1 << 12
 """How many names of a run are written together. The index of a run, which is in memory, has one entry for them."""
 TOGETHER: Final = 16
 """How many pieces are read at once."""
+CHUNK_BITS: Final = 22
+CHUNK: Final = 1 << CHUNK_BITS
+"""A file in memory has chunks of this many bytes."""
 _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 BUCKET: Final = 14
 """The names in a bucket of a sort, as a power of two. A bucket has more if names are distributed unevenly."""
@@ -373,13 +376,14 @@ def decoded(data, firsts, units, counts, out):
 
 
 @_compiled
-def struck(file, ends, firsts, places, sizes, counts, units, names, kept, buffer):
+def struck(file, bases, ends, firsts, places, sizes, counts, units, names, kept, buffer):
     """Sets `kept` to 0 for each of the sorted `names` that occurs in some runs of a file.
 
     The columns have the pieces of one run behind those of another; `ends` says where each run ends. Up to `TOGETHER`
-    pieces at a time are read into `buffer`. Returns False if they cannot be read.
+    pieces at a time are read into `buffer`. `bases` has the chunks of a file in memory. Returns how many names the
+    pieces that were read have, or -1 if they cannot be read.
     """
-    begin = 0
+    begin = passed = 0
     for end in ends:
         some = firsts[begin:end]
         p = begin + max(np.searchsorted(some, names[0], side="right") - 1, 0)
@@ -388,26 +392,46 @@ def struck(file, ends, firsts, places, sizes, counts, units, names, kept, buffer
             q, size = p, 0
             while q < last and q < p + TOGETHER:
                 size += sizes[q]
+                passed += counts[q]
                 q += 1
-            if not _read(file, places[p], buffer[:size]):
-                return False
+            if not _read(file, bases, places[p], buffer[:size]):
+                return -1
             first = np.searchsorted(names, firsts[p])
             _struck(buffer[:size], firsts[p:q], sizes[p:q], counts[p:q], units[p:q], names[first:], kept[first:])
             p = q
         begin = end
-    return True
+    return passed
 
 
 @_compiled
-def _read(file, place, data):
+def _read(file, bases, place, data):
     """Reads numbers from a place of a file on; whether all of them could be read."""
     address, left = np.uint64(data.ctypes.data), 2 * len(data)
     while left > 0:
-        count = pread(file, address, left, place)
+        if len(bases) > 0:
+            chunk, begin = place >> CHUNK_BITS, place & (CHUNK - 1)
+            count = min(left, CHUNK - begin)
+            memcpy(address, bases[chunk] + np.uint64(begin), np.int64(count))
+        else:
+            count = pread(file, address, left, place)
         if count <= 0:
             return False
         address, left, place = address + np.uint64(count), left - count, place + count
     return True
+
+
+@intrinsic
+def memcpy(typingctx, to, address, size):
+    """Copies bytes from an address to another one."""
+
+    def generate(context, builder, signature, arguments):
+        i64, pointer = ir.IntType(64), ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(pointer, [pointer, pointer, i64])
+        function = builder.module.globals.get("memcpy") or ir.Function(builder.module, kind, name="memcpy")
+        builder.call(function, [*(builder.inttoptr(x, pointer) for x in arguments[:2]), arguments[2]])
+        return context.get_dummy_value()
+
+    return types.void(types.uint64, types.uint64, types.int64), generate
 
 
 @intrinsic

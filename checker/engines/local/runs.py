@@ -6,7 +6,7 @@ import os
 import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -70,8 +70,26 @@ def encoded(names: Words) -> Iterator[tuple[Short, Pieces]]:
         yield data, Pieces(firsts, 2 * (np.cumsum(sizes) - sizes), sizes, counts, units)
 
 
+class Numbers(Protocol):
+    """Where runs are: a file, on disk or in memory. `bases` are addresses of chunks of memory, or nothing."""
+
+    number: int
+    bases: Words
+    size: int
+
+    def write(self, data: Short) -> int: ...
+
+    def read(self, first: int, size: int) -> Short: ...
+
+    def unreadable(self) -> OSError: ...
+
+    def clear(self) -> None: ...
+
+
 class File:
     """A file without an entry in its folder: whatever happens, nothing is left behind."""
+
+    bases: Words = np.empty(0, dtype=np.uint64)
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
@@ -111,7 +129,7 @@ class File:
 class Run:
     """Distinct names in ascending order, in successive pieces of a file."""
 
-    def __init__(self, file: File, account: Account) -> None:
+    def __init__(self, file: Numbers, account: Account) -> None:
         self.file, self._account = file, account
         self.count = 0
         self.pieces = Pieces()
@@ -171,13 +189,20 @@ class Run:
 class Known:
     """The names of several runs in a file."""
 
-    def __init__(self, file: File, runs: Sequence[Run]) -> None:
-        self._file = file
+    def __init__(self, file: Numbers, runs: Sequence[Run]) -> None:
+        self._file, self._bases = file, file.bases
         self._pieces = joined([run.pieces for run in runs]) if runs else Pieces()
         self._ends = np.cumsum([len(run.pieces.first) for run in runs], dtype=np.int64)
 
-    def strike(self, names: Words, kept: Flags) -> None:
-        """Sets `kept` to 0 for each of some ascending names that is in one of the runs."""
+    def strike(self, names: Words, kept: Flags) -> int:
+        """Sets `kept` to 0 for each of some ascending names that is in one of the runs.
+
+        Returns how many names of runs this had to pass.
+        """
+        if not len(names):
+            return 0
         buffer = np.empty(LARGEST * TOGETHER, dtype=np.uint16)
-        if len(names) and not loops.struck(self._file.number, self._ends, *self._pieces, names, kept, buffer):
+        passed: int = loops.struck(self._file.number, self._bases, self._ends, *self._pieces, names, kept, buffer)
+        if passed < 0:
             raise self._file.unreadable()
+        return passed

@@ -7,7 +7,7 @@ their number nor on their order: levels are sets, and all other results are sums
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Final
 
@@ -62,7 +62,7 @@ class Search(Levelwise):
         self._work = 4 << BATCH_BITS
         self.checkpoint: Checkpoint | None = None
 
-    def explore(self, keep_going: bool, deadlock: bool, known: Sequence[tuple[Level, Words]] = ()) -> Exploration:
+    def explore(self, keep_going: bool, deadlock: bool, known: Iterable[tuple[Level, Words]] = ()) -> Exploration:
         """Explores level by level. Raises `OutOfMemory` if there is no room for the states of a checkpoint."""
         first = self._first()
         answer = Exploration(initial=len(first))
@@ -92,6 +92,11 @@ class Search(Levelwise):
         self._keep()
         answer.peak_store_bytes = self.store.peak
         return answer
+
+    def whole(self) -> Iterator[tuple[Level, Words]]:
+        """The whole levels with their states."""
+        for number, level in enumerate(self.history, start=1):
+            yield level, self.levels.level_states(number)
 
     # --- what a search does in its own way --------------------------------------------------------------------------
 
@@ -148,7 +153,7 @@ class Search(Levelwise):
                 self.store.insert(rows)
             yield Level.from_json(data)
 
-    def _inserted(self, known: Sequence[tuple[Level, Words]]) -> Iterator[Level]:
+    def _inserted(self, known: Iterable[tuple[Level, Words]]) -> Iterator[Level]:
         for level, rows in known:
             self.store.insert(rows)
             yield level

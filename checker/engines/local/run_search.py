@@ -1,4 +1,8 @@
-"""The search with states on disk: which successors are new is known only when their level has been expanded."""
+"""The search by runs: which successors are new is known only when their level has been expanded.
+
+Each level passes all runs of earlier levels. In a space with very many small levels that takes long, and a table is the
+better store: the search notices, and another one goes on.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,8 @@ from typing import Final
 
 from isrcheck.checker.engines.local import run_loops
 from isrcheck.checker.engines.local.buckets import Range
-from isrcheck.checker.engines.local.disk_store import DiskStore, Encoded
+from isrcheck.checker.engines.local.levelwise import Stopped
+from isrcheck.checker.engines.local.run_store import Encoded, RunStore
 from isrcheck.checker.engines.local.searching import Search
 from isrcheck.checker.engines.local.team import Worker
 from isrcheck.checker.kernel.layout import Words
@@ -16,10 +21,25 @@ FRONTIER: Final = 1 << 18
 """How many states of a level are expanded before the next ones are read."""
 
 
-class DiskSearch(Search):
-    """A search whose workers find names. The store then says which of them are new."""
+MOST_PASSED: Final = 96
+"""So many names of runs are read for each state, at most: that takes as long as inserting a state into a table."""
+LEAST_STATES: Final = 1 << 18
 
-    store: DiskStore
+
+class RunSearch(Search):
+    """A search whose workers find names. The store then says which of them are new.
+
+    With `may_give_up` it ends, and is `too_deep`, if another store would take less time.
+    """
+
+    store: RunStore
+    may_give_up = too_deep = False
+
+    def _between_levels(self) -> None:
+        super()._between_levels()
+        if self.may_give_up and self.store.passed > MOST_PASSED * max(self.store.total, LEAST_STATES):
+            self.too_deep = True
+            raise Stopped("states")
 
     def _expand(self, level: int) -> None:
         for worker in self._workers:

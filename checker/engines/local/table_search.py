@@ -1,4 +1,4 @@
-"""The search with states in memory: successors are inserted at once into a store that the workers share."""
+"""The search with a table in memory: successors are inserted at once into a store that the workers share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from isrcheck.checker.engines.local.team import Worker
 from isrcheck.checker.kernel.layout import Words
 
 
-class MemorySearch(Search):
+class TableSearch(Search):
     """A search whose workers insert without locks."""
 
     store: Store

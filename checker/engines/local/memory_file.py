@@ -1,0 +1,62 @@
+"""A file of numbers whose bytes are in memory: what `File` is on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from isrcheck.checker.engines.local.account import Account
+from isrcheck.checker.engines.local.run_loops import CHUNK, CHUNK_BITS
+from isrcheck.checker.engines.local.runs import Short
+from isrcheck.checker.kernel.layout import Words
+
+
+class MemoryFile:
+    """Chunks of memory, one behind the other. A byte keeps its place, so others may read while more is written.
+
+    `bases` are the addresses of the chunks.
+    """
+
+    number = -1
+
+    def __init__(self, account: Account) -> None:
+        self._account = account
+        self._chunks: list[Words] = []
+        self.bases = np.empty(0, dtype=np.uint64)
+        self.size = 0
+
+    def write(self, data: Short) -> int:
+        """Writes numbers. Returns their position in the file. Raises `OutOfMemory` at the limit of memory."""
+        first, end = self.size, self.size + data.nbytes
+        while len(self._chunks) << CHUNK_BITS < end:
+            self._chunks.append(self._account.allocate(CHUNK))
+            self.bases = np.array([chunk.ctypes.data for chunk in self._chunks], dtype=np.uint64)
+        done = 0
+        for place in self._places(first, len(data)):
+            place[:] = data[done : done + len(place)]
+            done += len(place)
+        self.size = end
+        return first
+
+    def read(self, first: int, size: int) -> Short:
+        """Reads this many numbers."""
+        return np.concatenate([*self._places(first, size), np.empty(0, dtype=np.uint16)])
+
+    def _places(self, first: int, size: int) -> Iterator[Short]:
+        """The memory of so many numbers from a position on."""
+        while size:
+            chunk = self._chunks[first >> CHUNK_BITS].view(np.uint16)
+            begin = (first & (CHUNK - 1)) // 2
+            some = chunk[begin : begin + size]
+            yield some
+            first, size = first + some.nbytes, size - len(some)
+
+    def unreadable(self) -> OSError:
+        return OSError(None, "states in memory cannot be read")
+
+    def clear(self) -> None:
+        """Empties the file."""
+        for chunk in self._chunks:
+            self._account.free(chunk)
+        self._chunks, self.bases, self.size = [], np.empty(0, dtype=np.uint64), 0
