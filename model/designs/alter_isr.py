@@ -3,9 +3,11 @@
 The data plane is that of `v3` with the fixes that preceded KIP-497: truncation is part of fetching and fenced by leader
 epochs. Requests and responses are in `alterations`, the leader is in `pending_isr`, and the controller is in
 `alteration_handling`. How far a replica's log must reach before the replica joins the ISR is in `partition_state`;
-whether the replica may join is in `pending_isr` and `alteration_handling`. This file fixes the values of some settings.
-It also defines how a leader learns of another ISR by a command in its own epoch, and a goal for each answer of the
-controller.
+whether the replica may join is in `pending_isr` and `alteration_handling`. A broker that stops loses its roles
+(`data_plane`), its work as a controller and its commands in flight (`controller`), and what it knew and had accepted of
+requests (`alteration_handling`). In a controlled shutdown its session also ends (`controlled_shutdown`). This file
+fixes the values of some settings. It also defines how a leader learns of another ISR by a command in its own epoch, and
+a goal for each answer of the controller.
 
 The controller is the one that Kafka built upon ZooKeeper; `kraft` is the design without ZooKeeper. The controller
 answers a leader by the response alone, and its own decisions take a new leader epoch. The text of KIP-497 differs

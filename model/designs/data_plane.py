@@ -77,22 +77,22 @@ class DataPlane(Fetching, Producers):
         self.forget_followers(s, p, b)
 
     def give_up_role(self, s: State, p: int, b: Any, high_watermark: Any) -> None:
-        """Ends the role of a replica: volatile state is lost, and the high watermark becomes the given one."""
+        """Ends the role of a replica: all its volatile fields are lost, and the high watermark becomes the given one.
+
+        A part that adds a field by `replica_fields` need not clear it here.
+        """
         replica = s.replica[p][b]
         replica.role = "none"
         replica.leader = none
         replica.epoch = -1
         replica.isr = set()
-        replica.version = 0
         replica.high_watermark = high_watermark
-        if self.asks_where_epochs_end:
-            replica.truncating = False
+        for name, domain in self.replica_fields().items():
+            setattr(replica, name, domain.first)
         if self.replies_late:
             self.drop_reply(s, p, b)
         if self.fetches_late:
             s.fetched_reply[p][b] = self.no_fetched_reply()
-        if self.needs_epoch_start:
-            replica.epoch_start = 0
         if self.acknowledgement == "until-deposed":
             self.turn_producers_away(s, b)
         self.forget_followers(s, p, b)

@@ -120,10 +120,6 @@ class PendingIsr(Alterations, Controller):
         super().become_follower(s, p, b, leader, epoch, truncates)
         self.forget_pending(s, p, b)
 
-    def give_up_role(self, s: State, p: int, b: Any, high_watermark: Any) -> None:
-        super().give_up_role(s, p, b, high_watermark)
-        self.forget_pending(s, p, b)
-
     def forget_pending(self, s: State, p: int, b: Any, looks: Any = False) -> None:
         s.replica[p][b].pending = set()
         if self.commits_on_events:

@@ -107,11 +107,6 @@ class Reassignment(Controller):
     def assigned(self, s: State, p: int, brokers: Any) -> Any:
         return brokers & s.assignment[p].replicas if self.reassigns else brokers
 
-    def give_up_role(self, s: State, p: int, b: Any, high_watermark: Any) -> None:
-        super().give_up_role(s, p, b, high_watermark)
-        if self.reassigns:
-            s.replica[p][b].replicas = set()
-
     def request(self, s: State, c: Any, p: int, decision: Any, kind: str = "leader-and-isr") -> dict[str, Any]:
         """A request; a LeaderAndISR request has the current replicas unless the decision changes them."""
         found = super().request(s, c, p, decision, kind)

@@ -163,7 +163,7 @@ class Replicas(Model):
         return record(id=number(0, self.max_records - 1), epoch=self.any_epoch())
 
     def replica_fields(self) -> dict[str, Any]:
-        """Further volatile fields of each replica."""
+        """Further volatile fields of each replica. A replica without a role has the first value of each domain."""
         return {}
 
     def replica_variables(self) -> dict[str, Any]:

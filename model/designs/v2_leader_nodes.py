@@ -129,11 +129,6 @@ class LeaderNodes(ZookeeperWatches):
             s.replica[p][b].candidate = False
             s.replica[p][b].read_isr = set()
 
-    def give_up_role(self, s: State, p: int, b: Any, high_watermark: Any) -> None:
-        super().give_up_role(s, p, b, high_watermark)
-        self.forget_candidacy(s, p, b)
-        self.forget_reassignment(s, p, b)
-
     def stop_leading(self, s: State, p: int, b: Any) -> None:
         """A broker gives up its role and keeps its log and high watermark: it neither commits nor fetches any more."""
         self.give_up_role(s, p, b, s.replica[p][b].high_watermark)

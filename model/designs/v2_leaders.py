@@ -112,12 +112,6 @@ class NewLeaders(ZookeeperWatches):
         """Whether a replica follows a leader; followers of V2 know no epoch."""
         return self.follows(s, p, follower, leader)
 
-    def give_up_role(self, s: State, p: int, b: Any, high_watermark: Any) -> None:
-        super().give_up_role(s, p, b, high_watermark)
-        s.replica[p][b].step = "none"
-        if self.new_epoch != "owner":
-            s.replica[p][b].next_epoch = 0
-
     # --- becomeLeader -----------------------------------------------------------------------------------------------
 
     @action(p=any_partition, b=broker, actor="b", where=lambda m: m.new_epoch != "owner")
