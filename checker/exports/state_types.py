@@ -53,7 +53,7 @@ def state_types(name: str, of: str, variables: Mapping[str, domains.Domain], com
         *(f"    {kind}," for kind in used),
         ")",
     ]
-    classes = [*writer.classes, _class(name, f"What {of} has in each state.", fields, "State")]
+    classes = [*writer.classes, _class(name, f"The variables in each state of {of}.", fields, "State")]
     return "\n".join([*head, *(line for text in classes for line in ("", "", *text)), ""])
 
 
