@@ -171,7 +171,7 @@ def _stop_partitions(x: Moment) -> list[Command]:
 
 
 def _stop(x: Moment) -> list[Command]:
-    """A broker is killed (kill -9), crashes and loses the end of its log, or is shut down. Answers to it are lost."""
+    """A broker is killed (kill -9), crashes and loses the end of its log, or is shut down. Its answers are lost."""
     b, clean = x.arguments["b"], x.action == "finish-controlled-shutdown"
     last = _call("finish_shutdown", broker=b) if clean else []
     clean = clean or (x.action == "crash" and x.model.clean_crashes)
@@ -214,7 +214,7 @@ def _session_ends(x: Moment) -> list[Command]:
 
 
 def _reassign(x: Moment) -> list[Command]:
-    """The operator reassigns the partition: the calls name the replicas in the model's order."""
+    """The operator names replicas in the model's order, or the harness reverses it if the partition already has it."""
     return _call("reassign", replicas=[b for b in in_order(x.model) if b in x.arguments["target"]])
 
 

@@ -19,12 +19,12 @@ from isrcheck.checker.exports.promela import promela
 from isrcheck.model.language.system import TransitionSystem
 
 PATH: Final = 1 << 16
-"""The first limit on the path of Spin's depth-first search, in steps. Spin allocates the memory for all of them."""
+"""The first limit on the path of Spin's depth-first search, in steps. Spin allocates memory for the whole path."""
 STEP: Final = 512
 """The second limit is one step for this many bytes of the memory. A step takes about sixty bytes."""
 TOO_SHORT: Final = "max search depth too small"
 WHOLE: Final = ("-o1", "-o2", "-o3")
-"""Keeps Spin from hiding variables that nothing reads. If they were hidden, different states would be equal."""
+"""Options with which Spin keeps variables that nothing reads. Without them, different states would be equal."""
 LARGE: Final = 300_000
 """From this many steps on, gcc optimises the generated code. For fewer steps, optimising takes longer than it saves."""
 MEMORY: Final = 1 << 34
@@ -33,7 +33,7 @@ MEMORY: Final = 1 << 34
 
 @dataclass(frozen=True)
 class Found:
-    """The result of a tool: distinct states, `generated` as isrcheck counts it, and if an invariant is violated."""
+    """The result of a tool: distinct states, `generated` as isrcheck counts it, whether an invariant is violated."""
 
     tool: str
     version: str
@@ -104,7 +104,7 @@ def _optimised(steps: int) -> str:
 
 
 Tool = Callable[[TransitionSystem, Path, float | None, int, int], Found]
-"""Given a model, an empty folder, seconds for each step of the work, bytes of memory, and the number of steps."""
+"""Runs a tool, given a model, an empty folder, seconds for each command, bytes of memory, and the number of steps."""
 TOOLS: Final[dict[str, Tool]] = {"spin": spin, "rumur": rumur}
 
 

@@ -15,7 +15,7 @@ Verdict = Literal["explained", "unexplained", "incomplete"]
 
 @dataclass(frozen=True)
 class Told:
-    """The lines that a state explains: the line of the step to it (None if it is hidden), and lines that hold in it."""
+    """The lines that a state explains: the line of the step to this state (None if hidden), and lines that hold."""
 
     step: Line | None
     held: tuple[Line, ...]

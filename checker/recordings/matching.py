@@ -1,4 +1,4 @@
-"""A recording in terms of a model: the instances that each line may be, and the packed values that it requires."""
+"""A recording in terms of a model: the instances that each line may be, and the packed values that a line requires."""
 
 from __future__ import annotations
 

@@ -49,7 +49,10 @@ class Refusing:
         return tuple(seen.line for seen in self.next if not seen.may_come(self.positions))
 
     def refused(self, at_most: int) -> tuple[Refused, ...]:
-        """The other next lines, with their reasons. First comes the line without which most lines can be explained."""
+        """The next lines that need not wait, with their reasons.
+
+        The first is the line without which most lines can be explained.
+        """
         candidates = [seen for seen in self.next if seen.may_come(self.positions)]
         if len(candidates) > 1:
             wide = self.question.widened()

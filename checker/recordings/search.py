@@ -35,7 +35,7 @@ NODES: Final = 2_000_000
 
 @dataclass(frozen=True)
 class Node:
-    """A state, the lines explained before it, and the step from `parent` to it: a line of `lane`, or hidden (None).
+    """A state, the lines that are explained so far, and the step from `parent`: a line of `lane`, or hidden (None).
 
     `run` counts the hidden steps since the last line with a step. `longest` is the greatest number of hidden steps in a
     row.
@@ -71,7 +71,7 @@ class Node:
 
 @dataclass
 class Found:
-    """The result of a search: the end of an explanation, or None; `stopped` names the limit that ended it early.
+    """The result of a search: the end of an explanation, or None. `stopped` names the limit that ended the search.
 
     `furthest` has at most `FURTHEST` of the states in which most lines are explained, beginning with those that have
     the fewest hidden steps in a row. `failing` is a state and an instance that is undefined in this state.
