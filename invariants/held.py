@@ -1,7 +1,7 @@
 """Whether a record that is lost in the last state of a trace was still safe in an earlier state of the trace.
 
-The functions are plain Python on states. Each takes a state, the last state of the trace, and the choice (of partition,
-offset and so on) for which the invariant is false in the last state.
+The functions are plain Python on states. Each function takes a state, the last state of the trace, and a choice (of
+partition, offset and so on). The invariant is false in the last state for this choice.
 """
 
 from __future__ import annotations

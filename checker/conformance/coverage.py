@@ -1,7 +1,7 @@
 """Which methods and branches of Kafka's classes a run has reached, as JaCoCo counts them.
 
-JaCoCo's agent watches the harness, and JaCoCo's command makes the report. Maven Central has both. Branches are counted
-in byte code, so they include branches that the Scala compiler adds, such as those of patterns.
+JaCoCo's agent watches the harness, and JaCoCo's command makes the report. Maven Central has agent and command. Branches
+are counted in byte code, so they include branches that the Scala compiler adds, for example for patterns.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ P: Final = 0
 
 
 def expected(model: Any, s: State, seen: SeenState) -> Values:
-    """The values of the model that are compared."""
+    """The values of the model to compare."""
     brokers, values = range(len(model.brokers)), Values()
     values |= _controller(model, s)
     for i, waiting in enumerate(s["waiting"]):
@@ -58,7 +58,7 @@ def expected(model: Any, s: State, seen: SeenState) -> Values:
 
 
 def found(model: Any, s: State, answer: Mapping[str, Any]) -> Values:
-    """The values of Kafka, under the same names.
+    """The values of Kafka to compare, under the same names as in the model.
 
     The model's state `s` is used only to choose the values, and to know how many batches of metadata are forgotten.
     """

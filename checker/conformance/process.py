@@ -87,7 +87,7 @@ class HarnessFault(Exception):
 
 @contextmanager
 def running(classpath: str, options: Sequence[str] = ()) -> Iterator[Harness]:
-    """A harness with options of Java and a folder for its logs. Afterwards it is stopped and the folder is removed."""
+    """A running harness, with a folder for its logs. Afterwards the harness is stopped and the folder is removed."""
     folder = Path(tempfile.mkdtemp(prefix="isrcheck-", dir=MEMORY if os.access(MEMORY, os.W_OK) else None))
     try:
         harness = Harness(classpath, folder, options)

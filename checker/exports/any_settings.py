@@ -34,8 +34,8 @@ def at_any_settings(models: Iterable[type[Model]]) -> Variables:
 def _from(model: type[Model]) -> Variables:
     """The variables of a model at its defaults, with each setting changed, and with combinations of changes.
 
-    If a change adds a variable, it is kept while every other setting is changed as well. In this way a variable that
-    needs two settings is found.
+    If a change of a setting adds a variable, the change is kept while every other setting is changed. In this way a
+    variable that needs two settings is found.
     """
     found, showing, before = _variables(model, {}), dict[Change, None](), -1
     while before < len(showing):
@@ -89,7 +89,7 @@ def _values(setting: Setting) -> Iterable[Any]:
 
 
 def _joined(one: Mapping[str, Domain], other: Mapping[str, Domain]) -> Variables:
-    """The variables of two mappings; those of the first come first."""
+    """The variables of two mappings; variables of the first mapping come first."""
     both = {name: _join(domain, other[name]) if name in other else domain for name, domain in one.items()}
     return both | {name: domain for name, domain in other.items() if name not in one}
 

@@ -80,7 +80,7 @@ def _searched(options: Sequence[str], folder: Path, seconds: float | None, memor
 def rumur(
     system: TransitionSystem, folder: Path, seconds: float | None = None, memory: int = MEMORY, steps: int = 0
 ) -> Found:
-    """The result of Rumur. It counts one more step for each initial state, which is no fired rule for Rumur."""
+    """The result of Rumur, with one more step for each initial state, because Rumur counts only fired rules."""
     version = _run(["rumur", "--version"], folder, seconds)
     switches = ["--deadlock-detection", "off", "--counterexample-trace", "off", "--symmetry-reduction", "off"]
 

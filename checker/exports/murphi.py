@@ -159,7 +159,7 @@ class _Murphi:
         return identifiers([predicate.name], frozenset({*self.names, *RESERVED}))[0]
 
     def _asserted(self) -> list[str]:
-        """The assertions of the invariants. They also check a state that is not counted, before its step is undone."""
+        """The assertions of the invariants. They also check uncounted states, before the step is undone."""
         return [f'  assert {self._function(p)}() "{p.name}";' for p in self.system.invariants]
 
     # --- expressions ------------------------------------------------------------------------------------------------

@@ -89,7 +89,7 @@ class Frontier:
     """A state in which most lines are explained: its story, the next line of each lane, and other steps from there.
 
     `states` counts the found states in which the same lines are explained. `nearest` has instances that are enabled at
-    the end of the story, beginning with those that are most like the refused line.
+    the end of the story, beginning with the instances that are most like the refused line.
     """
 
     trace: Trace

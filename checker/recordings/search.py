@@ -6,8 +6,8 @@ lines with a step. The search first expands the nodes with the most explained li
 with the fewest hidden steps since the last line. The search remembers all nodes that it has visited. It is exact: if it
 reaches no limit and finds no explanation, there is no explanation.
 
-Lines without a step are taken as soon as they hold. This loses no explanation, because any later step, in any lane, can
-still happen.
+A line without a step is taken as soon as a state has its values. This loses no explanation, because any later step, in
+any lane, can still happen.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ class Node:
 class Found:
     """The result of a search: the end of an explanation, or None. `stopped` names the limit that ended the search.
 
-    `furthest` has at most `FURTHEST` of the states in which most lines are explained, beginning with those that have
-    the fewest hidden steps in a row. `failing` is a state and an instance that is undefined in this state.
+    `furthest` has at most `FURTHEST` of the states in which most lines are explained, beginning with the states that
+    have the fewest hidden steps in a row. `failing` is a state and an instance that is undefined in this state.
     """
 
     end: Node | None = None

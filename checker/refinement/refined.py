@@ -30,8 +30,8 @@ class Refined:
 
     `states` and `steps` count the distinct states and steps of the specification that the model's states and steps
     represent. A step of the model that represents no step is not counted. If the refinement is violated, `beside` has
-    the specification's state for each state of the trace, and `refused` says for each change of the last step whether
-    the specification refuses it. For each violated property of the specification, `lassos` has the specification's
+    the specification's state for each state of the trace. `refused` says, for each change in the last step, whether the
+    specification refuses this change. For each violated property of the specification, `lassos` has the specification's
     states along its lasso.
     """
 

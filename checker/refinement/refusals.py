@@ -51,7 +51,7 @@ def refusals(allowed: Allowed, a: Words, b: Words) -> tuple[Change, ...]:
 
 
 def refused_leaves(allowed: Allowed, a: Words, b: Words) -> list[int]:
-    """The leaves that a step from a to b changes, in those variables whose change the specification refuses."""
+    """The leaves that a step from a to b changes, in the variables whose change the specification refuses."""
     old, new, found = _leaves(allowed, a), _leaves(allowed, b), list[int]()
     for variable, said in zip(allowed.system.variables, _said(allowed, a, b), strict=True):
         if said is not None:

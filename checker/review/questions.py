@@ -70,7 +70,7 @@ def _system(loaded: LoadedModel, model: Model) -> TransitionSystem:
 def _at_the_same_settings(old: Model, new: Model) -> tuple[Model, Model]:
     """Both models at the settings of the old model or, if that fails, of the new model.
 
-    A model takes those settings that it has. The models stay unchanged if neither model accepts the values of the
+    Each model takes only the settings that it has. The models stay unchanged if neither model accepts the values of the
     other.
     """
     for wanted in (old.settings, new.settings):
@@ -80,13 +80,13 @@ def _at_the_same_settings(old: Model, new: Model) -> tuple[Model, Model]:
 
 
 def _with(model: Model, wanted: dict[str, Any]) -> Model:
-    """A model with those of the wanted settings that it has, and with its own values for its other settings."""
+    """A model with the wanted settings, if the model has them, and with its own values for its other settings."""
     settings = {name: wanted.get(name, value) for name, value in model.settings.items()}
     return model if settings == model.settings else type(model)(**settings)
 
 
 def _narrower(old: Model, new: Model) -> Iterator[str]:
-    """The bounds of the search whose value differs between the versions, except those with a greater new value."""
+    """The bounds of the search whose value differs between the versions, except bounds with a greater new value."""
     declared = type(old).declared_settings() | type(new).declared_settings()
     for name, value in new.settings.items():
         before = old.settings.get(name, value)

@@ -62,7 +62,7 @@ class Row:
 
     @property
     def breaks(self) -> bool:
-        """Whether the predicate is violated now, but was not violated, or was missing, before."""
+        """Whether the predicate is violated now, although it was not violated or was missing before."""
         is_new = self.before is None and self.after is not None and self.after.verdict == "violated"
         return is_new or self.turn == "broken"
 
@@ -237,7 +237,7 @@ class Scenarios:
 def scenarios(old: Side, new: Side, limits: Limits, asked: Questions) -> Scenarios:
     """The recorded scenarios of the old model and of the new model, checked in both models.
 
-    A setting that is given for one side only also changes the scenarios. `asked` has the differences between the
+    A setting that is given for one side only is also set in the scenarios. `asked` has the differences between the
     questions. A scenario does not count as mended if its question differs.
     """
     own = [_own_settings(a, b) for a, b in ((old, new), (new, old))]
@@ -277,7 +277,7 @@ def _own_settings(mine: Side, other: Side) -> dict[str, Any]:
 
 
 def _of(models: Iterable[LoadedModel], unread: list[str]) -> Iterator[Scenario]:
-    """The scenarios of some models in the order of their names. For a model in a file, scenarios name the file.
+    """The scenarios of some models in the order of their names. A scenario for a model in a file names this file.
 
     Scenarios that cannot be read are left out, and the reasons are added to `unread`.
     """

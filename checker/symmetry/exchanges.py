@@ -70,7 +70,7 @@ def keeps(system: TransitionSystem, leaves: tuple[int, ...], alike: Sequence[Mem
 
 
 def mentions(label: Label) -> list[list[Member]] | None:
-    """The members in the parameters of an instance, in order: one list for each such parameter. None for other domains.
+    """The members in the parameters of an instance, one list for each such parameter. None for other domains.
 
     If two labels differ in only one member, and both labels mention it first at the same place, then the label with the
     lesser member comes first.

@@ -119,7 +119,7 @@ def multiply(a: Expression, b: Expression) -> Expression:
 
 
 def if_(condition: Expression, yes: Expression, no: Expression) -> Expression:
-    """`yes` where the condition holds, else `no`; both must have the same kind."""
+    """`yes` where the condition holds, else `no`. The two must have the same kind."""
     if is_constant(condition):
         return yes if condition is TRUE else no
     if yes is no:

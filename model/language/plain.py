@@ -60,7 +60,7 @@ class Undefined(OfTheState):
     """The result of an operation that is undefined in this state.
 
     If a structure is missing, the object has its domain, and the state and path at which the structure would lie. An
-    assignment to that path or below that path is undefined too.
+    assignment to or below that path is undefined too.
     """
 
     __slots__ = ("_failure", "_domain", "_place")

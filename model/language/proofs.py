@@ -3,9 +3,9 @@
 A *proof* shows why an invariant holds in every reachable state, whatever the bounds. *History variables* remember what
 the model's state forgets. They are recorded beside an action's own effects and never decide whether the action can
 happen. *Lemmas* are conditions on states, history included. Together the lemmas are *inductive*: they hold at the
-start, and every step from a state where all of them hold leads to a state where all of them hold. The lemmas imply what
-is to be proved: the model's own `invariants` that the proof names, and *targets*, which are the proof's own statements
-about the history.
+start, and a step from a state where all lemmas hold leads to a state where all lemmas hold. The lemmas imply what is to
+be proved: the model's own `invariants` that the proof names, and *targets*, which are the proof's own statements about
+the history.
 
 A proof is a class in a file beside the model:
 
@@ -133,7 +133,7 @@ class Proof:
 
     @classmethod
     def statements(cls, *kinds: Kind) -> dict[str, Statement]:
-        """The statements of the given kinds by name, in the order of the file; those of base classes come first."""
+        """The statements of the given kinds by name, in the order of the file; base classes come first."""
         found = [x.__statement__ for x in cls._methods() if hasattr(x, "__statement__")]
         return {x.name: x for x in found if x.kind in kinds}
 

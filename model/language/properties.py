@@ -1,8 +1,8 @@
 """Marks for properties of whole behaviours, and the questions that a marked function asks.
 
 A property is a function `(model, s)`. It returns a condition, or with `leads_to` a pair of conditions. With `for_each`
-it returns a condition or a pair for every choice of its parameters. A property is about fair behaviours: those that
-satisfy the fairness assumptions (see `fairness`).
+it returns a condition or a pair for every choice of its parameters. A property is about fair behaviours, which are the
+behaviours that satisfy the fairness assumptions (see `fairness`).
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ One member is the *leader* and remains the leader. It asks the controller to shr
 controller's updates are sets from which nothing is ever removed, so a message may arrive late, repeatedly, or never.
 While a request is pending, the high watermark waits for the union of the ISR and all requested ISRs.
 
-Left out: leader changes, contents of logs (offsets only). The source bounds nothing; here the leader's offset and the
-controller's version are bounded by a state constraint.
+Left out: leader changes, contents of logs (offsets only). The source has no bounds. Here a state constraint bounds the
+leader's offset and the controller's version.
 
 Source: github.com/hachikuji/kafka-specification, module AsyncIsr.
 """

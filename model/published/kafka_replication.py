@@ -6,7 +6,8 @@ LeaderAndIsr *request*. Requests are never lost and never removed. A replica may
 its own, late and in any order. Each operation of the controller begins an epoch with exactly one request.
 
 Left out: several partitions, fetch requests in flight, crashes with loss of data (a crash is an ISR shrink by the
-controller), a version of the quorum state (the true leader writes this state atomically), unclean election.
+controller), unclean election. Also left out: a version of the quorum state, because the true leader writes this state
+atomically.
 
 Source: github.com/hachikuji/kafka-specification, module KafkaReplication, with the same names of actions.
 """

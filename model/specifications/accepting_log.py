@@ -1,7 +1,7 @@
 """A replicated log that also says whether it has accepted uncommitted records, and whether a client has more to write.
 
-The log *waits* while its speaker (the leader) holds records after the committed ones. A log without a speaker does not
-wait. The specification does not say which records wait, because they may be lost with the speaker. A record is
+The log *waits* while its speaker (the leader) holds records after the committed records. A log without a speaker does
+not wait. The specification does not say which records wait, because they may be lost with the speaker. A record is
 *offered* while a client has a record that it has not written yet. Waiting and offering may begin or end at any time, so
 this specification allows the same steps as `replicated_log`. It adds properties: what must happen.
 """

@@ -1,6 +1,6 @@
 """A replicated log as its writers and readers see it: no brokers, no ISR, and an epoch is only a field of a record.
 
-* *Committed* records are in the log for good. They never change, and new ones are added at the end.
+* *Committed* records are in the log for good. They never change, and new committed records are added at the end.
 * *Acknowledged* records are committed records that a producer was told are safe.
 * The log is *agreed* as long as each of its speakers (leaders) has every committed record. No action makes this false.
 * The log is *kept* as long as every committed record is in some copy of the log. With `must_keep` the log is kept at
