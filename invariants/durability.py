@@ -20,7 +20,7 @@ def _holds_id(m: Any, s: Any, p: int, b: Any, i: int) -> Any:
 
 
 def _may_be_of(m: Any, s: Any, p: int, i: int) -> Any:
-    """Whether the record with an id belongs to a partition, or is gone, so that its partition is unknown."""
+    """Whether the record with an id may belong to a partition, because it belongs to no other partition."""
     if m.partitions == 1:
         return True
     return ~some(m.is_of(s, q, i) for q in m.all_partitions if q != p)
@@ -96,7 +96,7 @@ def committed_records_are_stable(m: Any, s: Any) -> Any:
 @invariant
 @needs("log", "replica", "committed")
 def high_watermark_covers_what_is_committed(m: Any, s: Any) -> Any:
-    """Below the high watermark of any replica lies what was committed there, and nothing else."""
+    """Each record below a replica's high watermark is the record that was committed at its offset."""
     return for_all(
         lambda p, b, offset: (s.committed[p].records.length > offset) & _holds_committed(s, p, b, offset),
         where=lambda p, b, offset: (s.replica[p][b].high_watermark > offset) & m.serves_the_topic(s, p, b),
@@ -129,7 +129,7 @@ def high_watermark_waits_for_min_isr(m: Any, s: Any) -> Any:
 def no_acknowledged_loss(m: Any, s: Any) -> Any:
     """Every later legitimate leader has every record that a producer with acks=all was told is safe.
 
-    It counts what any broker has told the producer since the topic was last deleted.
+    The acknowledgement may come from any broker. Acknowledgements from before the topic was last deleted do not count.
     """
     return for_all(
         lambda p, leader, i: _holds_id(m, s, p, leader, i),
@@ -183,9 +183,9 @@ def no_loss_with_acks_one(m: Any, s: Any) -> Any:
 @invariant
 @needs("log", "replica", "committed", "acknowledged")
 def commits_are_on_record(m: Any, s: Any) -> Any:
-    """A leader's records of its own epoch below its high watermark are noted as committed by it and acknowledged."""
-    # This checks the ghosts on which other invariants rely. It is true if a leader acknowledges whatever it commits
-    # (min_isr may prevent this) and no two brokers lead in one epoch.
+    """Each record of a leader's own epoch below its high watermark is noted as acknowledged, and as committed by it."""
+    # This invariant checks the ghosts on which other invariants rely. It is true if a leader acknowledges whatever it
+    # commits (min_isr may prevent this) and no two brokers lead in one epoch.
 
     def passed(p: int, b: Any, offset: int, i: int, epoch: int) -> Any:
         replica, log = s.replica[p][b], s.log[p][b]

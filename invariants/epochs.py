@@ -30,7 +30,7 @@ def latest_epoch_is_led_by_its_leader(m: Any, s: Any) -> Any:
 @invariant
 @needs("replica", "state")
 def one_leader_per_epoch(m: Any, s: Any) -> Any:
-    """In no leader epoch up to the present one do two brokers lead at the same time."""
+    """Two brokers that lead at the same time are in different leader epochs, except in epochs after the present one."""
     return for_all(
         lambda p, a, b: s.replica[p][a].epoch != s.replica[p][b].epoch,
         where=lambda p, a, b: (

@@ -1,7 +1,7 @@
-"""Whether a record that is lost at the end of a trace was still safe in an earlier state of the trace.
+"""Whether a record that is lost in the last state of a trace was still safe in an earlier state of the trace.
 
-The functions are plain Python on states. Each takes a state, the last state of the trace, and the choice (of partition,
-offset and so on) for which the invariant is false in the last state.
+The functions are plain Python on states. Each function takes a state, the last state of the trace, and a choice (of
+partition, offset and so on). The invariant is false in the last state for this choice.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ def _all_have(logs: Any, members: Any, offset: int, record: Any) -> bool:
 
 
 def isr_had_what_was_committed(m: Any, s: Any, last: Any, p: int, offset: int, **choice: Any) -> bool:
-    """Whether every member of the ISR has the record that is committed at the end."""
+    """Whether every member of the ISR has the record that is committed at an offset in the last state."""
     return _all_have(s.log[p], s.state[p].isr, offset, last.committed[p].records[offset])
 
 

@@ -1,8 +1,8 @@
 """What must happen: properties of whole behaviours of the designs and of kip-320.
 
 Each property waits for something while a premise is true. If the premise becomes false (the broker stops leading, or
-crashes), the wait ends; if it becomes true again, a new wait begins. The parameters are partitions, brokers and
-records; each choice of them is checked.
+crashes), the wait ends. If the premise becomes true again, a new wait begins. The parameters are partitions, brokers
+and records, and each choice of parameters is checked.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def _leader(m: Any, s: Any, p: int) -> Any:
 @leads_to
 @needs("log", "replica", family="designs")
 def uncommitted_is_committed(m: Any, s: Any) -> Any:
-    """Each record of a legitimate leader is committed in the end, or it leads no more."""
+    """A legitimate leader commits each of its records in the end, or it stops leading."""
 
     def says(p: int, b: Any) -> Any:
         leads, behind = m.is_legitimate(s, p, b), s.replica[p][b].high_watermark < s.log[p][b].length
@@ -36,7 +36,7 @@ def uncommitted_is_committed(m: Any, s: Any) -> Any:
 @leads_to
 @needs("log", "replica", "quorum", "requests")
 def true_leader_commits_its_log(m: Any, s: Any) -> Any:
-    """Each record of the true leader is committed in the end, or it is no longer the true leader."""
+    """The true leader commits each of its records in the end, or it stops being the true leader."""
 
     def says(b: Any) -> Any:
         leads, behind = m.is_true_leader(s, b), s.replica[b].high_watermark < s.log[b].length
@@ -48,7 +48,7 @@ def true_leader_commits_its_log(m: Any, s: Any) -> Any:
 @leads_to
 @needs("alteration", "replica", family="designs")
 def isr_change_is_resolved(m: Any, s: Any) -> Any:
-    """A leader that asked for another ISR hears what became of it in the end, or leads no more."""
+    """A leader that asked for another ISR learns the outcome in the end, or it stops leading."""
 
     def says(p: int, b: Any) -> Any:
         leads, waits = m.leads(s, p, b), ~s.replica[p][b].pending.is_empty
@@ -101,7 +101,7 @@ def live_follower_joins_the_isr(m: Any, s: Any) -> Any:
 @leads_to
 @needs("replica", "state", "live")
 def leader_learns_the_version(m: Any, s: Any) -> Any:
-    """A live leader comes to know the present version of its partition's state, or leads no more."""
+    """A live leader comes to know the present version of its partition's state, or it stops leading."""
 
     def says(p: int, b: Any) -> Any:
         leads = m.is_legitimate(s, p, b) & _is_live(m, s, b)
@@ -130,7 +130,7 @@ def reassignment_completes(m: Any, s: Any) -> Any:
 @leads_to
 @needs("log", "replica", "state", "live", "acknowledged")
 def acknowledged_reaches_everyone(m: Any, s: Any) -> Any:
-    """An acknowledged record is on every live replica in the end, or the replica, or the leader, is live no more."""
+    """An acknowledged record is on every live replica in the end, or the replica or the leader is no longer live."""
 
     def says(p: int, b: Any, i: int) -> Any:
         has = some((s.log[p][b].length > o) & (s.log[p][b].at(o).id == i) for o in range(m.log_size))

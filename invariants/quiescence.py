@@ -51,7 +51,7 @@ def nothing_awaits_acknowledgement(m: Any, s: Any) -> Any:
 @invariant
 @needs("alteration", "replica", "state", "live")
 def every_alteration_is_resolved(m: Any, s: Any) -> Any:
-    """Where nothing more happens by itself, no live leader waits to hear what became of an ISR that it asked for."""
+    """Where nothing more happens by itself, no live leader waits for the outcome of an ISR change that it asked for."""
     rest = quiescent(m, s)
     return for_all(
         lambda p, b: s.replica[p][b].pending.is_empty,

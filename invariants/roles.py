@@ -1,4 +1,4 @@
-"""What a replica has in memory in each role: it forgets what belongs to a former role, so that nothing uses it."""
+"""The memory of a replica in each role: a replica forgets the data of its former roles, so nothing uses them."""
 
 from __future__ import annotations
 

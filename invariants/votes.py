@@ -28,7 +28,7 @@ def elected_leader_has_what_is_committed(m: Any, s: Any) -> Any:
 @invariant
 @needs("replica", "elected")
 def one_leader_in_each_epoch(m: Any, s: Any) -> Any:
-    """In no epoch do two brokers lead at the same time."""
+    """Two brokers that lead at the same time are in different epochs."""
     return for_all(
         lambda p, a, b: s.replica[p][a].epoch != s.replica[p][b].epoch,
         where=lambda p, a, b: (m.leads(s, p, a) & m.leads(s, p, b)) if a != b else False,

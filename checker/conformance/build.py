@@ -1,8 +1,8 @@
 """Builds the harness with Maven for a version of Kafka, and keeps it in the user's own cache folder.
 
-The files in that folder are executed, so it is used only if no other user may write to it. Its name contains a hash of
-the sources. Several processes may build at once, so the folder appears only when it is complete. The variable
-ISRCHECK_CACHE names another folder; if the variable is empty, nothing is kept.
+The files in the folder are executed, so the folder is used only if no other user may write to it. The folder's name
+contains a hash of the sources. Several processes may build at once, so the folder appears only when it is complete. The
+variable ISRCHECK_CACHE names another folder; if the variable is empty, nothing is kept.
 """
 
 from __future__ import annotations
@@ -66,8 +66,7 @@ MOVED: Final[Mapping[str, Mapping[str, str]]] = {
     "4.3": _SINCE_4_3,
     "4.4": _SINCE_4_4,
 }
-"""For each version of Kafka, by its first two numbers: names in the imports of the sources, and their names in that
-version."""
+"""For each version of Kafka (its first two numbers): imported names of classes, and their names in that version."""
 NEWEST: Final = "4.4.0"
 BUILD_SECONDS: Final = 540
 JACOCO: Final = "0.8.14"
@@ -80,7 +79,7 @@ Told = Callable[[str], None]
 
 
 def classpath(version: str, tell: Told = lambda line: None) -> str:
-    """The class path of the harness for a version of Kafka. The harness is built if it is not there."""
+    """The class path of the harness for a version of Kafka. The harness is built if it is missing."""
     profile = ".".join(known_version(version).split(".")[:2])
     java()
     folder = _folder(version)
@@ -92,7 +91,7 @@ def classpath(version: str, tell: Told = lambda line: None) -> str:
 
 
 def jacoco(tell: Told = lambda line: None) -> tuple[Path, Path]:
-    """The jars of JaCoCo's agent and of JaCoCo's command. Maven fetches them if they are not there."""
+    """The jars of JaCoCo's agent and of JaCoCo's command. Maven fetches the jars if they are missing."""
     folder = _root() / f"jacoco-{JACOCO}"
     if not _has_jacoco(folder):
         tell(f"fetching JaCoCo {JACOCO} with Maven, once ...")
@@ -121,7 +120,7 @@ def known_version(version: str) -> str:
 
 
 def java() -> str:
-    """The command that runs Java. Raises `Failure` (153) if there is none."""
+    """The command that runs Java. Raises `Failure` (153) if there is no Java."""
     return _tool("java", Path(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else None)
 
 
@@ -165,7 +164,7 @@ def _hash() -> str:
 
 
 def _is_whole(folder: Path) -> bool:
-    """Whether the folder exists, belongs to this user alone, and has all files of the harness and of its class path."""
+    """Whether the folder exists, belongs to this user alone, and has the harness and all jars of the class path."""
     if not is_own_folder(folder) or not (folder / "harness.jar").is_file():
         return False
     try:

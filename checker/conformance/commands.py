@@ -1,4 +1,4 @@
-"""The commands for the harness, and the protocol of a mapping: calls for each action, values for each state."""
+"""The commands for the harness, and the interface of a mapping: calls for each action, values for each state."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from isrcheck.model.language.plain import State
 from isrcheck.model.language.telling import SeenState
 
 Command = dict[str, Any]
-"""One call: `{"op": "produce", "broker": 0, "id": 1}`."""
+"""One call of the harness: `{"op": "produce", "broker": 0, "id": 1}`."""
 Values = dict[str, Any]
 """Parts of a state by their paths, as JSON data: `{"replica[0][1].high_watermark": 2}`."""
 
 
 @dataclass(frozen=True)
 class Moment:
-    """A step of the model: arguments by name, the states before and after as JSON data by variable.
+    """A step of the model: the action's arguments by name, and the states before and after it as JSON data by variable.
 
     `last_batch` is the number of the last batch in the metadata log before the step, counted from 0.
     """
@@ -37,24 +37,24 @@ class Conformance(Protocol):
     walks: Mapping[str, Any]
     """Settings of random walks, unless the user gives others."""
     covering: Mapping[str, Any]
-    """Settings of covering walks, added to `walks`: they enable every action that the harness can take."""
+    """Settings that covering walks add to `walks`: they enable every action that the harness can take."""
     weights: Mapping[str, int]
-    """The weights by which a random walk chooses actions; 1 for an action that is not named."""
+    """The weights by which a random walk chooses actions. An action without an entry has weight 1."""
     classes: tuple[str, ...]
     """The classes of Kafka that the model describes, without their packages. Coverage is reported for these classes."""
     unreached: Mapping[str, str]
     """Actions that the harness cannot take, and why."""
     calls: Mapping[str, Callable[[Moment], list[Command]]]
-    """For each action, a function that returns the calls which carry it out."""
+    """For each action, a function that returns the calls to carry out the action."""
 
     def of_kafka(self, version: str) -> Mapping[str, tuple[Any, ...]]:
-        """For each setting the values that describe a version of Kafka. Random walks use the first value."""
+        """For each setting, the values that describe a version of Kafka. Random walks use the first value."""
 
     def decided(self, moment: Moment, answer: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The arguments that the model leaves open and Kafka has decided, read after the action's calls have run."""
+        """The arguments that the model leaves open and Kafka has decided, read after the calls of the action."""
 
     def is_possible(self, model: Any, action: str, arguments: Mapping[str, Any], answer: Mapping[str, Any]) -> bool:
-        """Whether Kafka can take an action instance in its present state, for conditions that Kafka decides itself."""
+        """Whether Kafka can take an action instance in its present state, as far as the model leaves this to Kafka."""
 
     def offers(
         self, model: Any, state: Mapping[str, Any], seen: SeenState, answer: Mapping[str, Any]
@@ -62,16 +62,16 @@ class Conformance(Protocol):
         """For each action that can be compared, whether Kafka would take it now."""
 
     def known(self, model: Any, driven: Any) -> str | None:
-        """The words for a known difference in a driven path. None for a new difference."""
+        """The words for the difference of a driven path, if the difference is known; None for a new difference."""
 
     def reset(self, model: Any, state: Mapping[str, Any]) -> list[Command]:
         """Calls that set up the first state of a path."""
 
     def expected(self, model: Any, state: Mapping[str, Any], seen: SeenState) -> Values:
-        """The values of the model that are compared. `seen` is the same state, for calls of the model's methods."""
+        """The values of the model to compare. `seen` is the same state, for calls of the model's methods."""
 
     def found(self, model: Any, state: Mapping[str, Any], answer: Mapping[str, Any]) -> Values:
-        """The values of Kafka, under the same names."""
+        """The values of Kafka to compare, under the same names."""
 
 
 def as_data(domains: Mapping[str, Domain], state: State) -> dict[str, Any]:

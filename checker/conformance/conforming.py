@@ -33,8 +33,9 @@ class Outcome:
     """The outcome of one path.
 
     `of_others` are the settings of the model that do not describe this version of Kafka. If a path with such settings
-    differs, the same steps are tried at Kafka's own settings. If they conform there, the difference follows from the
-    settings. Otherwise the outcome of that trial replaces this one. `length` counts the steps of a recorded path.
+    differs, the same steps are tried at Kafka's own settings. If the steps conform there, the difference is due to the
+    settings. Otherwise the outcome of the trial replaces the first outcome. `length` counts the steps of a recorded
+    path.
     """
 
     name: str
@@ -54,7 +55,7 @@ class Outcome:
 
     @property
     def left_out(self) -> int:
-        """The number of steps of a recorded path that were skipped because Kafka would not take them at their place."""
+        """The number of steps of a recorded path that were skipped because Kafka would not take them there."""
         if self.length is None or self.driven.difference is not None or self.driven.unreached is not None:
             return 0
         return self.length - self.driven.taken
@@ -79,10 +80,10 @@ class Outcome:
 
 @dataclass
 class Report:
-    """All paths of one run. `shown` is the shortest path that was found to the first difference.
+    """All paths of one run. `shown` is the shortest path found that leads to the first difference.
 
-    `pairs` counts successive pairs of actions. `why` says, for each action that no path took, why covering walks did
-    not take it. `reached` is the coverage of Kafka's classes, by class.
+    `pairs` counts pairs of successive actions. For each action that no path took, `why` says why covering walks did not
+    take the action. `reached` is the coverage of Kafka's classes, by class.
     """
 
     model: str
@@ -141,7 +142,7 @@ class Report:
 
 
 def told(outcome: Outcome) -> list[dict[str, Any]]:
-    """The path of an outcome as JSON data, with its sentences."""
+    """The path of an outcome as JSON data, with the sentences of its steps."""
     trace = trace_of(outcome)
     return told_json(trace, story(outcome.model, trace))
 
@@ -151,7 +152,7 @@ def trace_of(outcome: Outcome) -> Trace:
 
 
 def mapping_of(name: str) -> Conformance:
-    """The mapping of a model. Raises `UnknownName` if there is none."""
+    """The mapping of a model. Raises `UnknownName` if the model has no mapping."""
     if name not in MAPPINGS:
         raise UnknownName(f"model {name} has no mapping to Kafka's classes; {nearest(name, MAPPINGS)}")
     return import_module(MAPPINGS[name])
@@ -181,10 +182,10 @@ class Conforming:
             self._add(driver, outcome)
 
     def controlled(self, driver: Driver, outcome: Outcome, path: list[Step]) -> tuple[Driver, Outcome]:
-        """The outcome of the same steps at Kafka's own settings if they do not conform, else `outcome`.
+        """The outcome of the same steps at Kafka's own settings, if they do not conform there, else `outcome`.
 
-        Kafka's own settings may not allow the steps before the difference. Then the trial does not show that the
-        settings explain the difference, and `of_others` of the outcome is empty.
+        At Kafka's own settings, the steps before the difference may be impossible. Then the trial does not show that
+        the settings explain the difference, and `of_others` of the outcome is empty.
         """
         kafka = self.mapping.of_kafka(self.report.kafka)
         own = {name: kafka[name][0] for name in outcome.of_others}
@@ -201,7 +202,7 @@ class Conforming:
         return Driver(self.harness, Interpreter(model, {}), self.mapping)
 
     def walks(self, count: int, depth: int, cover: bool = False) -> None:
-        """Random walks. Covering walks prefer the actions that earlier paths have tried least."""
+        """Drives random walks. With `cover`, the walks prefer the actions that earlier paths have tried least."""
         driver = self._driver(self.loaded.cls(**self.report.settings))
         covering = Covering(Counter(self.report.pairs), set(self.report.actions)) if cover else None
         for number in range(1, count + 1):
@@ -244,7 +245,7 @@ def recorded(loaded: LoadedModel, scenario: Scenario) -> tuple[Model, list[Step]
 
 
 def with_traces(model: str, names: tuple[str, ...]) -> list[Scenario]:
-    """The scenarios of a model that have a recorded path, since they expect a violation; only `names`, if given."""
+    """The scenarios of a model that have a recorded path, because they expect a violation; only `names`, if given."""
     found = [collection.one(name) for name in names] if names else list(_all(model))
     for scenario in found:
         if scenario.model != model:

@@ -1,7 +1,7 @@
 """Which methods and branches of Kafka's classes a run has reached, as JaCoCo counts them.
 
-JaCoCo's agent watches the harness, and JaCoCo's command makes the report. Maven Central has both. Branches are counted
-in byte code. So they include branches that the Scala compiler adds, for patterns for example.
+JaCoCo's agent watches the harness, and JaCoCo's command makes the report. Maven Central has agent and command. Branches
+are counted in byte code, so they include branches that the Scala compiler adds, for example for patterns.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ LAMBDA: Final = re.compile(r"(?:lambda|\$anonfun)\$(.+?)(?:\$\d+)*(?:\$adapted)?
 
 @dataclass(frozen=True)
 class Reached:
-    """A method of a class: its first line, and how much of it was reached. A method without branches has 0 of 0.
+    """A method of a class: its first line, and how many of its instructions and branches were reached.
 
-    Methods of the same name count as one. A function that is written inside a method belongs to that method.
+    A method without branches has 0 of 0 branches. Methods with the same name count as one method. A function that is
+    written inside a method belongs to that method.
     """
 
     owner: str
@@ -52,7 +53,7 @@ class Reached:
 
 
 class Coverage:
-    """A folder with JaCoCo's data. Data of earlier runs with the same version is kept, and a new run adds to it."""
+    """A folder with JaCoCo's data. A new run adds to the data of earlier runs with the same version."""
 
     def __init__(self, folder: Path, names: Iterable[str], classpath: str, tell: Told) -> None:
         self.folder = folder
@@ -65,7 +66,7 @@ class Coverage:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The options of Java with which the harness is started."""
+        """The options for starting the harness's Java process."""
         watched = ":".join(name.removesuffix(".class").replace("/", ".") for name in self.classes)
         record = (self.folder / RECORD).resolve()
         return (f"-javaagent:{self._agent}=destfile={record},includes={watched}",)
@@ -98,7 +99,7 @@ class Coverage:
 
 
 def summary(found: list[Reached]) -> list[dict[str, Any]]:
-    """For each class, inner classes included, the number of methods and branches, and how many were reached."""
+    """For each class with its inner classes, the numbers of methods and branches, and how many of them were reached."""
     rows: dict[str, dict[str, Any]] = {}
     for x in found:
         row = rows.setdefault(
@@ -112,7 +113,7 @@ def summary(found: list[Reached]) -> list[dict[str, Any]]:
 
 
 def _classes(classpath: str, names: frozenset[str]) -> Iterator[tuple[str, Path]]:
-    """The class files with these names and those of their inner classes, each with its jar."""
+    """The class files of the classes with these names and of their inner classes, each with its jar."""
     for jar in map(Path, classpath.split(os.pathsep)):
         if jar.name.startswith(JARS):
             with zipfile.ZipFile(jar) as archive:

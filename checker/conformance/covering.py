@@ -1,7 +1,7 @@
 """Covering walks: random walks that prefer the actions which were tried least often after the previous action.
 
-So an action that is seldom enabled is taken where it is enabled. An action that is never enabled after some other
-action is tried there less and less often.
+So an action that is seldom enabled is likely to be taken when it is enabled. If an action is never enabled after some
+other action, it is tried there less and less often.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ Pair = tuple[str, str]
 """An action and the next action. The first action of a path comes after START."""
 START: Final = "start"
 SHARE: Final = 0.5
-"""The share of the steps of a covering walk that take the action tried least. The other steps are those of a random
-walk, because some actions need long preparation, such as a replica that catches up. Constant change would never reach
-them."""
+"""The share of a covering walk's steps that take the action tried least. The other steps are as in a random walk.
+
+They are needed, because some actions need long preparation: for example, a replica must catch up. Constant change would
+never reach these actions.
+"""
 
 
 DECIDED: Final = "what Kafka has decided itself"
@@ -28,9 +30,9 @@ DECIDED: Final = "what Kafka has decided itself"
 
 @dataclass
 class Covering:
-    """Counts over all walks: how often each action was tried after each other action, and where actions were refused.
+    """Counts over all walks: how often each action was tried after another action, and where actions were refused.
 
-    `refused` counts the false conditions, as `file:line`, of each action until an instance of the action is taken.
+    For each action that no walk has taken yet, `refused` counts the conditions (`file:line`) that were false.
     """
 
     tried: Counter[Pair] = field(default_factory=Counter)
@@ -38,7 +40,7 @@ class Covering:
     refused: dict[str, Counter[str]] = field(default_factory=dict)
 
     def order(self, before: str, actions: Sequence[str]) -> list[str]:
-        """The actions, those first that were tried least often after `before`. The order is stable."""
+        """The actions, beginning with those that were tried least often after `before`. The sort is stable."""
         return sorted(actions, key=lambda action: self.tried[before, action])
 
     def note(self, before: str, action: str, taken: bool) -> None:
@@ -59,7 +61,7 @@ class Covering:
                 places[DECIDED] += 1
 
     def why(self, interpreter: Interpreter, state: State, action: str) -> str:
-        """Why an action was never driven. `state` may be any state of the model."""
+        """The reason in words why an action was never driven. `state` may be any state of the model."""
         if not any(interpreter.exists(state, i) for i, x in enumerate(interpreter.labels) if x.action == action):
             return "the model has no such step at these settings"
         places = self.refused.get(action, Counter())
@@ -70,12 +72,12 @@ class Covering:
 
 
 def pairs_of(actions: Sequence[str]) -> Counter[Pair]:
-    """Counts the pairs of successive actions in a path."""
+    """The number of occurrences of each pair of successive actions in a path."""
     return Counter(zip((START, *actions), actions, strict=False))
 
 
 def by_first(pairs: Mapping[Pair, int]) -> dict[str, dict[str, int]]:
-    """Pairs as JSON data: how often each action was driven after each other action."""
+    """The counted pairs as JSON data: by first action, how often each action was driven after it."""
     found: dict[str, dict[str, int]] = {}
     for (before, action), count in sorted(pairs.items()):
         found.setdefault(before, {})[action] = count

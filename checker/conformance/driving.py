@@ -1,4 +1,4 @@
-"""Drives a path of the model through the harness, compares after each step, and shortens paths that differ."""
+"""Drives a path of the model through the harness, compares model and Kafka after each step, and shortens the path."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from isrcheck.model.language.telling import SeenState
 Path = Generator[Step, Step | None, None]
 """A generator that yields the wanted steps one by one, and receives each step that was taken."""
 SHORTENINGS: Final = 400
-"""The most paths that are driven to shorten one path that does not conform."""
+"""The greatest number of paths that are driven to shorten one path."""
 MISSING: Final = "nothing"
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The first step that Kafka refuses or after which its state differs, counted from 1; 0 is the start.
+    """The first step that Kafka refuses or after which Kafka's state differs. Steps count from 1; 0 is the start.
 
-    `parts` are paths of variables, with the value in the model and the value in Kafka.
+    `parts` has the path of each differing part of the state, with its value in the model and in Kafka.
     """
 
     step: int
@@ -37,7 +37,7 @@ class Difference:
 
     @property
     def kind(self) -> str:
-        """The refusal, or the differing parts without their indices. Paths of the same kind differ in the same way."""
+        """The refusal, or the differing parts without indices. Paths with the same kind differ in the same way."""
         names = sorted({part.partition("[")[0] + part[part.rfind("]") + 1 :] for part, _, _ in self.parts})
         return f"refused: {self.refused}" if self.refused is not None else ", ".join(names)
 
@@ -62,7 +62,7 @@ class Driven:
 
     @property
     def taken(self) -> int:
-        """The number of steps that Kafka has taken, including the step after which it differs."""
+        """The number of steps that Kafka has taken, including the step after which model and Kafka differ."""
         return len(self.steps) - 1
 
 
@@ -76,7 +76,7 @@ class Driver:
         self.answer: Mapping[str, Any] = {}
 
     def first(self) -> Step:
-        """The first state. If there are several initial states, this is one of them."""
+        """The first state of a path: one of the model's initial states."""
         return Step(None, None, initial_states(self.model)[0])
 
     def trace(self, steps: Sequence[Step]) -> Trace:
@@ -85,7 +85,7 @@ class Driver:
     def drive(self, path: Iterator[Step]) -> Driven:
         """Takes steps until there is a difference or the path ends, and sends each taken step to the path.
 
-        Where the model leaves a choice open and Kafka decides, the taken step may differ from the wanted step.
+        If the model leaves a choice open and Kafka decides, the taken step may differ from the wanted step.
         """
         first = next(path)
         before, taken = as_data(self.model.domains, first.state), [first]
@@ -111,7 +111,7 @@ class Driver:
         return Moment(self.model, step.label.action, step.label.to_json(), before, after, self.answer["last_batch"])
 
     def _run(self, step: int, commands: list[Command]) -> Difference | None:
-        """Runs commands, and keeps the state of the harness after them. A fault or a refusal is a difference."""
+        """Runs commands, and stores the state of the harness after them. A fault or a refusal is a difference."""
         try:
             answer = self.harness.run(commands)
         except HarnessFault as fault:
@@ -121,7 +121,7 @@ class Driver:
         return Difference(step, refusals[0], ()) if refusals else None
 
     def _as_decided(self, moment: Moment, before: Step, step: Step) -> Step:
-        """The same action with the arguments that Kafka has decided, or `step` if the model does not allow those."""
+        """The same action with the arguments that Kafka has decided, or `step` if the model does not allow them."""
         decided = self.mapping.decided(moment, self.answer)
         if all(moment.arguments[name] == value for name, value in decided.items()):
             return step
@@ -135,7 +135,7 @@ class Driver:
         return step
 
     def _compared(self, step: int, after: State) -> Difference | None:
-        """The difference between a state of the model and that of Kafka; None if there is none."""
+        """The difference between a state of the model and Kafka's state; None if they are equal."""
         data = as_data(self.model.domains, after)
         seen = SeenState(self.model, after)
         says = self.mapping.expected(self.model, data, seen)
@@ -156,7 +156,7 @@ class Driver:
     def walk(self, seed: int, number: int, depth: int, covering: Covering | None = None) -> Path:
         """A random walk of at most `depth` steps: it chooses an enabled action, then one of its instances.
 
-        The walk depends only on the seed, its number, and what Kafka decides while it is driven. A covering walk also
+        The walk depends only on the seed, on its number, and on Kafka's decisions during the walk. A covering walk also
         depends on the walks before it. No walk takes an action that the harness does not reach.
         """
         choose = random.Random(f"{seed}/{number}")
@@ -199,11 +199,11 @@ class Driver:
         return Step(label, self.interpreter.actors[number], after) if after is not None and possible else None
 
     def shortened(self, driven: Driven) -> Driven:
-        """A shorter path that differs in the same way, without irrelevant steps. The last step stays the last.
+        """A shorter path that differs in the same way, without irrelevant steps. It has the same last step.
 
         Larger parts are left out first, then single steps, then pairs of steps. If a later step is then no longer
-        enabled, another instance of the same action may replace it: a place in the metadata log changes when an earlier
-        batch is gone.
+        enabled, another instance of the same action may replace it. For example, an offset in the metadata log changes
+        when an earlier batch is left out.
         """
         best, tries, kind = driven, 0, _kind(driven)
         parts = self._parts(best)
@@ -226,7 +226,7 @@ class Driver:
         yield from ({i, k} for i in range(1, last) for k in range(i + 1, last))
 
     def walked(self, steps: Sequence[Step], loosely: bool = False) -> Path:
-        """The same action instances from the same start, without those that are no longer enabled.
+        """A path of the same action instances from the same start, without instances that are not enabled any more.
 
         With `loosely`, an instance that is not enabled is replaced by another instance of the same action and actor, if
         there is one.
@@ -249,7 +249,7 @@ class Driver:
 
 
 def _following(path: Iterator[Step], taken: Step) -> Step | None:
-    """The next step of a path, which may depend on the step that was taken; None at the end of the path."""
+    """The next step of a path; None at the end. The step may depend on the step that was taken before it."""
     try:
         return path.send(taken) if isinstance(path, Generator) else next(path)
     except StopIteration:
@@ -261,7 +261,7 @@ def _kind(driven: Driven) -> str | None:
 
 
 def differences(says: Values, has: Values) -> Iterator[tuple[str, Any, Any]]:
-    """Parts that differ. If one side lacks a part, its value there is `nothing`."""
+    """The parts that differ, with both values. If one side lacks a part, its value on that side is `nothing`."""
     for part in [*says, *(name for name in has if name not in says)]:
         model, kafka = says.get(part, MISSING), has.get(part, MISSING)
         if model != kafka:

@@ -1,8 +1,8 @@
 """The mapping of `kraft` to Kafka's classes: the calls for each action, and the variables of a state.
 
-Kafka's own controller decides. Each broker builds its image from the records that the controller writes, and a leader
-receives the controller's answer to AlterPartition. `kraft_state` says which parts of Kafka's state are read.
-docs/conformance.md has a table of the parts of Kafka that are real and those that are replaced.
+Decisions are made by Kafka's own controller. Each broker builds its metadata image from the records that the controller
+writes, and a leader receives the controller's answer to AlterPartition. `kraft_state` says which parts of Kafka's state
+are read. docs/conformance.md has a table of the real and the replaced parts of Kafka.
 
 Source of the calls: ReplicaManager, ReplicaFetcherThread, DefaultAlterPartitionManager, ReplicationControlManager,
 ClusterControlManager, ConfigurationControlManager of Kafka 3.9 to 4.4.
@@ -55,7 +55,7 @@ _TODAY: Mapping[str, tuple[Any, ...]] = {
     "assigned_directory": ("keeps-elr",),
     "awaited_in_isr": ("added-or-all-if-fewer",),
 }
-"""For each setting the value that describes Kafka 4.4. If there are several values, each describes a part of Kafka."""
+"""For each setting, the value that describes Kafka 4.4. If there are several values, each describes part of Kafka."""
 
 _BEFORE: Mapping[tuple[int, ...], Mapping[str, tuple[Any, ...]]] = {
     (4, 0, 0): {"elr": (False,)},
@@ -63,11 +63,13 @@ _BEFORE: Mapping[tuple[int, ...], Mapping[str, tuple[Any, ...]]] = {
     (4, 1, 1): {"last_known_leader": ("may-be-dead",)},
     (4, 3, 0): {"assigned_directory": ("clears-elr",), "awaited_in_isr": ("all",)},
 }
-"""For each version, values that describe earlier versions: KIP-966; KAFKA-18991; KAFKA-19522; apache/kafka#20716 and
-KAFKA-19975."""
+"""For each version with a change, the values that describe earlier versions.
+
+The changes are KIP-966; KAFKA-18991; KAFKA-19522; apache/kafka#20716 and KAFKA-19975.
+"""
 
 _BACKPORTED: Mapping[tuple[int, ...], tuple[int, ...]] = {(4, 0, 1): (3, 9, 1)}
-"""For the first version with a change, the version in an earlier release line from which that line has it as well."""
+"""For the first version with a change, the version of an earlier release line to which the change was backported."""
 
 
 def of_kafka(version: str) -> Mapping[str, tuple[Any, ...]]:
@@ -97,7 +99,7 @@ walks: Mapping[str, Any] = {
     "note_fetch": "apart",
     "late_notes": 4,
 }
-"""Settings of random walks, unless the user gives others: room for long paths, and faults of each kind."""
+"""The settings of random walks, unless the user gives others. They allow long paths and every kind of fault."""
 
 covering: Mapping[str, Any] = {
     "reassignments": 2,
@@ -109,7 +111,7 @@ covering: Mapping[str, Any] = {
     "directory_assignments": 1,
     "log_moves": 2,
 }
-"""Further settings of covering walks: all actions of an operator, and a disk that fails."""
+"""Further settings of covering walks. They allow all actions of an operator, and a disk that fails."""
 
 weights: Mapping[str, int] = {
     "append-records-to-leader": 12,
@@ -128,7 +130,7 @@ weights: Mapping[str, int] = {
     "elect-leader-for-leaderless-partition": 3,
     "elect-preferred-leader": 2,
 }
-"""Weights with which brokers do not stop and start all the time, so that other actions happen, too."""
+"""Weights of actions in random walks. Without them, brokers would mostly stop and start, and do little else."""
 
 classes = (
     "Partition", "Replica", "ReplicaState", "ReplicaManager", "DelayedProduce", "DefaultAlterPartitionManager",
@@ -140,7 +142,7 @@ classes = (
 unreached: Mapping[str, str] = {
     "look-again": "Kafka has no such step",
 }
-"""Actions that the harness cannot take, and why. A path ends before the first of them."""
+"""Actions that the harness cannot take, each with the reason. A path ends before the first such action."""
 
 
 def _call(op: str, **arguments: Any) -> list[Command]:
@@ -151,10 +153,11 @@ def _call(op: str, **arguments: Any) -> list[Command]:
 
 
 def _publish(x: Moment) -> list[Command]:
-    """A broker goes on to a batch. If the model drops an answer because the fetcher restarts, that answer is now late.
+    """A broker publishes the metadata up to a batch, and late answers arrive.
 
-    The late answer arrives immediately, and again after each batch until the follower fetches again. It must change
-    nothing.
+    If the model drops an answer because the fetcher restarts, that answer is late from now on.
+    The late answer arrives immediately, and again after each batch until the follower fetches again. The late answer
+    must change nothing.
     """
     b, first = x.arguments["b"], x.last_batch - (len(x.before["metadata"]) - 1)
     late = [c for f, leader in dropped(x) for c in _call("late_answer", broker=f, leader=leader) if f == b]
@@ -182,7 +185,7 @@ def _stop(x: Moment) -> list[Command]:
 
 
 def _start(x: Moment) -> list[Command]:
-    """A broker starts, and registers with what its directories say about its last stop."""
+    """A broker starts, and registers with the data in its directories about its last stop."""
     new = {"broker": x.arguments["b"], "broker_epoch": x.after["broker_epoch"][x.arguments["b"]]}
     return [
         *_call("start", **new, failed_directory=x.model.failed_directory),
@@ -199,8 +202,8 @@ def _begin_shutdown(x: Moment) -> list[Command]:
 def _directories_offline(x: Moment) -> list[Command]:
     """A heartbeat reports a failed directory.
 
-    A fenced broker asks to stay fenced. Otherwise the heartbeat would unfence it, which is a step of its own in the
-    model.
+    A fenced broker asks to stay fenced. Otherwise the heartbeat would unfence the broker, which is a separate step in
+    the model.
     """
     b = x.arguments["b"]
     return _call("heartbeat", broker=b, directories=True, want_fence=b not in x.before["live"])
@@ -211,7 +214,7 @@ def _session_ends(x: Moment) -> list[Command]:
 
 
 def _reassign(x: Moment) -> list[Command]:
-    """The operator names replicas in the model's order, or in another order if the partition already has this one."""
+    """The operator names replicas in the model's order, or the harness reverses it if the partition already has it."""
     return _call("reassign", replicas=[b for b in in_order(x.model) if b in x.arguments["target"]])
 
 
@@ -278,11 +281,11 @@ elections = {
     "fence-stopped-broker", "handle-assign-replicas-to-dirs", "handle-directories-offline", "register-broker",
     "unfence-broker",
 }  # fmt: skip
-"""Actions that decide who leads afterwards."""
+"""Actions that may elect a leader."""
 
 
 def decided(x: Moment, answer: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The argument that Kafka has decided: the elected leader, where the model leaves the choice open."""
+    """The argument that Kafka has decided: the elected leader, if the model leaves the choice open."""
     if x.model.election != "any-order" or x.action not in elections:
         return {}
     leader = answer["controller"]["partition"]["leader"]
@@ -290,12 +293,12 @@ def decided(x: Moment, answer: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def is_possible(model: Any, action: str, arguments: Mapping[str, Any], answer: Mapping[str, Any]) -> bool:
-    """Whether Kafka may do this now.
+    """Whether Kafka can take an action instance now.
 
-    Kafka has one preferred leader; a model with `election = any-order` allows any. Kafka moves a log only if the broker
-    has the partition. In the model any broker may move its log; without the partition, the action changes nothing. A
-    directory fails only if the controller knows that the replica is in it. Otherwise the broker must first tell the
-    controller, in a step that the model does not have.
+    Kafka has one preferred leader, but a model with `election = any-order` allows any leader. Kafka moves a log only if
+    the broker has the partition. In the model any broker may move its log, and without the partition this changes
+    nothing. A directory fails only if the controller knows that the replica is in the directory. Otherwise the broker
+    must first tell the controller, in a step that the model does not have.
     """
     if action == "maybe-replace-current-with-future-replica":
         return bool(answer["brokers"][str(arguments["b"])]["role"] != "none")
@@ -310,7 +313,7 @@ def is_possible(model: Any, action: str, arguments: Mapping[str, Any], answer: M
 def offers(model: Any, s: State, seen: SeenState, answer: Mapping[str, Any]) -> dict[str, bool]:
     """Whether Kafka's controller would take an action now, for each action that can be compared.
 
-    Actions that bounds of the search or a budget forbid are not compared.
+    Actions that are forbidden by a bound of the search or by a budget are not compared.
     """
     real, nobody_leads = answer["controller"], s["state"][P]["leader"] is None
     if not asked(seen, model.has_room):
@@ -339,7 +342,7 @@ def dropped(x: Moment) -> Iterator[tuple[int, int]]:
 
 
 def reset(model: Any, state: State) -> list[Command]:
-    """The first image, in which all brokers are active."""
+    """The call that sets up the first metadata image, in which all brokers are active."""
     said, brokers = state["state"][P], range(len(model.brokers))
     replicas = said.get("replicas", brokers)
     image = {

@@ -1,6 +1,6 @@
-"""Known differences between `kraft` and Kafka, and which of the two is wrong. All other differences are new.
+"""The known differences between `kraft` and Kafka, with words that say which of them is wrong.
 
-Each condition checks only what a difference looks like. docs/conformance.md gives its cause.
+A condition recognises a difference by its appearance only. docs/conformance.md gives the causes.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ PREFERRED: Final = "enabled(elect-preferred-leader)"
 MOVE: Final = "maybe-replace-current-with-future-replica"
 STARTS_AND_STOPS: Final = ("register-broker", "finish-controlled-shutdown")
 LOADS: Final = ("apply-local-leaders", "apply-local-followers", "update-metadata-cache", "stop-partitions")
-"""A broker that has started loads its logs when it first takes one of these actions."""
+"""The actions in which a broker loads its logs, if it has not done so since its start."""
 
 
 def known(model: Any, driven: Driven) -> str | None:
-    """The words for a known difference; None for a new one."""
+    """The words for a known difference; None for a new difference."""
     return next((words for words, is_it in KNOWN.items() if is_it(model, driven)), None)
 
 
@@ -129,6 +129,6 @@ def _parts(driven: Driven) -> dict[str, tuple[Any, Any]]:
 
 
 def _is_of_the_partition(driven: Driven) -> bool:
-    """Whether only the controller's data of the partition differ, or actions that it would take because of them."""
+    """Whether only the controller's data about the partition differ, and actions that depend on these data."""
     parts = _parts(driven)
     return bool(parts) and all(name in (STATE, "elr[0]", LAST) or name.startswith("enabled(") for name in parts)

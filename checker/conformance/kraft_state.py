@@ -14,7 +14,7 @@ P: Final = 0
 
 
 def expected(model: Any, s: State, seen: SeenState) -> Values:
-    """The values of the model that are compared."""
+    """The values of the model to compare."""
     brokers, values = range(len(model.brokers)), Values()
     values |= _controller(model, s)
     for i, waiting in enumerate(s["waiting"]):
@@ -58,9 +58,9 @@ def expected(model: Any, s: State, seen: SeenState) -> Values:
 
 
 def found(model: Any, s: State, answer: Mapping[str, Any]) -> Values:
-    """The values of Kafka, under the same names.
+    """The values of Kafka to compare, under the same names as in the model.
 
-    The model's state says only which values there are, and how many batches of metadata are forgotten.
+    The model's state `s` is used only to choose the values, and to know how many batches of metadata are forgotten.
     """
     brokers, values = range(len(model.brokers)), Values()
     first_batch = answer["last_batch"] - (len(s["metadata"]) - 1)
@@ -108,7 +108,7 @@ def found(model: Any, s: State, answer: Mapping[str, Any]) -> Values:
 
 
 def _controller(model: Any, s: State) -> Values:
-    """The controller's data of the partition and of brokers."""
+    """The data of the model's controller about the partition and about brokers."""
     values: Values = {"state[0]": _registration(s["state"][P]), "live": s["live"]}
     if "elr" in s:
         values["elr[0]"] = s["elr"][P]
@@ -154,7 +154,7 @@ def _registered(real: Mapping[str, Any], like: Mapping[str, Any]) -> Values:
 
 
 def _request(said: Mapping[str, Any]) -> Values:
-    """A request on its way, and the answer to it if the controller has given one."""
+    """A request on its way, with the controller's answer if there is an answer."""
     names = ("isr", "epoch", "version", "broker_epoch", "stage", "said_version")
     return {name: said[name] for name in names if name in said}
 
@@ -169,7 +169,7 @@ def _asked(real: Mapping[str, Any] | None, with_epochs: bool, brokers: range) ->
 
 
 def _answered(real: Mapping[str, Any] | None, epoch: int) -> Values:
-    """The controller's answer. A success that completes a reassignment may begin a new leader epoch."""
+    """The controller's answer to a request. A success that completes a reassignment may begin a new leader epoch."""
     if real is None:
         return {"stage": "asked", "said_version": 0}
     if real["error"] != "NONE":

@@ -19,12 +19,12 @@ from isrcheck.checker.failures import Failure
 from isrcheck.checker.results import Exit
 
 ANSWER_SECONDS: Final = 120
-"""A harness that does not answer within this time is taken to hang. A step takes milliseconds."""
+"""If a harness does not answer within this time, it counts as hanging. A step takes milliseconds."""
 FLAGS: Final = ("-Xmx1g", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1")
 """Java uses only its quick compiler, because a run is too short to profit from the optimizing compiler."""
 
 MEMORY: Final = "/dev/shm"
-"""A folder in memory, if there is one. Kafka writes to disk at each start and stop, which takes most of the time."""
+"""A folder in memory, if there is one. It saves time, because Kafka writes to disk at each start and stop."""
 
 
 class Harness:
@@ -87,7 +87,7 @@ class HarnessFault(Exception):
 
 @contextmanager
 def running(classpath: str, options: Sequence[str] = ()) -> Iterator[Harness]:
-    """A harness with options of Java and a folder for its logs. Afterwards it is stopped and the folder is removed."""
+    """A running harness, with a folder for its logs. Afterwards the harness is stopped and the folder is removed."""
     folder = Path(tempfile.mkdtemp(prefix="isrcheck-", dir=MEMORY if os.access(MEMORY, os.W_OK) else None))
     try:
         harness = Harness(classpath, folder, options)

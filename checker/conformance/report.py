@@ -14,7 +14,7 @@ from isrcheck.model.language.system import shown
 
 
 def report_text(report: Report, plain: bool = False) -> list[str]:
-    """The verdict, the paths, the actions; then the path that shows the first difference."""
+    """The lines of the report: the verdict, the paths, the actions, and the path that shows the first difference."""
     lines = [headline(report), "", *_paths(report), "", *_actions(report)]
     if report.shown is not None:
         lines += ["", *_shown(report.shown, plain)]
@@ -90,7 +90,7 @@ def _reached(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _shown(outcome: Outcome, plain: bool) -> Iterator[str]:
-    """The path in words, and where model and Kafka differ."""
+    """The path in words, then the parts in which model and Kafka differ."""
     trace, difference = trace_of(outcome), outcome.driven.difference
     assert difference is not None
     yield f"The shortest path that was found to the difference of {outcome.name}:"

@@ -1,7 +1,7 @@
-"""The variables of models at any of their settings, which an editor needs for code that several settings share.
+"""All variables that a model has at some of its settings. An editor needs them for code that several settings share.
 
-A method checks a setting before it reads a variable that does not always exist. A type cannot check settings, so it has
-the variable. To find such variables, settings are changed one by one, starting from the defaults.
+A method checks a setting before it reads a variable that does not always exist. A type cannot check settings, so it
+always has the variable. To find such variables, settings are changed one by one, starting from the defaults.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from isrcheck.model.language.settings import Setting
 
 Variables = dict[str, Domain]
 Change = tuple[str, Any]
-"""A setting and another value of it."""
+"""A setting, and a value that is not its default."""
 
 
 class Unlike(Domain):
-    """A part whose kind differs between settings."""
+    """The domain of a part whose kind differs between settings."""
 
 
 def at_any_settings(models: Iterable[type[Model]]) -> Variables:
-    """The variables in the states of these models, for every model and all its settings."""
+    """The variables that these models have, each at some of its settings."""
     found: Variables = {}
     for model in models:
         found = _joined(found, _from(model))
@@ -32,10 +32,10 @@ def at_any_settings(models: Iterable[type[Model]]) -> Variables:
 
 
 def _from(model: type[Model]) -> Variables:
-    """The variables by default, with each setting changed, and again with each setting that adds something.
+    """The variables of a model at its defaults, with each setting changed, and with combinations of changes.
 
-    In this way a variable that needs two settings is found. One of them adds something, and then the other is changed
-    as well.
+    If a change of a setting adds a variable, the change is kept while every other setting is changed. In this way a
+    variable that needs two settings is found.
     """
     found, showing, before = _variables(model, {}), dict[Change, None](), -1
     while before < len(showing):
@@ -55,8 +55,8 @@ def _from(model: type[Model]) -> Variables:
 def _variables(model: type[Model], settings: Mapping[str, Any]) -> Variables:
     """The variables at these settings; none if the settings do not fit together.
 
-    The user did not choose these settings. If a model's own code raises an error at them, the model has no states
-    there.
+    The user did not choose these settings. If a model's own code raises an error at these settings, the model counts as
+    having no states there.
     """
     try:
         return model(**settings).domains
@@ -65,7 +65,7 @@ def _variables(model: type[Model], settings: Mapping[str, Any]) -> Variables:
 
 
 def _changed(model: type[Model], changes: Iterable[Change]) -> dict[str, Any]:
-    """The settings after these changes, in turn, without changes that do not fit the changes before."""
+    """The settings after these changes, made one by one. A change that does not fit the earlier changes is skipped."""
     settings: dict[str, Any] = {}
     for name, value in changes:
         if name not in settings and _variables(model, settings | {name: value}):
@@ -74,7 +74,7 @@ def _changed(model: type[Model], changes: Iterable[Change]) -> dict[str, Any]:
 
 
 def _changes(model: type[Model]) -> list[Change]:
-    """Each setting with each other choice; for a number, with the least number and the number after the default."""
+    """Each setting with each choice except the default; for a number: the least number, and the default plus 1."""
     declared = model.declared_settings().items()
     return [(name, value) for name, setting in declared for value in _values(setting) if value != setting.default]
 
@@ -89,13 +89,13 @@ def _values(setting: Setting) -> Iterable[Any]:
 
 
 def _joined(one: Mapping[str, Domain], other: Mapping[str, Domain]) -> Variables:
-    """The variables of both, in the order of the first."""
+    """The variables of two mappings; variables of the first mapping come first."""
     both = {name: _join(domain, other[name]) if name in other else domain for name, domain in one.items()}
     return both | {name: domain for name, domain in other.items() if name not in one}
 
 
 def _join(one: Domain, other: Domain) -> Domain:
-    """A domain with the parts of both, if they are of the same kind."""
+    """A domain with the parts of two domains, if both are of the same kind."""
     if type(one) is not type(other):
         return Number(0, 0) if isinstance(one, Number) and isinstance(other, Number) else Unlike()
     if isinstance(one, Record) and isinstance(other, Record):

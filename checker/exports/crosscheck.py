@@ -1,7 +1,7 @@
 """Runs Spin and Rumur on an exported model, for comparison with isrcheck's results.
 
-Each tool runs with the invariants, and stops if one is violated. In this case it runs again without invariants, to
-count the whole state space.
+Each tool runs with the invariants, and stops if an invariant is violated. The tool then runs again without invariants,
+to count the whole state space.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from isrcheck.checker.exports.promela import promela
 from isrcheck.model.language.system import TransitionSystem
 
 PATH: Final = 1 << 16
-"""The first limit on the path of Spin's depth-first search, in steps. At the start Spin fills the memory for all."""
+"""The first limit on the path of Spin's depth-first search, in steps. Spin allocates memory for the whole path."""
 STEP: Final = 512
-"""If that limit is too short, Spin gets one step for this many bytes of the memory. A step takes about sixty bytes."""
+"""The second limit is one step for this many bytes of the memory. A step takes about sixty bytes."""
 TOO_SHORT: Final = "max search depth too small"
 WHOLE: Final = ("-o1", "-o2", "-o3")
-"""Keeps Spin from hiding variables that nothing reads. If they were hidden, different states would be equal."""
+"""Options with which Spin keeps variables that nothing reads. Without them, different states would be equal."""
 LARGE: Final = 300_000
-"""From this many steps on, gcc optimises the generated code. For fewer steps, this takes longer than it saves."""
+"""From this many steps on, gcc optimises the generated code. For fewer steps, optimising takes longer than it saves."""
 MEMORY: Final = 1 << 34
-"""The bytes that a tool may take, unless another number is given."""
+"""The default limit on a tool's memory, in bytes."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """The result of a tool: distinct states, `generated` as isrcheck counts it, and if an invariant is violated."""
+    """The result of a tool: distinct states, `generated` as isrcheck counts it, whether an invariant is violated."""
 
     tool: str
     version: str
@@ -54,7 +54,7 @@ def installed() -> tuple[str, ...]:
 def spin(
     system: TransitionSystem, folder: Path, seconds: float | None = None, memory: int = MEMORY, steps: int = 0
 ) -> Found:
-    """Spin's counts, without the one state and the one step that the export adds."""
+    """The result of Spin, without the state and the step that the export adds."""
     (folder / "model.pml").write_text(promela(system), encoding="utf-8")
     version = _run(["spin", "-V"], folder, seconds)
     options = [_optimised(steps), "-DSAFETY", "-DNOREDUCE", "-DVECTORSZ=8192", f"-DMEMLIM={memory >> 20}"]
@@ -72,7 +72,7 @@ def spin(
 
 
 def _searched(options: Sequence[str], folder: Path, seconds: float | None, memory: int) -> str:
-    """The result of Spin's program with a limit on its path that is long enough."""
+    """The output of Spin's program, run with a path limit that is long enough if the memory allows it."""
     said = _run(["./pan", "-E", *options, f"-m{PATH}"], folder, seconds)
     return said if TOO_SHORT not in said else _run(["./pan", "-E", *options, f"-m{memory // STEP}"], folder, seconds)
 
@@ -80,7 +80,7 @@ def _searched(options: Sequence[str], folder: Path, seconds: float | None, memor
 def rumur(
     system: TransitionSystem, folder: Path, seconds: float | None = None, memory: int = MEMORY, steps: int = 0
 ) -> Found:
-    """Rumur's counts, plus one for each initial state, which Rumur does not count as a fired rule."""
+    """The result of Rumur, with one more step for each initial state, because Rumur counts only fired rules."""
     version = _run(["rumur", "--version"], folder, seconds)
     switches = ["--deadlock-detection", "off", "--counterexample-trace", "off", "--symmetry-reduction", "off"]
 
@@ -104,12 +104,12 @@ def _optimised(steps: int) -> str:
 
 
 Tool = Callable[[TransitionSystem, Path, float | None, int, int], Found]
-"""Given a model, an empty folder, seconds for each step of the work, bytes of memory, and the number of steps."""
+"""Runs a tool, given a model, an empty folder, seconds for each command, bytes of memory, and the number of steps."""
 TOOLS: Final[dict[str, Tool]] = {"spin": spin, "rumur": rumur}
 
 
 def _run(command: Sequence[str], folder: Path, seconds: float | None, failing: bool = False) -> str:
-    """The standard output of a command, which must succeed unless it may be `failing`."""
+    """The standard output of a command. Raises `ToolFailed` if the command fails, unless `failing` allows this."""
     try:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=seconds, check=False)
     except subprocess.TimeoutExpired:

@@ -1,8 +1,7 @@
-"""Murphi, for Rumur and CMurphi: one rule for each transition, one function for each invariant.
+"""Writes a model in Murphi, for Rumur and CMurphi: a rule for each transition, a function for each invariant.
 
 A set of brokers is one Boolean for each broker, because the language has no sets. An expression over sets has the same
-form: `isr_0` and `isr_1` say whether the set has brokers 0 and 1. The intermediate values of a rule are in variables of
-the rule.
+form: `isr_0` and `isr_1` say whether the set has brokers 0 and 1. The variables of a rule hold its intermediate values.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ Parts = tuple[str, ...]
 
 
 def murphi(system: TransitionSystem, judged: bool = True) -> str:
-    """The text of a model. With `judged` it also has the invariants, and checks that each step is defined."""
+    """The text of a model. With `judged` the text also has the invariants, and checks that each step is defined."""
     return _Murphi(system, judged).text()
 
 
@@ -160,7 +159,7 @@ class _Murphi:
         return identifiers([predicate.name], frozenset({*self.names, *RESERVED}))[0]
 
     def _asserted(self) -> list[str]:
-        """Asserts the invariants also in a state that is not counted, before the step is undone."""
+        """The assertions of the invariants. They also check uncounted states, before the step is undone."""
         return [f'  assert {self._function(p)}() "{p.name}";' for p in self.system.invariants]
 
     # --- expressions ------------------------------------------------------------------------------------------------

@@ -1,9 +1,9 @@
-"""Promela, for Spin: one process, one `d_step` for each transition.
+"""Writes a model in Promela, for Spin: one process with a `d_step` for each transition.
 
 Spin stores one state more than isrcheck: the state before the initial one. The intermediate values of a transition are
 in hidden variables, which are not part of the state. With -DJUDGE the text asserts that each new state satisfies the
-invariants and that each step is defined. Without -DJUDGE it has only the state space. `spin -o2` keeps variables that
-nothing reads.
+invariants and that each step is defined. Without -DJUDGE the text has only the state space. `spin -o2` keeps variables
+that nothing reads.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class _Promela:
 
     @property
     def _bounded(self) -> bool:
-        """Whether there are constraints. If so, a step to a state outside them is judged, and then undone."""
+        """Whether the model has constraints. If so, a step to a state outside them is judged, and then undone."""
         return self.inside is not TRUE
 
     def _stay(self, changed: Sequence[int]) -> list[str]:
@@ -133,7 +133,7 @@ class _Promela:
         return [*steps, f"       assert({found.roots[0]});"]
 
     def _judge(self) -> list[str]:
-        """An inline that asserts that each invariant is defined and true."""
+        """The lines of an inline that asserts that each invariant is defined and true."""
         lines = []
         for predicate in self.system.invariants:
             lines += [f"       /* {predicate.name}: {predicate.sentence.replace('*/', '')} */"]

@@ -1,8 +1,8 @@
 """The common part of all exported forms of a model: identifiers, and names for values that several expressions need.
 
 Expressions form a graph in which a node may have many parents. Written out as trees they could become arbitrarily
-large. So a node that is used more than once, and is more than a comparison of two leaves, is written once and gets a
-name.
+large. So a node is written once and gets a name if it is used more than once and is larger than a comparison of two
+leaves.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from isrcheck.model.language.system import Transition, TransitionSystem
 
 Text = TypeVar("Text")
 SMALL: Final = 4
-"""The largest expression, in nodes, that is repeated rather than named."""
+"""The least size, in nodes, of an expression that gets a name if it is used more than once."""
 
 
 @dataclass(frozen=True)
 class Spelled(Generic[Text]):
-    """The names to introduce, in this order, each with its expression and text, and the texts of the roots."""
+    """The names to introduce, in order, each with its expression and text; then the texts of the roots."""
 
     named: tuple[tuple[str, Expression, Text], ...]
     roots: tuple[Text, ...]
@@ -35,7 +35,7 @@ def spelled(
     refer: Callable[[Expression, str], Text],
     prefix: str = "t",
 ) -> Spelled[Text]:
-    """Writes expressions: `spell` writes a node from its arguments, `refer` writes a name."""
+    """The texts of expressions. `spell` writes a node from the texts of its arguments, `refer` writes a name."""
     order = topological(roots)
     uses = _uses(order, roots)
     sizes: dict[Expression, int] = {}
@@ -88,7 +88,7 @@ def identifiers(paths: Iterable[str], reserved: frozenset[str] = frozenset()) ->
 
 
 def by_action(system: TransitionSystem) -> dict[str, list[Transition]]:
-    """The transitions of each action that has any, in order."""
+    """The transitions of each action, in order. Actions without a transition are left out."""
     found: dict[str, list[Transition]] = {}
     for transition in system.transitions:
         found.setdefault(transition.label.action, []).append(transition)
@@ -112,7 +112,7 @@ def _value(value: Any) -> str:
 
 
 def meaning(leaf: Leaf) -> str:
-    """The meaning of a leaf's values, for a comment."""
+    """The words for the values of a leaf, for a comment."""
     low, high = leaf.low, leaf.high
     if leaf.kind == "broker" and low < 0:
         return f"{a_or_an(leaf.of)} 0..{high}, or -1 for none"

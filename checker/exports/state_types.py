@@ -20,7 +20,7 @@ OF_SCALARS: Final = {
     domains.Broker: ("Broker", "BrokerId | NoBroker | None"),
     domains.BrokerSet: ("Brokers", "set[Any] | frozenset[Any]"),
 }
-"""The type that is read, and the types that may be assigned as well."""
+"""For each scalar domain: the type that a read returns, and the further types that may be assigned."""
 OF_ELEMENTS: Final[dict[type[domains.Domain], str]] = {
     domains.Sequence_: "Sequence",
     domains.Channel: "Channel",
@@ -38,7 +38,7 @@ INDEX: Final = {
 
 
 def state_types(name: str, of: str, variables: Mapping[str, domains.Domain], command: str) -> str:
-    """The text of the module with the class `name`, for these variables of `of`, as `command` writes it."""
+    """The text of the module with the class `name`, for these variables of the model `of`. The text cites `command`."""
     writer = _Writer()
     fields = [(variable, *writer.of(domain, _capital(variable))) for variable, domain in variables.items()]
     used, brokers = sorted({"Place", "State", *writer.used}), sorted(writer.brokers)
@@ -53,7 +53,7 @@ def state_types(name: str, of: str, variables: Mapping[str, domains.Domain], com
         *(f"    {kind}," for kind in used),
         ")",
     ]
-    classes = [*writer.classes, _class(name, f"What {of} has in each state.", fields, "State")]
+    classes = [*writer.classes, _class(name, f"The variables in each state of {of}.", fields, "State")]
     return "\n".join([*head, *(line for text in classes for line in ("", "", *text)), ""])
 
 
@@ -67,7 +67,7 @@ class _Writer:
         self.needs_any = False
 
     def of(self, domain: domains.Domain, path: str) -> tuple[str, str]:
-        """The type of a part when it is read, and the types that may be assigned to it as well."""
+        """The type of a part when it is read, and the further types that may be assigned to the part."""
         if type(domain) in OF_SCALARS:
             kind, given = OF_SCALARS[type(domain)]
             self.used.add(kind)
@@ -103,7 +103,7 @@ class _Writer:
 
 
 def _class(name: str, sentence: str, fields: list[tuple[str, str, str]], base: str) -> list[str]:
-    """A class with an attribute for each field: its name, the type that is read, and the types that may be assigned."""
+    """A class with an attribute for each field: its name, the type of a read, and the types that may be assigned."""
     places = (f"    {n}: Place[{t}, {g}]" for n, t, g in fields)
     return [f"class {name}({base}):", *_docstring(sentence, "    "), "", *places]
 
@@ -118,7 +118,7 @@ def _docstring(sentence: str, indent: str) -> list[str]:
 
 
 def _capital(name: str) -> str:
-    """A name of a variable as a name of a class.
+    """The name of a variable in the form of a class name.
 
     >>> _capital("epoch_cache")
     'EpochCache'

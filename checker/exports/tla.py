@@ -1,4 +1,4 @@
-"""TLA+, for TLC: one operator for each transition and action, and the configuration for the module.
+"""Writes a model in TLA+, for TLC: an operator for each transition and action, and the module's configuration.
 
 Sets of brokers are sets, flags are Booleans, "none" is -1, and named values are their positions.
 """
@@ -19,8 +19,8 @@ RESERVED: Final = frozenset({"vars", "init", "next", "spec", "fair"})
 def tla(system: TransitionSystem, obligations: Sequence[Obligation] = ()) -> str:
     """The text of the module, which must be in a file of its name (`module_name`).
 
-    `obligations` have the positions of transitions of the system, and are assumed in properties. TLC does not know when
-    a search has no room for a step. So at bounds it may find a behaviour that isrcheck excuses.
+    `obligations` refer to the system's transitions by position, and are assumed in properties. TLC does not know when a
+    search has no room for a step, so at bounds TLC may find a behaviour that isrcheck excuses.
     """
     return _Tla(system, obligations).text()
 
@@ -30,7 +30,7 @@ def module_name(system: TransitionSystem) -> str:
 
 
 def configuration(system: TransitionSystem) -> str:
-    """The text of the configuration: what TLC checks."""
+    """The text of the configuration, which says what TLC checks."""
     lines = ["SPECIFICATION Spec", *(f"INVARIANT {_operator(p)}" for p in system.invariants)]
     lines += [f"PROPERTY {name}" for name in _live(system)]
     lines += ["CONSTRAINT Inside"] if system.constraints else []
@@ -148,7 +148,7 @@ class _Tla:
     # --- what must happen -------------------------------------------------------------------------------------------
 
     def _fair(self) -> list[str]:
-        """A conjunct for each obligation that is about some instance."""
+        """The fairness assumption: a conjunct for each obligation that has at least one instance in the system."""
         groups = by_action(self.system)
         names = {t.label: f"{self._action_name(action)}_{i}" for action, of in groups.items() for i, t in enumerate(of)}
         lines = []
@@ -159,7 +159,7 @@ class _Tla:
         return ["Fair ==", *lines, ""] if lines else []
 
     def _asked(self, name: str, question: Question) -> list[str]:
-        """A property: its conditions, then the formula about them."""
+        """The lines of a property: its conditions, then the formula about these conditions."""
         chosen = ", ".join(f"{n} {shown(x)}" for n, x in question.choice)
         region, source, mark = f"{name}_region", f"{name}_source", f"{name}_mark"
         if question.stable:

@@ -1,4 +1,4 @@
-"""The answer about a recording: the story that explains it, or the line that no order explains, with the reason."""
+"""The answer about a recording: the story that explains it, or the lines that cannot happen, with the reasons."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Verdict = Literal["explained", "unexplained", "incomplete"]
 
 @dataclass(frozen=True)
 class Told:
-    """The lines that a state explains: the line of the step to it (None if it is hidden), and lines that hold in it."""
+    """The lines that a state explains: the line of the step to this state (None if hidden), and lines that hold."""
 
     step: Line | None
     held: tuple[Line, ...]
@@ -29,10 +29,10 @@ class Told:
 
 @dataclass(frozen=True)
 class Explanation:
-    """A path of the model that has all lines in it, replayed by the reference semantics.
+    """A path of the model that contains all lines of the recording, replayed by the reference semantics.
 
     `told` has one entry for each state. `violated` has the invariants that are false somewhere on the path, each with
-    the first state (from 1) in which it is false. `unasked` are the invariants that are undefined at these settings.
+    the first state (from 1) in which it is false. `unasked` has the invariants that are undefined at these settings.
     """
 
     trace: Trace
@@ -75,7 +75,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class Refused:
-    """The next line of a lane, which cannot happen in a state where most lines are explained, and why it cannot."""
+    """The next line of a lane, and why this line cannot happen in the states where most lines are explained."""
 
     line: Line
     reasons: tuple[Reason, ...]
@@ -86,10 +86,10 @@ class Refused:
 
 @dataclass(frozen=True)
 class Frontier:
-    """A state in which most lines are explained: its story, the next line of each lane, and what else could happen.
+    """A state in which most lines are explained: its story, the next line of each lane, and other steps from there.
 
-    `states` counts the states that were found with the same lines explained. `nearest` are instances that are enabled
-    at the end of the story, those most like the refused line first.
+    `states` counts the found states in which the same lines are explained. `nearest` has instances that are enabled at
+    the end of the story, beginning with the instances that are most like the refused line.
     """
 
     trace: Trace
@@ -115,7 +115,7 @@ class Frontier:
 
 @dataclass
 class Answer:
-    """The answer about one recording. At most `at_most` hidden steps in a row were allowed."""
+    """The answer about one recording. The search allowed at most `at_most` hidden steps in a row."""
 
     file: str
     model: str

@@ -1,7 +1,7 @@
-"""Classes of values: 1712 of a system becomes 2 in a model if only two values of its class are smaller.
+"""Classes of values: the value 1712 of a system becomes 2 in a model if only two values of its class are smaller.
 
-In a recording `{"class": "epoch", "value": 1712}` represents a small value. This is its rank among all values of that
-class in the recording, or the value that a table in the header gives.
+In a recording, `{"class": "epoch", "value": 1712}` represents a small value. The small value is the rank of 1712 among
+all values of the class in the recording, or it is in a table of the header.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ MARK = frozenset({"class", "value"})
 
 @dataclass(frozen=True)
 class Classes:
-    """For each class, the value in the model of each value in the recording; a key is the text of a value."""
+    """For each class, the values of the model by the values of the recording, which are keys in their text form."""
 
     meanings: dict[str, dict[str, Any]]
 
     @staticmethod
     def of(header: dict[str, Any], data: Sequence[tuple[str, Any]]) -> Classes:
-        """The classes of a header. `data` are the values in the lines, each with its place."""
+        """The classes that a header declares. `data` has the values in the lines, each with its place."""
         ranked: dict[str, set[Any]] = {}
         meanings: dict[str, dict[str, Any]] = {}
         for name, about in header.items():
@@ -48,7 +48,7 @@ class Classes:
         return Classes(meanings)
 
     def meant(self, data: Any, where: str) -> Any:
-        """Data in which the marked values are replaced by those of the model."""
+        """The data, with values of the model in place of the values of classes."""
         match data:
             case {"class": name, "value": value, **rest} if not rest:
                 if not isinstance(name, str) or name not in self.meanings:

@@ -1,4 +1,4 @@
-"""From one recording to one answer: the question, the search, and the story of the result, which is replayed."""
+"""Computes the answer about a recording: makes the question, searches, and replays the result as a story."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from isrcheck.model.language.plain import State
 from isrcheck.model.language.tracing import trace
 
 HIDDEN = 3
-"""The most hidden steps in a row, unless another number is given."""
+"""The default limit on hidden steps in a row."""
 _STOPPED = {
     "states": "the limit of states is reached; give another by --max-states",
     "time": "the limit of time is reached",
@@ -43,7 +43,7 @@ def explain(
     limits: Limits = Limits(),
     tell: Tell | None = None,
 ) -> Answer:
-    """Whether a model at some settings can do what was recorded, and how; otherwise which part it cannot do.
+    """Whether a model at some settings allows the recorded run: a path that explains the run, or the lines that fail.
 
     Raises `UnknownName` for names and values that the model does not have.
     """
@@ -147,7 +147,7 @@ def _told(asked: Question, path: Sequence[Node]) -> tuple[Told, ...]:
 
 
 def _require_as_seen(asked: Question, steps: Sequence[Step], told: Sequence[Told]) -> None:
-    """Checks the answer of the search against the values themselves, so that no wrong answer is shown."""
+    """Checks the path that the search found against the observed values, so no wrong answer is shown."""
     known = {seen.line.place: seen for lines in asked.lanes for seen in lines}
     passed: set[Place] = set()
     for step, each in zip(steps, told, strict=True):
@@ -169,7 +169,7 @@ def _require_whole(asked: Question, end: Node) -> None:
 
 
 def _judged(interpreter: Interpreter, states: Sequence[State]) -> tuple[dict[str, int | None], tuple[str, ...]]:
-    """The first state, from 1, in which each invariant is false (None if it always holds); the undefined invariants."""
+    """For each invariant, the first state (from 1) in which it is false, or None; then the undefined invariants."""
     found: dict[str, int | None] = {}
     unasked = []
     for name, predicate in interpreter.invariants.items():

@@ -1,6 +1,6 @@
-"""A recording as a file: NDJSON, with a header and then the observations, each on the lane of its observer.
+"""A recording as a file: NDJSON with a header and observations. Each observer has a lane for its observations.
 
-A recording is data. It is checked part by part, it is never run, and it chooses no code. docs/explain.md describes the
+A recording is data. Each part is checked, no part is run, and no part selects code. docs/explain.md describes the
 format, and `recording.schema.json` is its schema.
 """
 
@@ -32,12 +32,12 @@ _NAMES: Final = {
 }  # fmt: skip
 
 Place = tuple[str, int]
-"""A line: its lane and its order there."""
+"""The place of a line: its lane, and its order in the lane."""
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """The instances of an action that have these values of parameters, given as JSON data."""
+    """The instances of an action whose parameters have these values (JSON data)."""
 
     action: str
     parameters: dict[str, Any]
@@ -45,9 +45,9 @@ class Pattern:
 
 @dataclass(frozen=True)
 class Line:
-    """An observation at one moment: one of `events` happens, and then the state has the `observed` values.
+    """An observation at one moment: one of `events` happens, and after that the state has the `observed` values.
 
-    Without events no step happens. `after` names lines that come before this line. `row` is the number of the line in
+    Without `events` no step happens. `after` names lines that come before this line. `row` is the number of the line in
     the file, from 1.
     """
 
@@ -72,8 +72,8 @@ class Line:
 class Recording:
     """A recorded run: the lines of each lane in their order, and the actions that may happen without a line.
 
-    `complete` names parts of the state that no step without a line changes. `model` is None if the file does not name
-    it. `settings` are those in the file.
+    `complete` names parts of the state that no step without a line changes. `model` is None if the file names no model.
+    `settings` has the settings in the file.
     """
 
     model: str | None
@@ -129,7 +129,7 @@ def _object(row: int, text: bytes) -> dict[str, Any]:
 
 
 def _typed(row: int, data: dict[str, Any], known: Mapping[str, type], required: tuple[str, ...], what: str) -> None:
-    """Requires that an object has all required entries and no unknown ones, each of its type."""
+    """Requires that an object has all required entries and no unknown entry, each with its type."""
     for name in required:
         if name not in data:
             raise DamagedFile(f"line {row}: {what} has no {name!r}")
@@ -167,7 +167,7 @@ def _line(row: int, data: dict[str, Any], lanes: list[str]) -> Line:
 
 
 def _patterns(data: Any, row: int, what: str) -> tuple[Pattern, ...]:
-    """The patterns of one object or of a list of objects, each with an action. Any of them may match."""
+    """The patterns in one object or in a list of objects, each with an action. One matching pattern is enough."""
     found = []
     for each in data if isinstance(data, list) else [data]:
         each = {"action": each} if isinstance(each, str) else each
@@ -213,7 +213,7 @@ def _require_some_order(lanes: dict[str, list[Line]]) -> None:
 
 
 def _values(lines: list[Line]) -> list[tuple[str, Any]]:
-    """All data in which values of classes may occur, each with its line."""
+    """All data in which values of classes may occur, each with the number of its line."""
     found = []
     for each in lines:
         where = f"line {each.row}"

@@ -1,4 +1,4 @@
-"""The recorded scenarios that resemble a story. Paths are compared by their actions, with repetitions."""
+"""Finds the recorded scenarios that resemble a story. Paths are compared by their actions, counting repetitions."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from isrcheck.checker.traces.files import read as read_traces
 TRACE: Final = "trace.itf.json"
 SHOWN: Final = 3
 LEAST: Final = 0.3
-"""Two paths resemble each other if their share of common steps is at least this."""
+"""The least share of common steps with which two paths resemble each other."""
 
 
 @dataclass(frozen=True)
 class Likeness:
-    """A scenario, and the share of common steps in all steps of both: 1 if the actions are the same."""
+    """A scenario, and its share of common steps with a story: 1 if both have the same actions."""
 
     scenario: str
     title: str
@@ -39,7 +39,7 @@ def resembled(model: str, trace: Trace) -> tuple[Likeness, ...]:
 
 
 def share(one: Counter[str], other: Counter[str]) -> float:
-    """The size of the common part of two bags, divided by the size of both together.
+    """The size of the intersection of two bags, divided by the size of their union.
 
     >>> share(Counter("aab"), Counter("abb"))
     0.5

@@ -1,4 +1,4 @@
-"""A recording in terms of a model: the instances that each line may be, and the packed values that it requires."""
+"""A recording in terms of a model: the instances that each line may be, and the packed values that a line requires."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from isrcheck.model.language.system import Label, Transition, TransitionSystem
 Row = tuple[int, ...]
 """A packed state: its words."""
 Positions = tuple[int, ...]
-"""How many lines of each lane have been explained."""
+"""For each lane, how many of its lines have been explained."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """An observed part of the state, and its value; `bits` are (word, mask, wanted value) of a packed state."""
+    """An observed part of the state, and its value. `bits` has triples (word, mask, wanted value) for packed states."""
 
     path: str
     domain: Domain
@@ -47,9 +47,9 @@ class Check:
 
 @dataclass(frozen=True)
 class Seen:
-    """A line: the labels of the instances that it may be (None: no step), the observed values, and the earlier lines.
+    """A line: the labels of the instances that it may be (None: no step), its observed values, and the lines before it.
 
-    `after` has pairs of a lane and the number of its lines that must be explained first.
+    `after` has pairs of a lane and a number: so many lines of this lane must be explained first.
     """
 
     line: Line
@@ -68,8 +68,8 @@ class Seen:
 class Question:
     """A recording in terms of a model: lanes of lines, hidden instances, and a kernel of all instances that may happen.
 
-    `kept` are the bits of each word that no hidden step changes. `numbers` has the number of each label's transition in
-    the kernel; an instance that is never enabled has no number.
+    `kept` has, for each word, the bits that no hidden step changes. `numbers` has the number of each label's transition
+    in the kernel. An instance that is never enabled has no number.
     """
 
     interpreter: Interpreter
@@ -184,7 +184,7 @@ def _steps(path: str) -> list[str]:
 
 
 def _part(domain: Domain, step: str, where: str) -> tuple[int, Domain, int]:
-    """The position of a part, its domain, and how many leaves come before it."""
+    """The position and the domain of the part that a step leads to, and the number of leaves before that part."""
     if isinstance(domain, Record):
         if step not in domain.fields:
             raise UnknownName(f"{where}: there is no field {step!r}; {nearest(step, domain.fields)}")

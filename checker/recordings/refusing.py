@@ -1,4 +1,4 @@
-"""Why a line cannot happen in the states that explain most lines, and which of several lines is wrong."""
+"""Finds why a line cannot happen in the states that explain most lines, and which of several lines is wrong."""
 
 from __future__ import annotations
 
@@ -45,11 +45,14 @@ class Refusing:
 
     @property
     def waiting(self) -> tuple[Line, ...]:
-        """The next lines that wait for a line which did not happen."""
+        """The next lines that must wait for another line, which has not been explained."""
         return tuple(seen.line for seen in self.next if not seen.may_come(self.positions))
 
     def refused(self, at_most: int) -> tuple[Refused, ...]:
-        """The other next lines, with their reasons. First comes the line without which most lines can be explained."""
+        """The next lines that need not wait, with their reasons.
+
+        The first is the line without which most lines can be explained.
+        """
         candidates = [seen for seen in self.next if seen.may_come(self.positions)]
         if len(candidates) > 1:
             wide = self.question.widened()
@@ -60,9 +63,9 @@ class Refusing:
     # --- why --------------------------------------------------------------------------------------------------------
 
     def reasons(self, seen: Seen) -> tuple[Reason, ...]:
-        """The conditions that keep a line from happening, most frequent first.
+        """The reasons why a line cannot happen, the most frequent reason first.
 
-        Each condition is told for the state with the fewest hidden steps.
+        Each reason is given for the state with the fewest hidden steps.
         """
         counted: dict[tuple[str | None, str, str | None], list[Reason]] = {}
         for state in self.states:
@@ -100,7 +103,7 @@ class Refusing:
         return Reason(text, f"it requires {unmet.condition}", unmet.where, unmet.values)
 
     def nearest(self) -> tuple[str, ...]:
-        """Enabled instances in the first state: those of the next lines' actions first, each in the model's order."""
+        """Instances that are enabled in the first state. Instances of the next lines' actions come first."""
         wanted = {label.action for seen in self.next for label in seen.labels or ()}
         enabled = [
             self.interpreter.labels[number]
@@ -112,7 +115,7 @@ class Refusing:
 
 
 def _further(wide: Question, seen: Seen, at_most: int) -> int:
-    """How many lines can be explained if one line may be any step or none, with any state after it."""
+    """How many lines can be explained if one line may be any step or no step, with any values observed."""
     most = 0
     for labels in {None, None if seen.labels is None else frozenset(wide.numbers)}:
         less = replace(seen, labels=labels, checks=())

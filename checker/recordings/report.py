@@ -1,4 +1,4 @@
-"""The answer about a recording as text: the story with the line of each step, or where it ends and why."""
+"""The answer about a recording as text: the story with the line of each step and, if it ends early, the reason."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _frontier(answer: Answer, found: Frontier, ink: Ink, plain: bool) -> list[st
 
 
 def _ending(answer: Answer, found: Frontier, ink: Ink) -> list[str]:
-    """The next line of each lane, why it cannot happen there, and what could happen."""
+    """The next line of each lane, why this line cannot happen, and the steps that can happen."""
     ends = "cannot happen there" if answer.verdict == "unexplained" else "was not explained so far"
     lines = [ink("head", f"What comes next in the lanes, and {ends}")]
     for each in found.refused:
@@ -102,7 +102,7 @@ def _told(trace: Trace, story: Story, told: tuple[Told, ...], ink: Ink, plain: b
 
 
 def note(told: Told) -> str:
-    """The note `controller 3; then broker 1 2`: the line of a step, and the lines that hold after it."""
+    """The line of a step, and the lines that hold after the step, as a note: `controller 3; then broker 1 2`."""
     step = "hidden" if told.step is None else told.step.title
     return step + (f"; then {', '.join(line.title for line in told.held)}" if told.held else "")
 

@@ -2,12 +2,12 @@
 
 A node of the search is a packed state of the model, with the number of lines that are explained in each lane. A step of
 the model is the next line of a lane, or it is hidden. There may be at most a given number of hidden steps between two
-lines with a step. The search expands the nodes with most lines explained first, and among these the nodes with the
-fewest hidden steps since the last line. It remembers all nodes that it has visited. It is exact: if it reaches no limit
-and finds no answer, there is none.
+lines with a step. The search first expands the nodes with the most explained lines. Among these, it prefers the nodes
+with the fewest hidden steps since the last line. The search remembers all nodes that it has visited. It is exact: if it
+reaches no limit and finds no explanation, there is no explanation.
 
-Lines without a step are taken as soon as they hold. This loses no answer: whatever may happen later, in any lane, may
-still happen.
+A line without a step is taken as soon as a state has its values. This loses no explanation, because any later step, in
+any lane, can still happen.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from isrcheck.checker.recordings.matching import Positions, Question, Row, Seen
 from isrcheck.model.language.system import Label
 
 BATCH: Final = 256
-"""How many states are expanded together: arrays for one state cost nearly as much as for a hundred states."""
+"""How many states are expanded together. Arrays for one state take nearly as long as arrays for a hundred states."""
 FURTHEST: Final = 256
-"""How many of the states that explain most lines are kept."""
+"""The greatest number of kept states among those that explain most lines."""
 NODES: Final = 2_000_000
-"""The most nodes that are visited, unless another number is given."""
+"""The default limit on visited nodes."""
 
 
 @dataclass(frozen=True)
 class Node:
-    """A state, the lines explained before it, and the step from `parent` to it: a line of `lane`, or hidden (None).
+    """A state, the lines that are explained so far, and the step from `parent`: a line of `lane`, or hidden (None).
 
     `run` counts the hidden steps since the last line with a step. `longest` is the greatest number of hidden steps in a
     row.
@@ -65,16 +65,16 @@ class Node:
 
     @property
     def hidden(self) -> int:
-        """The number of hidden steps on the way."""
+        """The number of hidden steps on the path to this node."""
         return sum(node.label is not None and node.lane is None for node in self.path)
 
 
 @dataclass
 class Found:
-    """The result of a search: the end of an explanation, or None; `stopped` names the limit that ended it early.
+    """The result of a search: the end of an explanation, or None. `stopped` names the limit that ended the search.
 
-    `furthest` has at most `FURTHEST` of the states in which most lines are explained, those with the fewest hidden
-    steps in a row first. `failing` is a state and an instance that is undefined in it.
+    `furthest` has at most `FURTHEST` of the states in which most lines are explained, beginning with the states that
+    have the fewest hidden steps in a row. `failing` is a state and an instance that is undefined in this state.
     """
 
     end: Node | None = None
@@ -160,7 +160,7 @@ class _Search:
         heapq.heappush(self.heap, (-node.explained, run, longest, self.order, node))
 
     def settled(self, row: Row, positions: Positions) -> Positions:
-        """The positions after all lines without a step that hold in a state are taken."""
+        """The positions after taking all lines without a step that hold in a state."""
         found, lanes, moved = list(positions), self.question.lanes, True
         while moved:
             moved = False
@@ -174,7 +174,7 @@ class _Search:
         return tuple(found)
 
     def note(self, node: Node) -> None:
-        """Remembers the nodes that explain most lines."""
+        """Remembers a node if no known node explains more lines."""
         furthest = self.found.furthest
         if furthest and node.explained > furthest[0].explained:
             furthest.clear()
@@ -182,7 +182,7 @@ class _Search:
             furthest.append(node)
 
     def batch(self) -> list[Node]:
-        """The next nodes to expand. If one of them is the end, the search is over."""
+        """The next nodes to expand; none if one of them explains all lines, because the search is then over."""
         found: list[Node] = []
         while self.heap and len(found) < BATCH:
             node = heapq.heappop(self.heap)[-1]
@@ -197,7 +197,7 @@ class _Search:
     # --- steps ------------------------------------------------------------------------------------------------------
 
     def moves(self, positions: Positions) -> dict[int, list[tuple[int, Seen]]]:
-        """For each transition, the lanes whose next line it may be."""
+        """For each transition that may be the next line of a lane: these lanes, with their next lines."""
         known = self.next.get(positions)
         if known is None:
             known = self.next[positions] = {}
@@ -226,7 +226,7 @@ class _Search:
                 self.step(nodes[source], transition, row)
 
     def keeps(self, before: Row, after: Row) -> bool:
-        """Whether a step keeps the values that only lines may change."""
+        """Whether a hidden step leaves alone the values that only steps with lines may change."""
         return not any((a ^ b) & mask for a, b, mask in zip(before, after, self.question.kept, strict=True))
 
     def note_failure(self, nodes: list[Node]) -> None:

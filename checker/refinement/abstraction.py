@@ -1,4 +1,4 @@
-"""A mapping as a function over arrays of packed states, and the few specification states that it gives."""
+"""A mapping as a function over arrays of packed states. The specification states that it returns get numbers."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ STANDS_FOR = "stands-for"
 
 
 class Abstraction:
-    """The states of a specification that the states of a system represent, each with a number.
+    """Maps the states of a system to the states of a specification that they represent, each with a number.
 
-    The mapping is compiled as if it were an action that is always enabled and writes the specification's leaves. This
-    action belongs to a system that has those leaves as well. `rows` has the packed specification states by their
-    numbers.
+    The mapping is compiled as if it were an action that is always enabled and writes the specification's leaves. The
+    action belongs to a system that has the specification's leaves in addition to its own. `rows` has the packed
+    specification states in the order of their numbers.
     """
 
     def __init__(
@@ -38,11 +38,11 @@ class Abstraction:
         self.rows: list[Words] = []
 
     def compile(self) -> None:
-        """Compiles the mapping to machine code, because many states will follow."""
+        """Compiles the mapping to machine code. The caller expects that many states follow."""
         assert self._kernel.code
 
     def of(self, states: Words) -> Integers:
-        """For each state, the number of the specification state that it represents, or -1 if it represents none."""
+        """For each state, the number of the specification state that it represents, or -1 for no state."""
         wide = np.zeros((len(states), self._kernel.words), dtype=np.uint64)
         wide[:, : states.shape[1]] = states
         found, source, _, _ = self._kernel.expand(wide)
@@ -62,11 +62,11 @@ class Abstraction:
         return self._numbers[key]
 
     def leaves(self, number: int) -> tuple[int, ...]:
-        """The integers of the state with a number."""
+        """The integers of the leaves of the specification state with this number."""
         return tuple(map(int, self._layout.unpack(self.rows[number][np.newaxis])[0]))
 
     def _distinct(self, rows: Words) -> tuple[Words, Integers]:
-        """The distinct rows, and for each row its place among them. Rows are compared by hashes unless two collide."""
+        """The distinct rows, and the index of each row among them. Rows are compared by hashes unless these collide."""
         _, first, which = np.unique(self._kernel.hashes(rows), return_index=True, return_inverse=True)
         if (rows[first][which] == rows).all():
             return rows[first], which

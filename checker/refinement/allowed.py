@@ -1,4 +1,4 @@
-"""Decides whether steps of a specification lead from one state to another, only once for each pair of states."""
+"""Decides whether the steps of a specification lead from one state to another."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from isrcheck.checker.kernel.layout import Words
 from isrcheck.model.language.system import TransitionSystem
 
 MOST: Final = 1 << 22
-"""The most specification states that are held at once. Beyond this number the answer is not known."""
+"""The most specification states that are held at the same time. If more are needed, the answer stays unknown."""
 SOME: Final = 32
 """How many states are expanded at once."""
 ROUNDS: Final = 64
-"""After this many rounds, each round expands twice as many states as the one before."""
+"""After this many rounds, each round expands twice as many states as the round before."""
 
 
 class TooMany(Exception):
@@ -26,9 +26,9 @@ class TooMany(Exception):
 
 @dataclass
 class _Reach:
-    """The states that are reached from a state so far: all that were seen, and those that are not expanded yet.
+    """The states that a search from one state has reached: all seen states, and those that are not expanded yet.
 
-    `rounds` is the number of steps so far, if the steps of the specification are limited.
+    If the number of steps is limited, `rounds` is the number of steps so far.
     """
 
     seen: set[bytes]
@@ -37,7 +37,7 @@ class _Reach:
 
 
 class Allowed:
-    """Whether a specification leads from one state to another by at most `steps` steps; None is any number of steps."""
+    """Decides whether at most `steps` steps of a specification lead from one state to another; None sets no limit."""
 
     def __init__(self, system: TransitionSystem, interpreter: Interpreter, steps: int | None) -> None:
         self.system, self._interpreter, self._steps = system, interpreter, steps
@@ -50,7 +50,7 @@ class Allowed:
                 self._kept[place.word] |= np.uint64(place.mask)
 
     def leads(self, a: Words, b: Words) -> bool:
-        """Whether the packed state b is a or is reached from a. Raises `TooMany` if the search has to give up."""
+        """Whether the packed state b equals a or is reached from a. Raises `TooMany` if the search has to give up."""
         if ((a ^ b) & self._kept).any():
             return False  # no action writes a leaf in which they differ
         reach, wanted, rounds = self._reach(a), b.tobytes(), 0
@@ -62,7 +62,7 @@ class Allowed:
         return True
 
     def seen_from(self, a: Words) -> Words:
-        """All states that are reached from a, itself included."""
+        """All states that are reached from a, including a."""
         reach = self._reach(a)
         while not self._is_whole(reach):
             self._go_on(reach, a, MOST)
@@ -78,10 +78,10 @@ class Allowed:
         return self._reaches[key]
 
     def _go_on(self, reach: _Reach, b: Words, count: int) -> None:
-        """Expands all open states if steps are limited, else the `count` open states that are most like b.
+        """Expands open states: all of them if steps are limited, else the `count` states that are most like b.
 
-        A commit of many records is many steps of a specification. A search without a direction would see every possible
-        log.
+        A commit of many records consists of many steps of a specification, and a search without a direction would visit
+        every possible log.
         """
         chosen, rest = reach.open, reach.open[:0]
         if self._steps is None and count < len(reach.open):

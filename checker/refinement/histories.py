@@ -1,4 +1,4 @@
-"""Checks that history variables do not change a model: they only record."""
+"""Checks that history variables only record, and do not change the behaviour of a model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from isrcheck.model.language.system import Transition, TransitionSystem
 
 
 def require_only_notes(plain: TransitionSystem, noted: TransitionSystem, mapping: Callable[..., Any]) -> None:
-    """Raises `ModelError` if a model with history behaves differently: the verdict would be about another model."""
+    """Raises `ModelError` if a model behaves differently with its history variables than without them."""
     wrong = _otherwise(plain, noted)
     if wrong is not None:
         what = f"the history of {mapping.__name__} changes the model: {wrong}"
@@ -18,7 +18,7 @@ def require_only_notes(plain: TransitionSystem, noted: TransitionSystem, mapping
 
 
 def _otherwise(plain: TransitionSystem, noted: TransitionSystem) -> str | None:
-    """The first difference in the behaviour of the model with history, in words; None if there is none."""
+    """The first difference between the model with history and the plain model, in words; None if they are alike."""
     count = len(plain.leaves)
     if noted.leaves[:count] != plain.leaves:
         return "its variables are not those of the model with others behind them"

@@ -1,4 +1,4 @@
-"""Loads specifications and mappings by name: shipped ones, and those in files that the user names."""
+"""Loads specifications and mappings by name. They are shipped, or in a file that the user names."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ Mapping = Callable[[Any, Any], dict[str, Any]]
 
 @cache
 def specifications() -> dict[str, type[Model]]:
-    """The specifications that ship, by name."""
+    """The shipped specifications, by name."""
     return {cls.name(): cls for module in modules_of(shipped) for cls in models_in(module)}
 
 
 def load_specification(name: str | type[Model] | LoadedModel) -> LoadedModel:
-    """A specification by its name, in a file (`my_log.py`, `my_log.py:Class`), or as a class.
+    """The specification with a name, in a file (`my_log.py`, `my_log.py:Class`), or given as a class.
 
-    Raises `UnknownName` if there is none, or if it has a constraint. What a specification allows must not depend on
-    bounds.
+    Raises `UnknownName` if there is no such specification, or if it has a constraint: a specification must allow the
+    same steps whatever the bounds are.
     """
     found = _specification(name) if isinstance(name, str) else loaded_of(name)
     if found.cls.predicates("constraint"):
@@ -58,14 +58,14 @@ def _specification(name: str) -> LoadedModel:
 
 
 def mappings(loaded: LoadedModel, specification: LoadedModel) -> dict[str, Mapping]:
-    """The mappings from a model to a specification, by name: those in the files of both, and shipped ones that fit."""
+    """The mappings from a model to a specification, by name: mappings in their files, and shipped mappings that fit."""
     ours = {name: f for module in modules_of(shipped) for name, f in mappings_in(module).items()}
     every = {**about(loaded.cls, ours), **specification.mappings, **loaded.mappings}
     return dict(sorted((name, f) for name, f in every.items() if _is_of(f, specification)))
 
 
 def load_mapping(loaded: LoadedModel, specification: LoadedModel, name: str | Mapping | None) -> tuple[str, Mapping]:
-    """The name and the mapping with this name. Without a name, the only mapping is taken."""
+    """A mapping and its name. If no name is given, there must be only one mapping."""
     if name is not None and not isinstance(name, str):
         return kebab(name.__name__), name
     known = mappings(loaded, specification)
@@ -82,7 +82,7 @@ def load_mapping(loaded: LoadedModel, specification: LoadedModel, name: str | Ma
 
 
 def historic(loaded: LoadedModel, mapping: Mapping) -> LoadedModel:
-    """The model with the history variables that a mapping reads."""
+    """The loaded model, extended by the history variables that a mapping reads."""
     said = refinement_of(mapping)
     if said is None or said.history is None:
         return loaded
@@ -90,12 +90,12 @@ def historic(loaded: LoadedModel, mapping: Mapping) -> LoadedModel:
 
 
 def with_history(model: Model, mapping: Mapping) -> Model:
-    """A model at its settings with the history variables that a mapping reads."""
+    """A model at its settings, extended by the history variables that a mapping reads."""
     said = refinement_of(mapping)
     return model if said is None or said.history is None else said.history(type(model))(**model.settings)
 
 
 def _is_of(mapping: Mapping, specification: LoadedModel) -> bool:
-    """Whether a mapping leads to a specification, given by its name on the command line or by its class."""
+    """Whether a mapping leads to a specification. The mapping may name the specification or its class."""
     said = refinement_of(mapping)
     return said is not None and said.of in (specification.name, specification.cls.__name__)

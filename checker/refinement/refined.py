@@ -1,4 +1,4 @@
-"""The result of a refinement check. Before a trace is reported, it is replayed and its last step judged again."""
+"""The result of a refinement check. Every trace is replayed, and its last step judged again, before its report."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from isrcheck.model.language.errors import EvaluationError
 from isrcheck.model.language.plain import State
 
 PREFIX: Final = "refines-"
-"""The beginning of the finding's name. The name of the specification follows."""
+"""The prefix of the finding's name, before the name of the specification."""
 
 
 @dataclass
 class Refined:
-    """The result of the search, with the refinement as its only finding, and what is known about the specification.
+    """The result of the search, with the refinement as its only finding, and data about the specification.
 
     `states` and `steps` count the distinct states and steps of the specification that the model's states and steps
     represent. A step of the model that represents no step is not counted. If the refinement is violated, `beside` has
-    the specification's state for each state of the trace, and `refused` has the specification's answer to each change
-    in the last step. `lassos` has, by the name of a property of the specification, the specification's states for its
-    lasso.
+    the specification's state for each state of the trace. `refused` says, for each change in the last step, whether the
+    specification refuses this change. For each violated property of the specification, `lassos` has the specification's
+    states along its lasso.
     """
 
     result: Result
@@ -47,7 +47,7 @@ class Refined:
     refused: tuple[Change, ...] = ()
     lassos: dict[str, tuple[State, ...]] = field(default_factory=dict)
     walked: Walked | None = field(default=None, repr=False)
-    """The trace with the condition that is false at its end, for the explanation."""
+    """The trace, and the condition that is false at its end; the explanation needs both."""
 
     @property
     def name(self) -> str:
@@ -59,7 +59,7 @@ class Refined:
         return self.result.findings[self.name].verdict == "holds" and not self.steps
 
     def side_by_side(self) -> Result:
-        """The result for readers: its traces also have the variables of the specification."""
+        """The result with wider traces, which also have the variables of the specification."""
         finding = self.result.findings[self.name]
         findings = {self.name: replace(finding, **self._wider(finding.trace, finding.story, self.beside))}
         properties = {
@@ -69,7 +69,7 @@ class Refined:
         return replace(self.result, findings=findings, liveness=properties)
 
     def _wider(self, trace: Trace | None, told: Story | None, beside: tuple[State, ...]) -> dict[str, Any]:
-        """The trace and the story of a finding, with the specification's states added; empty without a trace."""
+        """The trace and the story of a finding, with the specification's states added; empty if there is no trace."""
         if trace is None:
             return {}
         wider = widened(trace, self.specification, self.variables, beside)
@@ -96,7 +96,7 @@ class Refined:
 
 @dataclass
 class Verdicts:
-    """Turns the result of a search into an answer."""
+    """Turns the result of a search into the result of a refinement check."""
 
     judge: Judge
     paths: CanonicalPaths
@@ -104,7 +104,7 @@ class Verdicts:
     watching: Watching
 
     def answer(self, result: Result, specification: str, mapping: str) -> Refined:
-        """Adds the verdict to a result, and updates the result's verdict and exit code."""
+        """Adds the finding about the refinement to a result, and updates the result's verdict and exit code."""
         target = self.implementation.specification.model
         answer = Refined(
             result,
@@ -127,7 +127,7 @@ class Verdicts:
         return answer
 
     def tell_lassos(self, answer: Refined) -> None:
-        """Adds the specification's states for the states of lassos."""
+        """Adds to each lasso the states of the specification that its states represent."""
         for name, finding in answer.result.liveness.items():
             if finding.trace is not None:
                 stands_for = self.implementation.stands_for

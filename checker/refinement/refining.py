@@ -51,19 +51,19 @@ def refine(
     report: Report | None = None,
     stage: Callable[[str], None] | None = None,
 ) -> Refined:
-    """Explores a model and says whether a specification allows each of its steps, by a mapping of states.
+    """Explores a model, and decides by a mapping of states whether a specification allows each step of the model.
 
     The mapping gives the state of the specification that a state of the model represents. Initial states must represent
-    initial states of the specification. Each step must represent no step, or at most `steps` steps of the
-    specification; None is any number of steps. `mapping` is a function or a name, and may be left out if there is only
-    one mapping. `specification_settings` override the settings that the mapping gives.
+    initial states of the specification. Each step must represent no step, or at most `steps` steps of the specification
+    (None: any number of steps). `mapping` is a function or a name. It may be left out if there is only one mapping.
+    `specification_settings` override the settings that the mapping gives.
 
-    `liveness` names properties of the specification; `all` selects all properties that it has at its settings. Once the
-    refinement is known to hold, these properties are checked on the specification's behaviours that the model's fair
-    behaviours represent. With `symmetry` the search exchanges brokers that neither the model nor the mapping tells
-    apart. All other arguments are as for `isrcheck.check`.
+    `liveness` names properties of the specification; `all` selects all properties that it has at its settings. If the
+    refinement holds, these properties are checked on the behaviours of the specification that the model's fair
+    behaviours represent. With `symmetry`, states that differ only by an exchange of brokers are explored once, if
+    neither the model nor the mapping tells these brokers apart. All other arguments are as for `isrcheck.check`.
 
-    Raises `UnknownName` for unknown names and values, `ModelError` for a mistake in a model or a mapping,
+    Raises `UnknownName` for unknown names and values, `ModelError` for a mistake in a model or a mapping, and
     `EvaluationError` if the specification is undefined in one of its states.
     """
     began, tell = time.perf_counter(), stage or (lambda name: None)
@@ -134,7 +134,7 @@ def refine(
 
 
 def _as_judged(found: Exploration, watching: Watching) -> None:
-    """Removes the last level from an exploration that a limit ended there, unless all its steps were judged."""
+    """If a limit ended an exploration, removes its last level, unless all steps into that level were judged."""
     if watching.ended is not None:
         found.partial = None  # the search ended between two levels
     if found.stopped in ("memory", "time", "interrupt") and watching.whole < len(found.levels):

@@ -1,4 +1,4 @@
-"""The changes of a step that a specification does not allow, variable by variable."""
+"""Finds the changes in a step that a specification does not allow, variable by variable."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOT_INITIALLY: Final = "it does not begin so"
 
 @dataclass(frozen=True)
 class Change:
-    """A part of the specification's state that a step changes. `said` is the reason why this is not allowed, if any.
+    """A change of a part of the specification's state by a step. `said` is the reason why it is refused, if it is.
 
     For an initial state `old` is None.
     """
@@ -34,14 +34,14 @@ class Change:
 
 
 def begins_otherwise(allowed: Allowed, a: Words) -> tuple[Change, ...]:
-    """The parts of a state that is not an initial state of the specification."""
+    """The parts of a state that should be an initial state of the specification, but is not, as changes."""
     domains = [(v.name, v.domain) for v in allowed.system.variables]
     state = allowed.system.decode(_leaves(allowed, a))
     return tuple(Change(path, None, value, NOT_INITIALLY) for path, value in parts(domains, state))
 
 
 def refusals(allowed: Allowed, a: Words, b: Words) -> tuple[Change, ...]:
-    """The changes of a step from a to b (packed states), with a sentence on each that the specification refuses."""
+    """The changes of a step from a to b (packed states). Each refused change has a sentence that says why."""
     system, found = allowed.system, list[Change]()
     before, after = (system.decode(_leaves(allowed, row)) for row in (a, b))
     for at, (variable, said) in enumerate(zip(system.variables, _said(allowed, a, b), strict=True)):
@@ -60,9 +60,9 @@ def refused_leaves(allowed: Allowed, a: Words, b: Words) -> list[int]:
 
 
 def _said(allowed: Allowed, a: Words, b: Words) -> list[str | None]:
-    """A sentence for each variable, None if its change is allowed by itself.
+    """For each variable, the sentence why its change is refused, or None if the change alone is allowed.
 
-    If every change is allowed by itself, each variable has the sentence that the changes are not allowed together.
+    If each change alone is allowed, every variable gets the sentence that the changes together are not allowed.
     """
     old, new = _leaves(allowed, a), _leaves(allowed, b)
     written = {leaf for t in allowed.system.transitions for leaf in t.updates}

@@ -1,4 +1,4 @@
-"""Explains why the last step of a trace is not allowed, as for an invariant: the choice, and the facts behind it."""
+"""Explains why the last step of a trace is not allowed, in the same way as a violated invariant is explained."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from isrcheck.model.language.refinements import traced
 
 
 def sentence_of(specification: str) -> str:
-    """The sentence that is checked for each step."""
+    """The sentence of the finding: the statement that is checked for each step."""
     return f"The model does only what {specification} allows."
 
 
 def told(
     implementation: Implementation, allowed: Allowed, specification: str, trace: Trace, canonical: bool = True
 ) -> tuple[Finding, Walked | None]:
-    """The finding of a replayed trace, and the trace with the condition that is false at its end."""
+    """The finding for a replayed trace, and the trace with the condition that is false at its end."""
     walked = _walked(implementation, allowed, trace)
     why = None if walked is None else reasons(walked)
     of = _instance(implementation, trace)
@@ -38,7 +38,7 @@ def told(
 
 
 def _walked(implementation: Implementation, allowed: Allowed, trace: Trace) -> Walked | None:
-    """The trace, with the false condition that the first refused scalar keeps its value; None without a step."""
+    """The trace, with the false condition that the first refused scalar keeps its value; None for a single state."""
     if trace.length == 1:
         return None
     beside = [allowed.system.encode(implementation.stands_for(step.state)) for step in trace.steps[-2:]]
@@ -50,7 +50,7 @@ def _walked(implementation: Implementation, allowed: Allowed, trace: Trace) -> W
 
 
 def _instance(implementation: Implementation, trace: Trace) -> Instance | None:
-    """The choice that falsifies a flag which the last step changes, if the mapping names a choice."""
+    """The choice of `for_all` that falsifies a flag of the mapping, if the last step changes this flag; else None."""
     model, mapping = implementation.model, implementation.mapping
     positions, last = implementation.specification.model.positions, trace.steps[-1].state
     beside = [implementation.stands_for(step.state) for step in trace.steps[-2:]]
@@ -64,6 +64,6 @@ def _instance(implementation: Implementation, trace: Trace) -> Instance | None:
 
 
 def _flag(mapping: Callable[[Any, Any], Any], name: str, at: int, m: Any, s: Any) -> Any:
-    """A flag that a mapping gives: the value of a variable, or one element of this value."""
+    """A flag in the result of a mapping: the value of a variable, or one element of this value."""
     value = mapping(m, s)[name]
     return value[at] if isinstance(value, list) else value

@@ -19,15 +19,15 @@ from isrcheck.checker.refinement.allowed import Allowed, TooMany
 
 Flags = npt.NDArray[np.bool_]
 FEW: Final = 1 << 19
-"""How many steps are judged before the mapping is compiled. For fewer steps, compiling takes longer than it saves."""
+"""The mapping is compiled after this many judged steps. For fewer steps, compiling takes longer than it saves."""
 
 
 @dataclass(frozen=True)
 class Refused:
-    """The mistakes at which a search stops: the level of the states, and the steps into them, None for initial states.
+    """The mistakes at which a search stops: the level of their states, and the steps into these states (if any).
 
-    `targets` are the states at which the search stops: initial states, or states that represent nothing. `whole` says
-    that every step into the level was judged. Of several mistakes, the trace shows the least.
+    `targets` are the wrong states: initial states, or states that represent no state of the specification. `whole` says
+    that every step into the level was judged. If there are several mistakes, the trace shows the least mistake.
     """
 
     level: int
@@ -37,11 +37,11 @@ class Refused:
 
 
 class Watching:
-    """Judges the steps into each level. The search ends with the level of the first refused step.
+    """Judges the steps into each level of a search. The search ends with the level of the first refused step.
 
-    `refused` has the steps that the specification does not allow, `nothing` the states that represent no state of the
-    specification. `whole` is the last level in which every step was judged. `exchanged` says that, of states that
-    differ only by an exchange of brokers, the search keeps one. The mapping treats these brokers alike. `pairs` counts
+    `refused` has the steps that the specification does not allow. `nothing` has the states that represent no state of
+    the specification. `whole` is the last level in which every step was judged. With `exchanged`, the search keeps only
+    one of the states that differ by an exchange of brokers, and the mapping treats these brokers alike. `pairs` counts
     the distinct steps of the specification that the model's steps represent.
     """
 
@@ -58,11 +58,11 @@ class Watching:
 
     @property
     def pairs(self) -> int:
-        """The number of distinct steps of the specification. Steps that change nothing are not counted."""
+        """The number of distinct steps of the specification that were judged, without steps that change nothing."""
         return sum(1 for pair in self._judged if pair >> 32 != pair & 0xFFFFFFFF)
 
     def __call__(self, levels: NativeLevels, level: int) -> Stop | None:
-        """The reason why the search must stop at a whole level; None if it goes on."""
+        """Judges a whole level. Returns the reason why the search must stop there; None if the search goes on."""
         if level <= self.whole:  # another search continues where this level was found
             return None
         self.ended = self._begin(levels) if level == 1 else self._judge(levels, level)
@@ -86,8 +86,8 @@ class Watching:
     def _judge(self, levels: NativeLevels, level: int) -> Stop | None:
         """Judges the steps into a level. Under symmetry only the steps from the kept states are judged.
 
-        This is enough, because the mapping treats the exchanged brokers alike. If a step is refused, the refused steps
-        from all states of the orbits are collected, because the trace shows the least.
+        These steps are enough, because the mapping treats the exchanged brokers alike. If a step is refused, the
+        refused steps from all exchanged states are collected as well, because the trace shows the least refused step.
         """
         stop = self._judged_from(levels, level, lambda states: states)
         if not self._exchanged or stop not in ("violation", "error"):
@@ -113,7 +113,7 @@ class Watching:
             if not known:
                 whole = False
                 break
-            # Once a step is refused, the rest of its level is judged too, because the trace shows the least refused
+            # Once a step is refused, the rest of the level is judged too, because the trace shows the least refused
             # step.
             if not bad and self._until is not None and time.perf_counter() > self._until:
                 return "time"
@@ -127,7 +127,7 @@ class Watching:
         return "violation"
 
     def _are_refused(self, here: Integers, after: Integers) -> tuple[Flags, bool]:
-        """Whether each step between states of the specification is refused, and whether all steps are decided."""
+        """For each step of the specification, whether it is refused; and whether all of these steps were decided."""
         pairs, which = np.unique((here << 32) | after, return_inverse=True)
         known = True
         try:

@@ -1,1 +1,1 @@
-"""Reviews a change of a protocol on one page: text, verdicts, scenarios, behaviours, guards, proofs."""
+"""Reviews a change of a protocol: what it does to text, verdicts, scenarios, behaviours, guards and proofs."""

@@ -1,4 +1,4 @@
-"""Compares the text of two models, and the meaning of their actions."""
+"""Compares two models: the text of their functions, and the meaning of their actions."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ Statement = ast.FunctionDef | ast.Assign | ast.AnnAssign
 Meaning = Literal["new", "gone", "requires otherwise", "does otherwise", "requires and does otherwise"]
 
 LIKE: Final = 0.8
-"""How alike two names must be, from 0 to 1, to count as the old and the new name of one function."""
+"""The least likeness of two names (0 to 1) with which they count as the old and the new name of one function."""
 
 
 @dataclass(frozen=True)
 class Guard:
-    """A condition that an action requires, as it is written, and its place: `file:line`."""
+    """A condition that an action requires: its text in the file, and its place (`file:line`)."""
 
     text: str
     where: str
@@ -38,10 +38,9 @@ class Guard:
 
 @dataclass(frozen=True)
 class ChangedFunction:
-    """A function of both models whose text differs, with the guards that only one side has, and the changed lines.
+    """A function that both models have with different texts: the guards that only one side has, and the changed lines.
 
-    `before` is the old name of the function. If a function has a new name, the most similar name of those that are gone
-    counts as its old name.
+    `before` is the old name of the function. For a new name, the most similar name that is gone counts as the old name.
     """
 
     name: str
@@ -54,7 +53,7 @@ class ChangedFunction:
 
 @dataclass(frozen=True)
 class Differences:
-    """Functions by name that are changed, new or gone, and actions whose meaning differs."""
+    """The functions that are changed, new or gone, and the actions whose meaning differs."""
 
     changed: tuple[ChangedFunction, ...]
     new: tuple[str, ...]
@@ -63,7 +62,7 @@ class Differences:
 
 
 def differences(old: Model, new: Model) -> Differences:
-    """The differences in text and meaning between two models, without functions that only tell a step (`told_...`)."""
+    """The differences in text and meaning between two models, without functions that describe steps (`told_...`)."""
     here, there = _functions(type(old)), _functions(type(new))
     gone = {n: f for n, f in here.items() if n not in there}
     come = {n: f for n, f in there.items() if n not in here}
@@ -82,7 +81,7 @@ def differences(old: Model, new: Model) -> Differences:
 
 
 def _functions(cls: type[Model]) -> dict[str, FunctionType]:
-    """The functions of a model's classes by name. Those of a subclass come before those of its bases."""
+    """The functions of a model's classes by name. Functions of a subclass come before functions of its bases."""
     found: dict[str, FunctionType] = {}
     for function in functions_of(cls):
         if _written(function) is not None and not function.__name__.startswith("told_"):
@@ -101,7 +100,7 @@ def _renamed(gone: dict[str, FunctionType], come: dict[str, FunctionType]) -> li
 
 
 def _likeness(a: str, b: str) -> float:
-    """How alike two names are; above 1 if one name has all words of the other."""
+    """The likeness of two names; 1 or more if one name has all words of the other name."""
     words = set(a.split("_")), set(b.split("_"))
     within = words[0] <= words[1] or words[1] <= words[0]
     return difflib.SequenceMatcher(None, a, b, autojunk=False).ratio() + within
@@ -124,7 +123,7 @@ def _changed(old: FunctionType, new: FunctionType) -> ChangedFunction | None:
 
 
 def _name(function: FunctionType) -> str:
-    """The name of a function; for a lambda, the name that it is assigned to."""
+    """The name of a function. For a lambda: the name to which the lambda is assigned."""
     node = _written(function)
     target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
     return target.id if isinstance(target, ast.Name) else function.__name__
@@ -133,7 +132,7 @@ def _name(function: FunctionType) -> str:
 def _written(function: FunctionType) -> Statement | None:
     """The statement of a file that defines a function; None if no statement gives the function a name.
 
-    A function that another function returns has the text of that other function. A generated function has no text.
+    A function that was made by another function has the text of that other function. A generated function has no text.
     """
     tree, code = _parsed("".join(_file(function))), function.__code__
     return definition_of(tree, code) or next(_named_lambdas(tree, code.co_firstlineno), None)
@@ -150,7 +149,7 @@ def _named_lambdas(tree: ast.Module, line: int) -> Iterator[ast.Assign | ast.Ann
 
 
 def _file(function: FunctionType) -> list[str]:
-    """The lines of the file that defines a function; none if there is no file."""
+    """The lines of the file that defines a function; empty if there is no file."""
     linecache.checkcache(function.__code__.co_filename)
     return linecache.getlines(function.__code__.co_filename)
 
@@ -228,7 +227,7 @@ def _meaning(guards: bool, effects: bool) -> Meaning:
 
 
 def _meanings(system: TransitionSystem) -> dict[str, dict[str, tuple[str, tuple[tuple[str, str], ...]]]]:
-    """For each action its instances, each with a digest of its guard and of its assignment to each scalar."""
+    """For each action, its instances, each with digests of its guard and of its assignments to scalars."""
     digests: dict[Expression, str] = {}
     found: dict[str, dict[str, tuple[str, tuple[tuple[str, str], ...]]]] = {}
     for t in system.transitions:

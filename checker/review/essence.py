@@ -1,4 +1,4 @@
-"""A review in three lines: the verdicts that turn, the changes that cause this, and new and gone behaviours."""
+"""A review in three lines: verdicts that changed, the changes that cause this, and new and gone behaviours."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from isrcheck.checker.wording.layout import plural
 from isrcheck.model.language import Model
 
 MOST: Final = 3
-"""How many things of a kind are named."""
+"""The greatest number of named things of one kind."""
 NAMED: Final = 5
-"""How many invariants and properties are named."""
+"""The greatest number of named invariants and properties."""
 
 
 def essence(found: Review) -> tuple[str, str, str]:
-    """The three lines."""
+    """The three lines: verdicts, changes, behaviour."""
     verdict = f"{found.old.name} -> {found.new.name} {_verdicts(found)}."
     return verdict, f"What changes: {_cause(found)}", f"Behaviour: {_behaviour(found)}"
 
@@ -81,7 +81,7 @@ def _both(row: Row) -> str:
 
 
 def _named(rows: list[Row], words: Callable[[Row], str]) -> list[str]:
-    """Names with a text about each. Names with the same text are grouped. Of many names only the first are given."""
+    """The names of rows, each with a text. Names with the same text are grouped; only the first names are given."""
     groups: dict[str, list[str]] = {}
     for row in rows[:NAMED]:
         groups.setdefault(words(row), []).append(row.name)
@@ -90,7 +90,7 @@ def _named(rows: list[Row], words: Callable[[Row], str]) -> list[str]:
 
 
 def _titles(turned: list[Turned]) -> list[str]:
-    """Scenarios with their titles, or without titles if there are many."""
+    """The names of scenarios with their titles, or without titles if there are many scenarios."""
     if len(turned) > MOST:
         return [_some([each.name for each in turned])]
     return [f"{each.name} ({each.title[0].lower()}{each.title[1:]})" for each in turned]
@@ -116,7 +116,7 @@ def _cause(found: Review) -> str:
 
 
 def _purpose(found: Review) -> list[str]:
-    """The first sentence of the new model's file, if the new model is another model."""
+    """The first sentence of the new model's file, if the two sides are different models and not versions of one."""
     return [said] if _is_another(found) and (said := _said(type(found.new.model))) else []
 
 
@@ -125,14 +125,14 @@ def _is_another(found: Review) -> bool:
 
 
 def _said(cls: type[Model]) -> str:
-    """The first sentence of a model's file, or of the model's docstring if the model inherits everything."""
+    """The first sentence of a model's file, or of the model's docstring if the model defines no function."""
     own = (f.__globals__.get("__doc__") for f in vars(cls).values() if isinstance(f, FunctionType))
     text = next(own, None) or cls.__doc__ or ""
     return " ".join(text.split("\n\n")[0].split()).partition(". ")[0].rstrip(".")
 
 
 def _settings(found: Review) -> Iterator[str]:
-    """The settings that differ, with their meaning. For two different models, only settings that both models have."""
+    """The settings that differ, with their meanings. For two different models, only settings that both have count."""
     declared = type(found.old.model).declared_settings() | type(found.new.model).declared_settings()
     for name, before, after in found.settings:
         if before is not None and after is not None:
@@ -143,13 +143,13 @@ def _settings(found: Review) -> Iterator[str]:
 
 
 def _fairness(found: Review) -> list[str]:
-    """Actions whose fairness differs."""
+    """The actions whose fairness differs, in words."""
     said = [f"{name} {before} -> {after}" for name, before, after in found.questions.fairness]
     return [f"fairness of {_some(said)}"] if said else []
 
 
 def _functions(text: Differences) -> Iterator[str]:
-    """The functions that are new or gone, or whose changes are not only in guards."""
+    """The functions that are new or gone, or that have changes besides those in guards."""
     changed = [f.name for f in text.changed if f.name != f.before or not (f.lost or f.added)]
     for names, word in ((changed, "otherwise"), (list(text.new), "new"), (list(text.gone), "gone")):
         if names:
@@ -161,7 +161,7 @@ def _states(found: Review) -> list[str]:
 
 
 def _guards(changed: Iterable[ChangedFunction]) -> list[str]:
-    """The changed guards of functions that kept their names."""
+    """The guards that were added to or removed from functions that kept their names."""
     same = [f for f in changed if f.name == f.before]
     lost = [f"{f.name} requires {g.text} no more ({g.where})" for f in same for g in f.lost]
     added = [f"{f.name} requires {g.text} ({g.where})" for f in same for g in f.added]

@@ -1,4 +1,4 @@
-"""Compares the questions about two versions of a model: the meaning of predicates and the fairness of actions."""
+"""Compares the questions about two versions of a model: meanings of predicates, fairness of actions, states."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from isrcheck.model.language.tracing import Invariant, askable, predicate_at, tr
 
 @dataclass(frozen=True)
 class Questions:
-    """The invariants and properties whose meaning differs, and the differences in the states.
+    """The predicates whose meaning differs between two versions, and the differences in states and fairness.
 
-    `cut` says that the constraints differ, so that other states are left out. `narrower` names bounds that have another
-    value in the new version, which is not greater. A violation that disappears because states are left out does not
-    count as mended. `fairness` has the actions whose fairness differs, with the fairness before and after.
+    `cut` says that the constraints differ, so the two searches leave out different states. `narrower` names bounds
+    whose new value differs and is not greater. A violation that disappears because states are left out does not count
+    as mended. `fairness` has the actions whose fairness differs, with the fairness before and after.
     """
 
     predicates: frozenset[str]
@@ -35,8 +35,8 @@ class Questions:
 def questions(old: Side, new: Side) -> Questions:
     """The differences between the questions about two versions.
 
-    If settings differ, even if only by default, both versions are compared at the settings of one of them. If a setting
-    changes the meaning of an invariant, this is reported as a change of the setting, not of the invariant.
+    If settings or their defaults differ, both versions are compared at the settings of one version. So if a setting
+    changes the meaning of an invariant, this counts as a change of the setting, not of the invariant.
     """
     one, other = _at_the_same_settings(old.model, new.model)
     then, now = _system(old.loaded, one), _system(new.loaded, other)
@@ -54,7 +54,7 @@ def questions(old: Side, new: Side) -> Questions:
 
 
 def asked_invariants(loaded: LoadedModel, model: Model) -> dict[str, Invariant]:
-    """The invariants, except those about something that a setting switches off."""
+    """The invariants of a model, except those whose subject a setting switches off."""
     found = {}
     for name, predicate in loaded.invariants.items():
         with suppress(UnknownName):
@@ -68,9 +68,10 @@ def _system(loaded: LoadedModel, model: Model) -> TransitionSystem:
 
 
 def _at_the_same_settings(old: Model, new: Model) -> tuple[Model, Model]:
-    """Both models at the settings of the old one, or else of the new one, as far as each model has them.
+    """Both models at the settings of the old model or, if that fails, of the new model.
 
-    The models stay as they are if neither of them accepts the values of the other.
+    Each model takes only the settings that it has. The models stay unchanged if neither model accepts the values of the
+    other.
     """
     for wanted in (old.settings, new.settings):
         with suppress(UnknownName):
@@ -79,13 +80,13 @@ def _at_the_same_settings(old: Model, new: Model) -> tuple[Model, Model]:
 
 
 def _with(model: Model, wanted: dict[str, Any]) -> Model:
-    """A model with the wanted settings, as far as it has them, and its own values for its other settings."""
+    """A model with the wanted settings, if the model has them, and with its own values for its other settings."""
     settings = {name: wanted.get(name, value) for name, value in model.settings.items()}
     return model if settings == model.settings else type(model)(**settings)
 
 
 def _narrower(old: Model, new: Model) -> Iterator[str]:
-    """The bounds of the search whose value differs in the new version, unless the new value is a greater number."""
+    """The bounds of the search whose value differs between the versions, except bounds with a greater new value."""
     declared = type(old).declared_settings() | type(new).declared_settings()
     for name, value in new.settings.items():
         before = old.settings.get(name, value)
@@ -98,7 +99,7 @@ def _is_greater(value: Any, before: Any) -> bool:
 
 
 def _predicates(system: TransitionSystem) -> dict[tuple[str, bool], Any]:
-    """The meaning of each predicate, by its name and whether it is a constraint."""
+    """The meaning of each predicate. A key is the predicate's name, and whether the predicate is a constraint."""
     known: dict[Expression, str] = {}
     found: dict[tuple[str, bool], Any] = {}
     for predicate in system.invariants:
@@ -121,7 +122,7 @@ def _asked(question: Question, known: dict[Expression, str]) -> tuple[Any, ...]:
 
 
 def _states(old: TransitionSystem, new: TransitionSystem) -> Iterator[str]:
-    """What differs in the states: the variables, or else the initial states."""
+    """The differences in the states, in words: the variables, or else the initial states."""
     here, there = ([(x.path, x.kind, x.low, x.high) for x in system.leaves] for system in (old, new))
     if here != there:
         yield "the variables"

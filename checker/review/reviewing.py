@@ -1,4 +1,4 @@
-"""Reviews a change: gives the answers to all questions about the two versions, as data."""
+"""Reviews a change: answers all questions about the two versions, as data."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from isrcheck.checker.review.verdicts import Row, Scenarios, Turned, scenarios, 
 
 @dataclass(frozen=True)
 class Wanted:
-    """The parts of a review besides text, verdicts and behaviours, and the limits of each part."""
+    """The wanted parts of a review besides text, verdicts and behaviours, and the limits of each part."""
 
     visible: tuple[str, ...] = ()
     bounds: Bounds = field(default_factory=Bounds)
@@ -34,11 +34,11 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Review:
-    """The changes from `old` to `new`, each at its own settings.
+    """The changes from `old` to `new`. Each side has its own settings.
 
-    `states` has for each side the number of states, and whether all were explored. `guards` has the mutants of the
-    actions whose meaning differs in the new version. `proofs` is a proof attempt for each side. `guards` and `proofs`
-    are None if they were not asked for.
+    For each side, `states` has the number of states, and whether all states were explored. `guards` has mutants of the
+    new version: of the actions whose meaning differs. `proofs` has a proof attempt for each side. `guards` and `proofs`
+    are None if they were not requested.
     """
 
     old: Side
@@ -54,24 +54,24 @@ class Review:
     proofs: tuple[ProofResult, ProofResult] | None
 
     def turned(self, turn: str) -> list[Row]:
-        """The rows with this turn."""
+        """The invariants and properties (rows) whose verdict changes in this way."""
         return [row for row in self.rows if row.turn == turn]
 
     def recorded(self, turn: str) -> list[Turned]:
-        """The scenarios with this turn."""
+        """The scenarios whose verdict changes in this way."""
         return [] if self.scenarios is None else [each for each in self.scenarios.turned if each.turn == turn]
 
     @property
     def lost(self) -> tuple[str, ...]:
-        """The scenarios of the new model that can no longer be checked in it."""
+        """The scenarios of the new model that can no longer be checked in the new model."""
         return () if self.scenarios is None else self.scenarios.lost
 
     @property
     def exit_code(self) -> int:
-        """12 or 13 if an invariant or a property that held is now violated, 152 if something is open, else 0.
+        """12 or 13 if an invariant or a property that held is now violated, 152 if an answer is open, else 0.
 
-        A new invariant or property that is violated counts as well, and so does a scenario. A scenario of the new model
-        that can no longer be checked in it is open.
+        Violated new invariants and properties count as well, and so do scenarios. If a scenario of the new model can no
+        longer be checked in the new model, it counts as open.
         """
         broken = {row.kind for row in self.rows if row.breaks} | {each.kind for each in self.recorded("broken")}
         is_open = any(row.is_open for row in self.rows) or bool(self.recorded("open") or self.lost)
@@ -116,7 +116,7 @@ class Review:
 
 
 def review(old: Side, new: Side, wanted: Wanted, tell: Callable[[str], None] = lambda text: None) -> Review:
-    """Checks everything in both versions. `tell` is called with a text about the current work."""
+    """Checks everything in both versions. `tell` is called with words about the current work."""
     tell("what is written")
     with blaming(old.loaded.origin), blaming(new.loaded.origin):
         text = differences(old.model, new.model)
@@ -155,9 +155,9 @@ def review(old: Side, new: Side, wanted: Wanted, tell: Callable[[str], None] = l
 
 
 def _guards(new: Side, text: Differences, rows: Sequence[Row], limits: Limits) -> Mutation | None:
-    """The mutants of the actions whose meaning differs, checked for all that holds; None if there are none."""
+    """The mutants of the actions whose meaning differs, checked with all predicates that hold; None without mutants."""
     holding = [(row.kind, row.name) for row in rows if row.after and row.after.verdict == "holds"]
-    # The deadlock check has no name that a model knows.
+    # The name of the deadlock check is left out, because it is no invariant of the model.
     held = tuple(name for kind, name in holding if kind == "invariant" and name in new.loaded.invariants)
     live = tuple(name for kind, name in holding if kind == "property")
     there = set(new.model.actions())

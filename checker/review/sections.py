@@ -1,4 +1,4 @@
-"""A review as sections: tables, sentences and blocks of text, in a form that every output can show."""
+"""A review as sections: tables, sentences and blocks of text, for every form of output."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from isrcheck.checker.review.verdicts import Row, Turned
 from isrcheck.checker.wording.layout import plural
 
 WORDS: Final = {"alone": "one side only", "other": "another trace", "otherwise": "asked otherwise"}
-"""The words for turns that are not called by their own names."""
+"""The words for those changes of a verdict (turns) whose own names would not be clear."""
 
 
 @dataclass(frozen=True)

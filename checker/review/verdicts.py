@@ -1,4 +1,4 @@
-"""The verdicts before and after a change, on invariants, on properties, and on recorded scenarios."""
+"""Compares the verdicts before and after a change: of invariants, of properties, and of recorded scenarios."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from isrcheck.model.language.tracing import askable
 Turn = Literal["broken", "mended", "vacuous", "otherwise", "open", "other", "same", "alone"]
 """The change of a verdict.
 
-`vacuous`: the predicate now holds only because nothing that it is about can happen, which was not so before.
-`otherwise`: the verdict is not broken, but the question differs. `other`: the verdict is the same, with traces of other
-lengths. `alone`: only one side has the predicate.
+`vacuous`: the predicate now holds only because its subject can no longer happen. `otherwise`: the verdict is not
+broken, but the question differs. `other`: the verdict is the same, with traces of other lengths. `alone`: only one side
+has the predicate.
 """
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A verdict (holds, violated or incomplete) in a few words. `vacuous`: it holds only because nothing happens."""
+    """A verdict (holds, violated or incomplete) and its text. `vacuous`: holds only because nothing happens."""
 
     verdict: str
     text: str
@@ -42,9 +42,9 @@ class Answer:
 
 @dataclass(frozen=True)
 class Row:
-    """An invariant or a property (`kind`) with its answers; None on a side that does not have it.
+    """An invariant or a property (`kind`) with the answers of both sides; None for a side that lacks the predicate.
 
-    `otherwise` says that its meaning differs in the two versions.
+    `otherwise` says that the predicate's meaning differs between the two versions.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Row:
 
     @property
     def breaks(self) -> bool:
-        """Whether it is violated now, but was not violated, or was not checked, before."""
+        """Whether the predicate is violated now, although it was not violated or was missing before."""
         is_new = self.before is None and self.after is not None and self.after.verdict == "violated"
         return is_new or self.turn == "broken"
 
@@ -92,7 +92,7 @@ def _turn(before: Answer, after: Answer, otherwise: bool) -> Turn:
 
 
 def verdicts(old: Side, new: Side, limits: Limits, asked: Questions) -> tuple[list[Row], tuple[Result, Result]]:
-    """Every invariant and property of both sides, checked in all states. Those that the models name come first.
+    """Every invariant and property of both sides, checked in all states. Invariants that a model lists come first.
 
     `asked` has the differences between the questions. If one side checks for deadlocks, both sides do.
     """
@@ -124,7 +124,7 @@ def _checked(side: Side, limits: Limits, deadlock: bool) -> Result:
 
 
 def _finished(result: Result) -> Result:
-    """The result. Raises `EvaluationError` if the model cannot be evaluated in some state."""
+    """The given result. Raises `EvaluationError` if the model cannot be evaluated in some state."""
     _require_wanted(result)
     if result.evaluation is not None:
         raise EvaluationError(result.evaluation.what, result.evaluation.where)
@@ -157,7 +157,7 @@ def _rows(before: Result, after: Result, asked: Questions) -> Iterator[Row]:
 def _is_another_question(
     names: Collection[str], before: Answer | None, after: Answer | None, asked: Questions, hidden: bool
 ) -> bool:
-    """Whether some of the names have another meaning, or are no longer violated only because states are `hidden`."""
+    """Whether one of the names has another meaning, or its violation disappears while states are `hidden`."""
     ends = before is not None and after is not None and (before.verdict, after.verdict) == ("violated", "holds")
     return not asked.predicates.isdisjoint(names) or (hidden and ends)
 
@@ -184,7 +184,7 @@ def _answer(finding: Finding | PropertyFinding | None) -> Answer | None:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a scenario: the answer, the names that were asked, and the kind of what is violated, if any."""
+    """The outcome of a scenario: the answer, the checked names, and the kind of the violated predicate, if any."""
 
     answer: Answer
     asked: frozenset[str]
@@ -193,9 +193,9 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Turned:
-    """A scenario whose verdicts in the two models differ or are not known, in words.
+    """A scenario whose verdicts in the two models differ or are not known.
 
-    `kind` is the kind of the question that is violated afterwards.
+    `kind` is the kind of the predicate that is violated in the new model.
     """
 
     name: str
@@ -211,11 +211,11 @@ class Turned:
 
 @dataclass(frozen=True)
 class Scenarios:
-    """The scenarios whose verdict turns or is open, how many were checked, and which were not checked.
+    """The scenarios whose verdict changes or is open, the number of checked scenarios, and the unchecked scenarios.
 
-    `not_asked` has the scenarios that need something which one of the models lacks, with a text that names it. `lost`
-    are scenarios of the new model that can still be checked in the old model, but not in the new one. `unread` names
-    files that cannot be read, and why.
+    `not_asked` has scenarios that need something that one of the models lacks, with a text that names the missing
+    thing. `lost` has scenarios of the new model that can be checked in the old model, but no longer in the new model.
+    `unread` names the files that cannot be read, with the reasons.
     """
 
     turned: tuple[Turned, ...] = ()
@@ -235,10 +235,10 @@ class Scenarios:
 
 
 def scenarios(old: Side, new: Side, limits: Limits, asked: Questions) -> Scenarios:
-    """The recorded scenarios of the old model and of the new one, checked in both.
+    """The recorded scenarios of the old model and of the new model, checked in both models.
 
-    A setting given for one side only is also set in the scenarios. `asked` has the differences between the questions. A
-    scenario whose question differs does not count as mended.
+    A setting that is given for one side only is also set in the scenarios. `asked` has the differences between the
+    questions. A scenario does not count as mended if its question differs.
     """
     own = [_own_settings(a, b) for a, b in ((old, new), (new, old))]
     turned, count, unable, lost, unread = list[Turned](), 0, list[tuple[str, str]](), list[str](), list[str]()
@@ -261,8 +261,8 @@ def scenarios(old: Side, new: Side, limits: Limits, asked: Questions) -> Scenari
 def _own_settings(mine: Side, other: Side) -> dict[str, Any]:
     """The settings of a side that are also set in the scenarios.
 
-    These are the settings given for one side only, and the settings that differ between two versions of a model. A
-    scenario keeps its bounds.
+    These are settings that are given for one side only, and settings that differ between two versions of a model.
+    Bounds are not included, because a scenario keeps its own bounds.
     """
     declared = type(mine.model).declared_settings()
     is_same = type(mine.model).__name__ == type(other.model).__name__
@@ -277,9 +277,9 @@ def _own_settings(mine: Side, other: Side) -> dict[str, Any]:
 
 
 def _of(models: Iterable[LoadedModel], unread: list[str]) -> Iterator[Scenario]:
-    """The scenarios of some models in the order of their names. A scenario of a file names that file as its model.
+    """The scenarios of some models in the order of their names. A scenario for a model in a file names this file.
 
-    Scenarios that cannot be read are left out, and `unread` gets the reasons.
+    Scenarios that cannot be read are left out, and the reasons are added to `unread`.
     """
     names = {_model_of(loaded) for loaded in models}
     try:
@@ -298,12 +298,15 @@ def _of(models: Iterable[LoadedModel], unread: list[str]) -> Iterator[Scenario]:
 
 
 def _model_of(loaded: LoadedModel) -> str:
-    """The name of a model in a scenario: its own name, or the name of its file."""
+    """The name that scenarios use for a model: the model's own name, or the name of its file."""
     return loaded.name if loaded.origin is None else loaded.origin.name
 
 
 def _different(found: Iterable[Scenario], own: list[dict[str, Any]]) -> list[Scenario]:
-    """The scenarios, each question once. A scenario and its control may be the same question at a side's settings."""
+    """The scenarios, without a second scenario for the same question.
+
+    At the settings of a side, a scenario and its control may ask the same question.
+    """
     first: dict[str, Scenario] = {}
     for each in found:
         settings = [sorted((each.settings | mine).items()) for mine in own]
@@ -313,7 +316,7 @@ def _different(found: Iterable[Scenario], own: list[dict[str, Any]]) -> list[Sce
 
 
 def _outcome(scenario: Scenario, side: Side, own: dict[str, Any], limits: Limits) -> Outcome | str:
-    """The outcome of checking a scenario in a model, or the reason if the model lacks something that it needs."""
+    """The outcome of checking a scenario in a model, or a text if the model lacks something that the scenario needs."""
     settings = scenario.settings | own
     unknown = [name for name in settings if name not in side.loaded.cls.declared_settings()]
     if unknown:
@@ -329,7 +332,7 @@ def _outcome(scenario: Scenario, side: Side, own: dict[str, Any], limits: Limits
 
 
 def _said(result: Result) -> Answer:
-    """The verdict of a check in a few words; `incomplete` if the model cannot be evaluated in some state."""
+    """The verdict of a check as an answer; `incomplete` if the model cannot be evaluated in some state."""
     _require_wanted(result)
     if result.evaluation is not None:
         return Answer("incomplete", f"no meaning: {result.evaluation.where}: {result.evaluation.what}")

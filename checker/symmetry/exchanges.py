@@ -1,7 +1,7 @@
 """Exchanges two brokers, or two members of another scalarset, in values, states, instances and expressions.
 
-A state is exchanged value by value: one broker becomes the other, also in sets and in values per broker, and in the
-elements of a sequence up to its length.
+An exchange of two brokers changes each value of a state: each of the two becomes the other. This includes sets, values
+per broker, and the elements of a sequence up to its length.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Nodes = list[Expression]
 
 
 class Member(NamedTuple):
-    """A member of a scalarset, such as a broker: its number, and the name of the scalarset."""
+    """A member of a scalarset, such as a broker: the name of the scalarset, and the member's number."""
 
     of: str
     number: int
@@ -43,7 +43,7 @@ Classes = Sequence[Sequence[Member]]
 
 
 def members(system: TransitionSystem) -> list[Member]:
-    """The members of scalarsets in the domains of a system, by the name of the scalarset and by number."""
+    """The members of the scalarsets in the domains of a system, sorted by scalarset and number."""
     domains = [v.domain for v in system.variables] + [d for t in system.transitions for d in t.label.domains]
     known = {(d.of, d.count) for domain in domains for d in _parts(domain) if isinstance(d, Broker)}
     return sorted({Member(of, number) for of, count in known for number in range(count)})
@@ -70,10 +70,10 @@ def keeps(system: TransitionSystem, leaves: tuple[int, ...], alike: Sequence[Mem
 
 
 def mentions(label: Label) -> list[list[Member]] | None:
-    """The members in the parameters of an instance, in order, with those of a set together; None for other domains.
+    """The members in the parameters of an instance, one list for each such parameter. None for other domains.
 
-    Two labels may differ in one member only, which both mention first at the same place. Then the label with the lesser
-    member comes first.
+    If two labels differ in only one member, and both labels mention it first at the same place, then the label with the
+    lesser member comes first.
     """
     found: list[list[Member]] = []
     for (_, value), domain in zip(label.parameters, label.domains, strict=True):
@@ -100,7 +100,7 @@ class Exchange:
         return self.of.get(member, member)
 
     def moves(self, domain: Domain) -> bool:
-        """Whether values of the domain are members of the scalarset, or sets of them."""
+        """Whether values of the domain are members of the exchange's scalarset, or sets of such members."""
         member = domain.element if isinstance(domain, BrokerSet) else domain
         return isinstance(member, Broker) and member.of == self.scalarset
 
@@ -124,17 +124,17 @@ class Exchange:
                 return value
 
     def leaves(self, system: TransitionSystem, leaves: tuple[int, ...]) -> tuple[int, ...]:
-        """The leaves of the exchanged state, from those of a state."""
+        """The leaves of a state after the exchange, given the leaves of the state."""
         state = system.decode(leaves)
         return system.encode(self.value(v.domain, x) for v, x in zip(system.variables, state, strict=True))
 
     def state(self, system: TransitionSystem, nodes: Nodes) -> Nodes:
-        """Expressions for the leaves of the exchanged state, from expressions for the leaves of a state."""
+        """The leaves of a state after the exchange, as expressions, given the state's leaves as expressions."""
         parts = split([v.domain for v in system.variables], nodes)
         return [x for v, part in zip(system.variables, parts, strict=True) for x in self.nodes(v.domain, part)]
 
     def nodes(self, domain: Domain, nodes: Nodes) -> Nodes:
-        """Expressions for the leaves of an exchanged value, from expressions for the leaves of the value."""
+        """The leaves of a value after the exchange, as expressions, given the value's leaves as expressions."""
         match domain:
             case Broker() if self.moves(domain):
                 return [self._broker(nodes[0])]
@@ -156,7 +156,7 @@ class Exchange:
                 return nodes
 
     def origins(self, domain: Messages | Bag | Per) -> list[int]:
-        """For each position of a set of messages, a bag, or values per index, the position of its content before."""
+        """For each position in a set of messages, a bag, or a per(...): where its content was before the exchange."""
         if isinstance(domain, Per):
             return self._positions(domain)
         return [domain.elements.index(self.value(domain.element, x)) for x in domain.elements]
@@ -190,7 +190,7 @@ class Exchange:
 
 
 def split(domains: Sequence[Domain], nodes: Nodes) -> list[Nodes]:
-    """The leaves of each of several successive values."""
+    """The leaves of several successive values, as one list for each value."""
     parts, start = [], 0
     for domain in domains:
         parts.append(nodes[start : start + domain.width])
@@ -199,7 +199,7 @@ def split(domains: Sequence[Domain], nodes: Nodes) -> list[Nodes]:
 
 
 class Renaming:
-    """Writes expressions anew, with other expressions instead of leaves."""
+    """Copies expressions, with other expressions in place of leaves."""
 
     def __init__(self, leaves: Nodes) -> None:
         self.leaves = leaves

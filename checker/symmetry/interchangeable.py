@@ -1,12 +1,12 @@
-"""Finds the members of a scalarset, such as brokers, that a model does not tell apart, by a proof on its transitions.
+"""Proves which members of a scalarset, such as brokers, a model does not tell apart.
 
 Two members are *interchangeable* under three conditions. Exchanging them everywhere maps initial states to initial
-states. It maps each instance to the instance with exchanged parameters. It keeps every predicate. A solver decides, for
-all values of the leaves, whether an instance and the exchanged instance do the same. A few random states are tried
-first.
+states. The exchange maps each instance to the instance with exchanged parameters. The exchange keeps every predicate. A
+solver decides, for all values of the leaves, whether an instance and its exchanged instance do the same. A few random
+states are tried first.
 
-Exchanges of neighbours in a class of interchangeable members generate all permutations of the class. In several
-classes, they generate the product of these permutations. So no other exchanges need to be checked.
+Only exchanges of neighbours in a class of interchangeable members are checked, because these exchanges generate all
+permutations of the class. With several classes, they generate all combinations of such permutations.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from isrcheck.model.language.expressions import Expression, and_, not_
 from isrcheck.model.language.system import Transition, TransitionSystem
 
 Alike = Callable[[Expression, Expression], bool]
-"""Whether two expressions are equal in every state; also False if that is not known."""
+"""Whether two expressions are equal in every state; False also if this is not known."""
 SAMPLES: Final = 5
 SHOWN: Final = 3
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two expressions that are equal in every state if exchanging two members changes nothing in `of`."""
+    """Two expressions. They are equal in every state if exchanging two members changes nothing in the subject `of`."""
 
     of: str
     one: Expression
@@ -40,8 +40,8 @@ class Pair:
 class Symmetry:
     """The interchangeable members of a system. `alike` compares expressions.
 
-    `goals` says whether goals and bounds must be kept as well. `values` are further values that must be kept, each with
-    its subject. `exchange` makes the exchange of two members of a scalarset, by default an `Exchange`.
+    With `goals`, an exchange must keep goals and bounds as well. `values` are further values to keep, each with its
+    subject. `exchange` makes the exchange of two members of a scalarset, by default an `Exchange`.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Symmetry:
         self._known: dict[tuple[Any, Any], tuple[str, ...]] = {}
 
     def classes(self) -> list[list[Member]]:
-        """Classes of interchangeable members of a scalarset, each ascending, without classes of one member."""
+        """The classes of interchangeable members, each in ascending order. Classes of one member are left out."""
         found: list[list[Member]] = []
         for member in self.members:
             mine = next((c for c in found if c[0].of == member.of and not self.differences(c[-1], member)), None)
@@ -70,7 +70,7 @@ class Symmetry:
         return [c for c in found if len(c) > 1]
 
     def differences(self, a: Any, b: Any) -> tuple[str, ...]:
-        """Some reasons why two members are told apart; empty if they are interchangeable."""
+        """Some reasons why two members are told apart; none if the members are interchangeable."""
         if (a, b) not in self._known:
             self._known[a, b] = self._differences(a, b)
         return self._known[a, b]
@@ -131,12 +131,12 @@ def _shortened(names: tuple[str, ...]) -> list[str]:
 
 
 def _enabled(transition: Transition) -> Expression:
-    """Whether an instance can be taken and is defined."""
+    """The condition that an instance can be taken and is defined."""
     return and_(transition.guard, not_(transition.failure))
 
 
 def _partners(system: TransitionSystem, exchange: Exchange) -> tuple[dict[int, int], list[str]]:
-    """For each instance the instance with exchanged parameters, and the actions that have no such instance."""
+    """For each instance, the instance with exchanged parameters; then the actions that lack such an instance."""
     numbers = {(t.label.action, tuple(x for _, x in t.label.parameters)): i for i, t in enumerate(system.transitions)}
     found, alone = {}, []
     for number, transition in enumerate(system.transitions):
@@ -151,7 +151,7 @@ def _partners(system: TransitionSystem, exchange: Exchange) -> tuple[dict[int, i
 
 
 def _different_somewhere(system: TransitionSystem, pairs: list[Pair]) -> list[str]:
-    """The subjects of pairs that differ in some random states, which are the same in every run."""
+    """The subjects of the pairs that differ in some random state. The random states are the same in every run."""
     chance, found = random.Random(0), set[str]()
     for _ in range(SAMPLES):
         values = e.evaluate([x for p in pairs for x in (p.one, p.other)], random_state(system, chance))

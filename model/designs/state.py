@@ -238,7 +238,7 @@ class LateRecord(Value):
 
 
 class DesignState(State):
-    """What any of v1, v2, v3, alter-isr, majority, primary-backup has in each state."""
+    """The variables in each state of any of v1, v2, v3, alter-isr, majority, primary-backup."""
 
     log: Place[Per[Number | int, Per[Broker | BrokerId, Sequence[LogRecord]]], Any]
     replica: Place[Per[Number | int, Per[Broker | BrokerId, ReplicaRecord]], Any]

@@ -2,7 +2,7 @@
 
 A *question* is a function that checks values at one place of the code. It returns the value with which the code goes
 on, or raises `ModelError`. The names of questions begin with `@`, so they clash with no name in the code. All functions
-of a file ask questions, also while no method of a model runs; most questions then check nothing.
+of a file ask questions, even while no method of a model runs. Most questions then check nothing.
 """
 
 from __future__ import annotations
@@ -53,7 +53,10 @@ class _Asking(ast.NodeTransformer):
         return _asks("@is" if isinstance(node.ops[0], ast.Is) else "@is_not", node.left, node.comparators[0])
 
     def _part(self, node: ast.expr) -> ast.expr:
-        """An operand of a comparison; checks `&` and `|`: `s.n == 1 & self.flag` means `s.n == (1 & self.flag)`."""
+        """An operand of a comparison. It gets a question if it is `&` or `|`.
+
+        The reason: Python reads `s.n == 1 & self.flag` as `s.n == (1 & self.flag)`.
+        """
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd | ast.BitOr):
             return _asks("@and" if isinstance(node.op, ast.BitAnd) else "@or", node.left, node.right)
         return node
@@ -224,7 +227,11 @@ def inverted(value: Any) -> Any:
 
 
 def run(value: Any) -> Any:
-    """The dropped result of a call. It is a mistake only if it never runs: the call may have required something."""
+    """The result of a call, which the code drops.
+
+    Only a result that has yet to run, such as a generator, is a mistake. Any other call may have done its work: for
+    example, it may have called `require`.
+    """
     if is_running() and (
         inspect.isgenerator(value) or inspect.isawaitable(value) or isinstance(value, map | filter | zip)
     ):

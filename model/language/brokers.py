@@ -50,7 +50,7 @@ class BrokerId:
         return NotImplemented
 
     def __hash__(self) -> int:
-        # The hash of a text differs between processes, and would change the order of a set.
+        # Python's hash of a text differs between processes, and would change the order of a set.
         return self.number if self.of == BROKER else _begin(self.of) + self.number
 
     def __index__(self) -> int:
@@ -71,7 +71,7 @@ class BrokerId:
 
 @cache
 def _begin(of: str) -> int:
-    """A number computed from a name; the number is the same in every process."""
+    """The hash of the first member of a scalarset, computed from its name. It is the same in every process."""
     return zlib.crc32(of.encode()) << 6
 
 

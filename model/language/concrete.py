@@ -145,7 +145,7 @@ class ConcreteState(TheState):
         return ConcreteState(self._model, self._before)
 
     def _noticed(self, path: Path) -> None:
-        """Handles a read of a part of the state: refuses it if the part was assigned, and notes it for explanations."""
+        """Handles a read of a part of the state: notes the read for explanations, or refuses it after an assignment."""
         for written, _ in self._writes:
             if overlap(written, path):
                 raise mistake(
@@ -201,7 +201,7 @@ def replaced(domain: Domain, value: Value, path: list[Any], new: Value) -> Value
 
 
 def run(model: Model, state: State, method: Callable[..., Any], arguments: list[Any]) -> State | None:
-    """The state after an instance of an action; None where it is disabled or does not exist.
+    """The state after an instance of an action; None where the instance is disabled or does not exist.
 
     `method` is the plain function of the class. Raises `EvaluationError` where the instance is undefined.
     """
@@ -215,7 +215,7 @@ def run(model: Model, state: State, method: Callable[..., Any], arguments: list[
 
 
 def refusal(model: Model, state: State, method: Callable[..., Any], arguments: list[Any]) -> str | None:
-    """`file:line` of the condition that disables an instance; None where it is enabled or does not exist."""
+    """`file:line` of the condition that disables an instance; None where the instance is enabled or does not exist."""
     try:
         heeded(method, model, ConcreteState(model, state, writable=True), *arguments)
     except Disabled as error:
@@ -224,7 +224,7 @@ def refusal(model: Model, state: State, method: Callable[..., Any], arguments: l
 
 
 def is_instance(model: Model, state: State, method: Callable[..., Any], arguments: list[Any]) -> bool:
-    """True if a method requires or assigns anything, enabled or not; `method` is the plain function."""
+    """True if a method requires or assigns anything, whether enabled or not; `method` is the plain function."""
     s = ConcreteState(model, state, writable=True)
     return _is_disabled(s, method, model, s, *arguments) or s._acts
 
@@ -309,7 +309,7 @@ def initial_states(model: Model) -> list[State]:
 def explain(model: Model, state: State, predicate: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
     """Why a predicate is false: the choice of `for_all` that falsifies it, and the parts of the state that were read.
 
-    Both consist of pairs of a name and JSON data. Without a `for_all` the choice is empty.
+    The choice and the parts are pairs of a name and JSON data. Without a `for_all` the choice is empty.
     """
     s = ConcreteState(model, state)
     result = predicate(model, s)

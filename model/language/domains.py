@@ -149,7 +149,7 @@ class Number(Domain):
 
 @dataclass(frozen=True)
 class Identity(Number):
-    """Values that can only be compared for equality. They are stored as numbers; every place first holds 0."""
+    """Values that can only be compared for equality. They are stored as numbers. At first every place holds 0."""
 
     operators = ("identities have no order and no arithmetic", "compare them with == and !=")
 
@@ -222,7 +222,7 @@ class Broker(Domain):
 
 @dataclass(frozen=True)
 class BrokerSet(Domain):
-    """A set of members of a scalarset, ordered by its bit mask: {}, {0}, {1}, {0, 1}, {2}, ..."""
+    """A set of members of a scalarset, ordered by their bit masks: {}, {0}, {1}, {0, 1}, {2}, ..."""
 
     operators = (UNKNOWN_OPERATOR, "combine sets with | & -, compare them with == != <= >=")
     element: Broker
@@ -304,7 +304,7 @@ class Record(Domain):
 
 @dataclass(frozen=True)
 class Sequence_(Domain):
-    """At most `capacity` elements: a log, a queue. Ordered by length, then element by element."""
+    """At most `capacity` elements, such as a log or a queue. Values are ordered by length, then element by element."""
 
     element: Domain
     capacity: int
@@ -372,7 +372,7 @@ class Messages(Domain):
         return isinstance(value, frozenset) and all(map(self.element.contains, value))
 
     def values(self) -> Iterator[Value]:
-        # The first element decides first, because its flag changes most slowly in the product.
+        # The flag of the first element changes most slowly in the product, so the values come in order.
         for flags in itertools.product((0, 1), repeat=len(self.elements)):
             yield self.decode(iter(flags))
 
@@ -447,7 +447,7 @@ class Bag(Domain):
         yield from self._values(len(self.elements), self.capacity)
 
     def _values(self, kinds: int, room: int) -> Iterator[Value]:
-        """The bags of at most `room` of the last `kinds` elements, ordered first by the count of the first one."""
+        """The bags of at most `room` elements that contain only the last `kinds` possible elements, in order."""
         if kinds == 0:
             yield ()
             return
@@ -477,7 +477,7 @@ class Channel(Sequence_):
 
 @dataclass(frozen=True)
 class Per(Domain):
-    """One element for each value of an index: a broker, a number, an enum or a flag."""
+    """One element for each value of an index, which is a broker, a number, an enum or a flag."""
 
     index: Domain
     element: Domain
@@ -523,7 +523,7 @@ class Per(Domain):
 
 
 def _end(number: Any) -> Any:
-    """An end of a domain; in a proof for all bounds, the value that represents this end."""
+    """A number as an end of a domain: itself or, in a proof for all bounds, the `End` that stands for it."""
     return number.as_end() if hasattr(type(number), "as_end") else number
 
 
@@ -539,7 +539,7 @@ broker: Final = Broker()
 
 
 def scalarset(name: str) -> Broker:
-    """Values that can only be compared for equality, under a name of the author's: `client = scalarset("client")`.
+    """Declares values that can only be compared for equality, under a name of your own: `client = scalarset("client")`.
 
     The model's setting with `counts=client` gives the number of values; reports call them `client 0`, `client 1`.
     """

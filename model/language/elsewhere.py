@@ -1,4 +1,4 @@
-"""Functions and modules that a model's methods must not use: they leave the model or hide what they do."""
+"""Functions and modules that a model's methods must not use, because their effects are outside the model or hidden."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MODULES: Final = {
 }
 """For each module, the error text for a call of one of its functions."""
 VALUES: Final = frozenset({"datetime", "pathlib", "uuid", "urllib", "http"})
-"""Modules whose objects may be used as values: a date that is written in the file does not change."""
+"""Modules whose objects may be used as values. For example, a date that is written in the file does not change."""
 POSIX: Final = frozenset({"urandom", "getrandom", "times", "getpid"})
 
 _NAMED: Final = [

@@ -20,7 +20,8 @@ def below(end: Any) -> Any:
 def one_past_last(limit: Any, holds: Callable[[Any], Any]) -> Any:
     """The greatest number below `limit` for which `holds` is true, plus 1; 0 if there is no such number.
 
-    The limit is a number of the state, such as the end of a log. `holds` must be defined for every number below it.
+    The limit is a number of the state, such as the end of a log. `holds` must be defined for every number below the
+    limit.
 
     >>> one_past_last(5, lambda offset: offset * offset < 10)
     4

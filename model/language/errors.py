@@ -15,7 +15,7 @@ from types import FrameType
 from typing import Any, Final, NoReturn
 
 BRANCH: Final = "write s.require(...), & | ~, every(...), some(...), minimum(...) or when(condition, a, b)"
-"""The replacements for `if`, `and`, `or`, `not`, `in`, `min`, `max`, `all`, `any` on the state."""
+"""The advice in errors about `if`, `and`, `or`, `not`, `in`, `min`, `max`, `all`, `any` on values of the state."""
 
 UNKNOWN_OPERATOR: Final = "this operator is not known"
 
@@ -30,15 +30,16 @@ _language = [str(Path(__file__).parent), "<string>"]  # the initialisers that `d
 
 
 def speaks_the_language(folder: Path) -> None:
-    """Registers a folder with another interpretation of the language; no line in it counts as a modeller's own line."""
+    """Registers a folder of another interpreter of the language: its lines never count as a modeller's own lines."""
     _language.append(str(folder))
 
 
 class _Running(threading.local):
-    """The state of the model's method that runs in this thread.
+    """Data about the model's method that runs in this thread.
 
-    `made` lists the mistakes made so far; it is None while no method runs. `looks` counts the running calls of `print`.
-    `watched` receives each function that the method calls. `written` locates a condition that is given as text.
+    `made` lists the mistakes made so far; it is None while no method runs. `looks` counts the calls of `print` that are
+    running. `watched` receives each function that the method calls. `written` is the place of a condition that is given
+    as text.
     """
 
     made: list[ModelError] | None = None
@@ -51,7 +52,7 @@ running = _Running()
 
 
 class ModelError(Exception):
-    """A modeller's mistake: `file:line: what is wrong; what to write instead`."""
+    """A modeller's mistake. The message is `file:line: what is wrong; what to write instead`."""
 
     def __init__(self, *arguments: object) -> None:
         super().__init__(*arguments)
@@ -68,7 +69,7 @@ class NoSuchAttribute(ModelError, AttributeError):
 
 
 class EvaluationError(Exception):
-    """A state on which the model is undefined: a value is outside its domain, an offset is past a log's end.
+    """The model is undefined in a state: for example, a value is outside its domain, or an offset is past a log's end.
 
     `what` names the variable or expression and its value. `where` is `file:line` of the model.
     """
@@ -113,14 +114,14 @@ def _name_of(file: str) -> str:
 
 
 def raised_at(error: Exception) -> str:
-    """`file:line` of the modeller's line that raised an exception."""
+    """The modeller's line that raised an exception, as `file:line`."""
     frames = [(f, line) for f, line in traceback.walk_tb(error.__traceback__) if not _is_ours(f)]
     frame, line = frames[-1]
     return f"{Path(frame.f_code.co_filename).name}:{line}"
 
 
 def line_of(method: Callable[..., Any]) -> str:
-    """`file:line` of a method."""
+    """The first line of a method, as `file:line`."""
     code = inspect.unwrap(method).__code__
     return f"{Path(code.co_filename).name}:{code.co_firstlineno}"
 
@@ -136,7 +137,7 @@ def mistake(what: str, remedy: str) -> ModelError:
 
 
 def _no_condition(value: object) -> tuple[str, str]:
-    """The error text for a value that is not a condition, and the remedy."""
+    """The error text and the remedy for a value that is not a condition."""
     if isinstance(value, int) and value in (-1, -2):
         return f"{value} is not a condition but ~ of a Python bool", "write `not` for what parameters decide"
     if inspect.isroutine(value):
@@ -161,7 +162,7 @@ def not_an_answer(method: Callable[..., Any], value: object) -> ModelError:
 
 
 def require_no_answer(method: Callable[..., Any], what: str, value: object) -> None:
-    """Raises `ModelError` if a method that should only require and assign returns a value: nothing would read it."""
+    """Raises `ModelError` if a method that should only require and assign returns a value, which nothing reads."""
     if value is not None:
         remedy = "write s.require(...) for what must hold, and `return` alone"
         raise mistake_in(method, f"{what} gives back {value!r}, which nothing uses", remedy)
@@ -179,14 +180,14 @@ def require_takes(method: Callable[..., Any], count: int, who: str, what: str) -
 
 
 def require_own(function: Any, count: int, who: str, what: str) -> None:
-    """Like `require_takes`, but refuses functions of the language and of Python: an error could not cite their line."""
+    """Like `require_takes`, but refuses functions of the language and of Python: errors cannot cite their lines."""
     if not inspect.isfunction(function) or function.__code__.co_filename.startswith(tuple(_language)):
         raise mistake(f"{who} is {function!r}", f"give a function of {what}, of your own")
     require_takes(function, count, who, what)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """The end of an error about an unknown name: the nearest known names, then all of them unless they are too many."""
+    """The end of an error about an unknown name: the nearest known names, then all known names or their number."""
     names = sorted(known)
     close = difflib.get_close_matches(name, names, n=3)
     guess = f"did you mean {' or '.join(close)}? " if close else ""
@@ -196,7 +197,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def _to_look_at(shown: Callable[[Any], str]) -> Callable[[Any], str]:
-    """A `__repr__` that methods may only print: its text differs between interpretations, so no model may use it."""
+    """A `__repr__` whose text methods may only print, because the text differs between interpreters of the language."""
 
     def text(self: Any) -> str:
         if running.made is not None and not running.looks:
@@ -209,7 +210,10 @@ def _to_look_at(shown: Callable[[Any], str]) -> Callable[[Any], str]:
 
 
 class OfTheState:
-    """A value that depends on the state. It is unknown while a method is traced, so Python must not branch on it."""
+    """A value that depends on the state.
+
+    The value is unknown while a method is traced, so Python must not branch on it.
+    """
 
     __slots__ = ()
 
@@ -226,7 +230,7 @@ class OfTheState:
         return False
 
     def _operators(self) -> tuple[str, str]:
-        """The error text for an unknown operator, and the remedy."""
+        """The error text and the remedy for an unknown operator."""
         return UNKNOWN_OPERATOR, "use the operators of its parts"
 
     def _refused(self, other: object = None) -> NoReturn:
@@ -314,7 +318,7 @@ class OfTheState:
 
 
 class TheState:
-    """The state that a method receives. It has variables and is not a value."""
+    """The state that a method receives. The state has variables, but cannot be used as a value."""
 
     def _misused(self, *operands: object) -> NoReturn:
         raise mistake("the state is used as a value", "write s.name of a variable")

@@ -1,13 +1,14 @@
 """Expressions over a symbolic state: shared nodes, each with a kind and the interval of its values.
 
 An *expression* is a node of a shared graph. Two expressions that are built alike are the same object, so `is` compares
-them. Every value is an integer: a *flag* is 0 or 1, a *number* itself, an *enum* the position of its member, a *broker*
-its index (-1 is "none"), a *set* of brokers a bit mask.
+them. Every value is an integer. A *flag* is 0 or 1, and a *number* is itself. An *enum* is the position of its member,
+a *broker* is its index (-1 is "none"), and a *set* of brokers is a bit mask.
 
 `SEMANTICS` defines each operator on integers. Engines only translate operators.
 
-Every expression has a value in every state. An operation of a model may have none: for example, the record at an offset
-past the log's end. The layer above then pairs the expression with the condition under which the operation is defined.
+Every expression has a value in every state. An operation of a model may have no value: for example, the record at an
+offset past the log's end. The layer above then pairs the expression with the condition under which the operation is
+defined.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def eq(a: Expression, b: Expression) -> Expression:
 
 
 def le(a: Expression, b: Expression) -> Expression:
-    """a <= b. With a constant, it always has the form `x <= c` or its negation, so equal bounds are equal nodes."""
+    """a <= b. If one side is constant, the form is `x <= c` or its negation, so equal bounds are equal nodes."""
     if a is b or a.high <= b.low:
         return TRUE
     if a.low > b.high:
@@ -118,7 +119,7 @@ def multiply(a: Expression, b: Expression) -> Expression:
 
 
 def if_(condition: Expression, yes: Expression, no: Expression) -> Expression:
-    """`yes` where the condition holds, else `no`; both must have the same kind."""
+    """`yes` where the condition holds, else `no`. The two must have the same kind."""
     if is_constant(condition):
         return yes if condition is TRUE else no
     if yes is no:

@@ -29,7 +29,7 @@ class Obligation:
 
 @dataclass(frozen=True)
 class Fairness:
-    """The fairness of healing actions in a question: `default`, unless the model or the question sets another one.
+    """The fairness of actions in a question: `default` for healing actions, if neither model nor question says more.
 
     A perturbation is unfair unless the question names it ("clients go on writing").
     """

@@ -1,4 +1,4 @@
-"""Finds identities, values that can only be compared for equality, in a plain state, and checks their use."""
+"""Finds identities in a plain state, and checks their use. Identities can only be compared for equality."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def require_identity(domain: Any, asked: str) -> Identity:
 
 
 def require_once(state: TheState, domain: Identity) -> None:
-    """Raises `ModelError` where an action calls `s.fresh` twice on a domain: both calls would return one value."""
+    """Raises `ModelError` where an action calls `s.fresh` twice on a domain: both calls would return the same value."""
     given: dict[Identity, None] = state.__dict__.setdefault("_given", {})
     if domain in given:
         raise mistake("s.fresh is asked twice in a step, and gives one value", "read it into a name first")
@@ -37,9 +37,9 @@ def has_identities(domain: Domain, of: Identity | None = None) -> bool:
 
 
 def places(domain: Domain, value: Value, of: Identity, path: tuple[Any, ...]) -> Iterator[tuple[Any, list[Value]]]:
-    """The separately assignable parts of a value that may hold identities of a domain: each path with its identities.
+    """The parts of a value that may hold identities of a domain: the path of each part, with its identities.
 
-    A step of a path is a position or the name of a field.
+    Each part can be assigned alone. A step of a path is a position or the name of a field.
     """
     match domain:
         case Record():

@@ -69,13 +69,16 @@ def _absorbed(part: Expression, dual: str, neutral: Expression, others: dict[Exp
 
 
 def _compares(part: Expression) -> bool:
-    """True if `part`, perhaps negated, may bound the interval of a number; most parts do not."""
+    """True if `part` is a comparison, negated or not, that may bound the interval of a number. Most parts are not."""
     literal = part.arguments[0] if part.operator == "not" else part
     return literal.operator == "le" or (literal.operator == "eq" and literal.arguments[0].kind == "number")
 
 
 def _bound(part: Expression, conjunction: bool) -> tuple[Expression, int, int] | None:
-    """The bound `(x, low, high)` of a literal that compares x with a constant; in a disjunction, of its negation."""
+    """The bound `(x, low, high)` that a literal sets if it compares x with a constant; else None.
+
+    In a disjunction, this is the bound that the negation of the literal sets.
+    """
     literal, positive = (part.arguments[0], False) if part.operator == "not" else (part, True)
     x, c = literal.arguments
     if not is_constant(c):
@@ -87,7 +90,7 @@ def _bound(part: Expression, conjunction: bool) -> tuple[Expression, int, int] |
 
 
 def _comparison(part: Expression, conjunction: bool) -> list[tuple[Expression, int, int]]:
-    """The bounds, in the form of `_bound`, that a literal comparing two numbers implies for each of the two."""
+    """The bounds that a comparison of two numbers implies for each of them, in the form of `_bound`."""
     literal, positive = (part.arguments[0], False) if part.operator == "not" else (part, True)
     if literal.operator != "le" or is_constant(literal.arguments[1]):
         return []

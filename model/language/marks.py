@@ -1,4 +1,4 @@
-"""The marks of a model's functions: as an action, as the initial states, or as a predicate of some kind."""
+"""Decorators that mark a function of a model as an action, as the initial states, or as a predicate of some kind."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def action(
     `where` says at which settings the action exists: it is a function from the model to true or false. At other
     settings the action is switched off: it has no instance, and no report counts it as missing.
 
-    The other arguments are the fairness of a healing action. With `fair="weak"`, no instance stays enabled for ever
+    The other arguments state the fairness of a healing action. With `fair="weak"`, no instance stays enabled for ever
     without happening. With `fair="strong"`, no instance is enabled again and again without ever happening; use it for
     an action that happens within the step that enables it. With `fair="none"` there is no such promise; use it for what
     an administrator may do. With `together`, one promise covers all instances that agree in these parameters. With
@@ -118,8 +118,8 @@ def needs(*variables: str, setting: str | None = None, family: str | None = None
     """Declares the variables that a predicate reads and the setting that it is about, because some models lack them.
 
     A variable that exists only for some values of the setting is not declared. `family` restricts the predicate to some
-    models, whatever variables the others have. It is the folder below `model/` that defines these models or a model
-    from which they derive (`designs`).
+    models, even if other models have the variables. It names the folder below `model/` (`designs`) that defines these
+    models or a model from which they derive.
     """
 
     def mark(method: Method) -> Method:
@@ -138,7 +138,7 @@ def goal(*, where: Callable[[Any], Any]) -> Callable[[Method], Method]: ...
 def goal(method: Any = None, *, where: Callable[[Any], Any] | None = None) -> Any:
     """Marks a function `(model, s)` as a goal: some state where it holds should be reachable.
 
-    `where` says at which settings. At other settings the goal is switched off and need not be reached.
+    `where` says at which settings the goal exists. At other settings the goal is switched off and need not be reached.
     """
     if method is None:
         return lambda of: _aimed_at(marked_as("goal")(of), where)

@@ -58,8 +58,8 @@ class Model:
 
     A subclass declares settings, defines `variables()`, and marks methods with `@action`, `@constraint`, `@goal`,
     `@invariant`. `invariants` names the invariants checked by default, in kebab-case. `profiles` defines named settings
-    from which a question starts. `together` lists settings that clash, and settings that do nothing without another. A
-    subclass that is only a base of other models sets `abstract = True` in its body.
+    from which a question starts. `together` lists settings that clash, and settings that may do nothing. A subclass
+    that is only a base of other models sets `abstract = True` in its body.
     """
 
     abstract: ClassVar[bool] = True
@@ -267,7 +267,7 @@ class Model:
             yield tuple(zip(domains, values, strict=True))
 
     def _require_counted(self, domain: Domain) -> None:
-        """Raises `ModelError` if a scalarset in a domain has no member: every predicate on members would hold."""
+        """Raises `ModelError` if a scalarset in a domain has no member: every predicate on its members would hold."""
         for name in (broker.of for broker in scalarsets(domain)):
             where = f"{self.__stands__}: model {self.name()} has {name}s"
             if name not in self.member_counts:
@@ -384,14 +384,14 @@ def _unchanged(given: Any, *operands: Any, **values: Any) -> NoReturn:
 
 
 class GivenRecord(dict[str, Any]):
-    """A record as a parameter: an immutable dict, because other runs of the method receive the same object."""
+    """A record as a parameter. This dict is immutable, because other runs of the method receive the same object."""
 
     _refuse: Any = _unchanged
     __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
 
 
 class GivenSequence(list[Any]):
-    """A sequence as a parameter: an immutable list."""
+    """A sequence as a parameter. This list is immutable."""
 
     _refuse: Any = _unchanged
     __setitem__ = __delitem__ = __iadd__ = __imul__ = append = clear = extend = insert = _refuse

@@ -12,15 +12,14 @@ from weakref import WeakValueDictionary
 
 Kind = Literal["flag", "number", "enum", "broker", "set"]
 LARGEST: Final = 1 << 62
-"""Numbers stay below this limit, so sums, differences and shifts by one never leave the 64 bits of an engine."""
+"""Numbers stay below this limit, so sums, differences and shifts by one always fit into an engine's 64 bits."""
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """One scalar of a state: its position, its path in messages (`log[1].length`), its kind and its interval.
+    """One scalar of a state: its position, its path in error messages (`log[1].length`), its kind and its interval.
 
-    `of` is the scalarset of a leaf of kind "broker" or "set"; these kinds are also used for other scalarsets than
-    brokers.
+    `of` is the scalarset of a leaf of kind "broker" or "set". Despite their names, these kinds serve every scalarset.
     """
 
     index: int
@@ -39,9 +38,9 @@ class Leaf:
 
 
 class Expression:
-    """A node: `operator` over `arguments`, of `kind`, with values in `low..high`.
+    """A node: `operator` applied to `arguments`. Its values have the kind `kind` and lie in `low..high`.
 
-    `value` is the integer of a constant and the `Leaf` of a leaf; otherwise None.
+    `value` is the integer of a constant, the `Leaf` of a leaf, and None in other nodes.
     """
 
     __slots__ = ("operator", "arguments", "value", "kind", "low", "high", "negation", "__weakref__")

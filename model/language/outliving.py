@@ -1,4 +1,4 @@
-"""Detects what a method changes besides the state: the change would outlive the step and affect the next run."""
+"""Detects changes that a method makes outside the state: they would outlive the step and affect the next run."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def nothing_outlives(method: Callable[..., Any], what: str, model: Any) -> Itera
 
 
 class _Watched:
-    """The functions that a method runs, and the shapes of the values around each function before it first ran."""
+    """The functions that a method runs, and the shapes of the values that each one uses, as before its first run."""
 
     def __init__(self, method: Callable[..., Any], model: Any) -> None:
         self.functions = dict.fromkeys(functions_of(method, model), True)

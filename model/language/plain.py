@@ -1,9 +1,9 @@
-"""The values that a model's methods compute with on a concrete state: plain Python values; nothing is traced.
+"""The values that a model's methods compute with on a concrete state: plain Python data, without tracing.
 
-A log is a tuple and a set is a frozenset. An assignment replaces a part of the state. The methods have the names of
-those in `symbolic`; the two modules share no code.
+A log is a tuple and a set is a frozenset. An assignment replaces a part of the state. The methods have the same names
+as in `symbolic`, but the two modules share no code.
 
-An undefined operation (the record past a log's end) returns `Undefined`. Operations on `Undefined` are undefined,
+An undefined operation (such as a read past a log's end) returns `Undefined`. Operations on `Undefined` are undefined,
 except `false & undefined` and `true | undefined`. An undefined guard or predicate raises `EvaluationError`.
 """
 
@@ -39,7 +39,7 @@ Path = tuple[Any, ...]
 
 
 class Changing(Protocol):
-    """The interface of the state that parts of the state use; `concrete` implements it."""
+    """The interface through which parts of the state use the state; `concrete` implements this interface."""
 
     _writes: list[tuple[Path, Any]]
     _notes: dict[Path, None] | None
@@ -59,8 +59,8 @@ class Failure:
 class Undefined(OfTheState):
     """The result of an operation that is undefined in this state.
 
-    It stores the domain of the missing structure, if any, and the state and path at which the structure would lie. An
-    assignment to that path or below it is undefined too.
+    If a structure is missing, the object has its domain, and the state and path at which the structure would lie. An
+    assignment to or below that path is undefined too.
     """
 
     __slots__ = ("_failure", "_domain", "_place")
@@ -153,7 +153,7 @@ class Plain(OfTheState):
 
 
 class PlainFlag(OfTheState):
-    """True or false. `why` has the choice of parameters that made a `for_all` false, the outermost quantifier first."""
+    """True or false. For a false `for_all`, `why` has the choice of parameters that falsifies it, outermost first."""
 
     __slots__ = ("value", "why")
 
@@ -212,7 +212,7 @@ class PlainFlag(OfTheState):
         if self.value:
             return self
         inner, again = self.why if self.why is not None else ({}, None)
-        # The body of an outer quantifier is the inner quantifier, so keep only the outer one's `where`.
+        # The body of an outer quantifier is the inner quantifier, so only the outer quantifier's `where` is kept.
         asked = parts if again is None else parts[:-1]
         return PlainFlag(
             False, ({**instance, **inner}, lambda: [*(part(**instance) for part in asked), again and again()])
@@ -355,7 +355,10 @@ class PlainSet(Plain):
         return self._beside(other, operation(self.value, plain_value(other)))
 
     def _beside(self, operand: Any, value: frozenset[int]) -> PlainSet:
-        """A set made from this set and an operand; its scalarset comes from whichever of the two is not empty."""
+        """The set `value`, made from this set and an operand.
+
+        The scalarset comes from this set or, if this set is empty, from the operand.
+        """
         of = scalarset_of(self) or scalarset_of(operand) or self.domain.element.of
         return PlainSet(value, BrokerSet(replace(self.domain.element, of=of)))
 
@@ -393,7 +396,7 @@ class PlainSet(Plain):
 
 
 def scalarset_of(operand: Any) -> str | None:
-    """The scalarset of a member or of a set's members; None if the operand is empty, none or not of a scalarset."""
+    """The scalarset of a member or of a set's members; None for an empty set, `none` or any other value."""
     match operand:
         case BrokerId():
             return operand.of
@@ -429,7 +432,7 @@ def only(broker: Any) -> frozenset[int]:
 
 
 class Part(OfTheState):
-    """A structure: its value, and its place in the state being changed (None: it is not in a state)."""
+    """A structure: its value, the state that holds it (None for a computed value), and its path in that state."""
 
     __slots__ = ("_domain", "_value", "_state", "_path")
     _domain: Domain
@@ -453,7 +456,7 @@ class Part(OfTheState):
         self._state._write((*self._path, *key), domain or self._domain, value)
 
     def _change(self, operand: Any, value: Callable[[], Value]) -> None:
-        """Assigns a value made from an operand, which may be undefined."""
+        """Assigns the result of `value`, or the operand itself if it is undefined."""
         self._assign(operand if isinstance(operand, Undefined) else Settled(value()))
 
     def __eq__(self, other: object) -> Any:
@@ -529,7 +532,7 @@ class PlainPer(Part):
         return self._undefined(f"the index {shown_key(key)} is not {self._domain.index}")
 
     def _undefined(self, what: str | Failure) -> Undefined:
-        # An index outside its domain counts as dynamic: it may clash with an assignment at any index.
+        # An index outside its domain counts as dynamic, because it may clash with an assignment at any index.
         place = None if self._state is None else (self._state, (*self._path, step_to(0, True)))
         return Undefined(what, self._domain.element, place)
 
@@ -726,7 +729,7 @@ class PlainChannel(Part):
 
 
 class Index:
-    """A step of a path into per(...): the position. `dynamic` is true if the state decided the position."""
+    """A position in per(...), as a step of a path. `dynamic` is true if the position was computed from the state."""
 
     __slots__ = ("position", "dynamic")
 
@@ -739,12 +742,12 @@ class Index:
 
 @cache
 def step_to(position: int, dynamic: bool) -> Index:
-    """The step; cached, so that equal steps are one object."""
+    """The step to a position of per(...); cached, so that equal steps are one object."""
     return Index(position, dynamic)
 
 
 class Settled:
-    """A plain value that is known to fit the domain at which it is stored."""
+    """A plain value that is known to fit the domain of the place where it is stored."""
 
     __slots__ = ("value",)
 
@@ -753,7 +756,7 @@ class Settled:
 
 
 CHANGES: Final = ("append", "truncate", "remove_first", "add", "remove", "put", "take")
-"""The methods that assign."""
+"""The methods that change the structure on which they are called."""
 LITERAL: Final = frozenset({int, str, bool, type(None)})
 SCALAR: Final = (Plain, PlainFlag)
 HELD: Final = (Plain, PlainFlag, Part)
@@ -814,7 +817,7 @@ def lifted(value: Any) -> Any:
 
 
 def _any_of(members: Iterable[Any]) -> Broker:
-    """A domain of plain members, which only gives the members' scalarset."""
+    """A domain for plain members; only its scalarset is used."""
     return replace(ANY_BROKER, of=next((x.of for x in members if isinstance(x, BrokerId)), BROKER))
 
 
@@ -850,7 +853,7 @@ def identity_value(domain: Identity, operand: Any) -> Any:
 
 
 def stored(domain: Domain, value: Any) -> Any:
-    """The plain value that an assignment stores at a domain; `Undefined` where the value does not fit."""
+    """The plain value to store in a place of a domain; `Undefined` where the value does not fit."""
     if isinstance(value, Undefined):
         return value
     if type(domain) is Identity and not isinstance(value, Settled):

@@ -2,9 +2,10 @@
 
 A *proof* shows why an invariant holds in every reachable state, whatever the bounds. *History variables* remember what
 the model's state forgets. They are recorded beside an action's own effects and never decide whether the action can
-happen. *Lemmas* are conditions on states, history included, that together are *inductive*: they hold at the start, and
-every step from a state where all hold leads to a state where all hold. The lemmas imply what is to be proved: the
-model's own `invariants` that the proof names, and *targets*, which are the proof's own statements about the history.
+happen. *Lemmas* are conditions on states, history included. Together the lemmas are *inductive*: they hold at the
+start, and a step from a state where all lemmas hold leads to a state where all lemmas hold. The lemmas imply what is to
+be proved: the model's own `invariants` that the proof names, and *targets*, which are the proof's own statements about
+the history.
 
 A proof is a class in a file beside the model:
 
@@ -24,9 +25,9 @@ A proof is a class in a file beside the model:
             \"""The value is not above the greatest one.\"""
             return s.value <= s.greatest
 
-Parameters of lemmas and targets are quantified: the condition must hold for all their values. Without bounds a numeric
-parameter represents every whole number of its domain, and Python cannot loop up to it. Instead of a `range`, use
-another parameter, or `below`.
+Parameters of lemmas and targets are quantified: the condition must hold for all their values. In a proof without
+bounds, a numeric parameter represents every whole number of its domain, so Python cannot loop up to the parameter.
+Instead of a `range`, use another parameter, or `below`.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ def candidate(**parameters: ParameterDomain) -> Callable[[Method], Method]:
 
 
 def target(**parameters: ParameterDomain) -> Callable[[Method], Method]:
-    """Marks a method as a target, which the lemmas prove beside the model's invariants; no invariant has its name."""
+    """Marks a method as a target: a statement to prove besides the model's invariants, with a name of its own."""
     return _statement("target", parameters)
 
 
@@ -132,7 +133,7 @@ class Proof:
 
     @classmethod
     def statements(cls, *kinds: Kind) -> dict[str, Statement]:
-        """The statements of the given kinds by name, in the order of the file; those of base classes come first."""
+        """The statements of the given kinds by name, in the order of the file; base classes come first."""
         found = [x.__statement__ for x in cls._methods() if hasattr(x, "__statement__")]
         return {x.name: x for x in found if x.kind in kinds}
 
@@ -192,7 +193,7 @@ def _of_invariant(name: str, invariant: Invariant) -> Statement:
 
 
 def _same_class(a: type, b: type) -> bool:
-    """True if two classes have the same definition: a user's file may run twice, for the model and for its proof."""
+    """True if two classes have the same definition. A user's file may run twice: for the model and for its proof."""
     return a is b or (a.__qualname__ == b.__qualname__ and _file_of(a) == _file_of(b))
 
 
@@ -222,7 +223,7 @@ class _Before:
 
 
 def recorded_values(proof: Proof, recorder: Callable[..., Any], s: Any, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The result of a recorder for an action instance; `ModelError` unless it has only values of history variables."""
+    """The result of a recorder for an action instance; `ModelError` if it has other keys than history variables."""
     taken = list(inspect.signature(recorder).parameters)[2:]
     for name in taken:
         if name not in arguments:

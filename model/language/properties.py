@@ -1,8 +1,8 @@
 """Marks for properties of whole behaviours, and the questions that a marked function asks.
 
 A property is a function `(model, s)`. It returns a condition, or with `leads_to` a pair of conditions. With `for_each`
-it returns these for every choice of its parameters. A property is about fair behaviours: those that satisfy the
-fairness assumptions (see `fairness`).
+it returns a condition or a pair for every choice of its parameters. A property is about fair behaviours, which are the
+behaviours that satisfy the fairness assumptions (see `fairness`).
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def kind_of(method: Any) -> str | None:
 def questions_of(
     method: Callable[..., Any], answer: Any, is_condition: Callable[[Any], bool]
 ) -> list[tuple[Asked, Any]]:
-    """The questions of a property: for each one the choice of parameters, and its condition or pair of conditions.
+    """The questions of a property: each has a choice of parameters, and a condition or a pair of conditions.
 
     Raises `ModelError` if the property returns anything else.
     """

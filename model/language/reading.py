@@ -1,7 +1,7 @@
-"""Computes a condition given as text in one state of a model, traced or plain; the text is never run as Python.
+"""Computes the value of a textual condition in a traced or plain state; the text is never run as Python.
 
-The rest of Python is out of reach: no name begins with an underscore, and the only attributes are variables, settings,
-properties and methods of values of the state, and the model's own functions.
+A text cannot reach the rest of Python: no name may begin with an underscore. The only attributes are variables,
+settings, properties and methods of values of the state, and the model's own functions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from isrcheck.model.language.texts import LONGEST, Bare, Binder, Condition, NotR
 from isrcheck.model.language.vocabulary import METHODS
 
 MOST: Final = 200_000
-"""The most steps of a text in one state: a text may come from somebody else, and must end."""
+"""The most steps that a text may take in one state, because even a stranger's text must come to an end."""
 WORDS: Final = METHODS | frozenset(["length", "is_empty", "is_full", "first", "last", "head", "size", "is_none"])
 """The methods and properties of values that a text may use, besides record fields. None of them changes the state."""
 COMPARED: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
@@ -41,7 +41,7 @@ COMBINED: Final[dict[type[ast.operator], tuple[Callable[[Any, Any], Any], tuple[
     ast.BitAnd: (operator.and_, (frozenset,)),
     ast.BitOr: (operator.or_, (frozenset,)),
 }
-"""For each operator its function, and the types of plain values that it accepts beside values of the state."""
+"""For each operator, its function, and the types of plain values that it accepts besides values of the state."""
 VALUES: Final = (OfTheState, bool, int, str, BrokerId, NoBroker, frozenset, type(None))
 LISTS: Final = (list, tuple, range)
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
@@ -75,7 +75,10 @@ class Reading:
         return QUANTIFIERS[condition.word](asked)
 
     def _conditional(self, among: Any, value: Callable[[], Any], of_all: bool) -> Any:
-        """The condition of a quantifier for one choice; a left-out choice is true for `every` and false for `some`."""
+        """The condition of a quantifier for one choice.
+
+        A choice that does not count gives true in `every` and false in `some`.
+        """
         if among is False:
             return of_all
         found = value()
@@ -122,7 +125,7 @@ class Reading:
         return found
 
     def _raw(self, node: ast.expr, known: dict[str, Any]) -> Any:
-        """The value of a part of the condition; it may also be the state, the model or a function."""
+        """The value of a part of the condition, or the state, the model or a function."""
         self.steps += 1
         if self.steps > MOST:
             raise self._error(node, f"more than {MOST:,} steps in one state", "go through fewer values")
@@ -160,7 +163,7 @@ class Reading:
         return node.value
 
     def _name(self, node: ast.Name, known: dict[str, Any]) -> Any:
-        """The value of a bound name, else of a variable, else of a setting, else of a name that methods use (`s`)."""
+        """The value of a name: a bound name, else a variable, else a setting, else a name that methods use (`s`)."""
         name = node.id
         if name in known:
             return known[name]
@@ -339,7 +342,10 @@ class Reading:
             yield from self._generated(node, at + 1, inner, of_all, limits)
 
     def _members(self, node: ast.expr, known: dict[str, Any]) -> list[tuple[Any, Any]]:
-        """The values that a bound name takes, each with a condition: a member of a set counts where the set has it."""
+        """The values that a bound name takes, each with the condition that it counts.
+
+        If the name ranges over a set, a member counts where the set has it.
+        """
         values = self.of(node, known)
         if isinstance(_domain_of(values), BrokerSet) or isinstance(values, Undefined):
             with self._at(node):
@@ -355,7 +361,7 @@ def is_condition(value: Any) -> bool:
 
 
 def _domain_of(value: Any) -> Any:
-    """The domain of a value of the state; it is not read as a field of a record, because a field may have any name."""
+    """The domain of a value of the state. A record's field called `domain` is not mistaken for the domain."""
     for name in ("domain", "_domain") if isinstance(value, OfTheState) else ():
         with suppress(AttributeError):
             return object.__getattribute__(value, name)

@@ -2,7 +2,7 @@
 
 A mapping is a function `(model, s)`. It gives a value for each variable of the specification, computed from the
 variables of the model. Source: Abadi and Lamport, "The Existence of Refinement Mappings", 1991. If a state lacks
-information, the model gets history variables, which its steps write and never read.
+information that the mapping needs, the model gets history variables. Steps write these variables and never read them.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def refinement_of(method: Any) -> Refinement | None:
 
 
 def specified(specification: type[Model], model: Model, mapping: Callable[..., Any], settings: dict[str, Any]) -> Model:
-    """The specification at the settings that a mapping gives it for a model; `settings` override these."""
+    """The specification with the settings that a mapping chooses for a model; `settings` override these settings."""
     declared, said = specification.declared_settings(), refinement_of(mapping)
     taken = {name: model.settings[name] for name in declared if name in model.settings}
     given = {} if said is None or said.settings is None else said.settings(model)

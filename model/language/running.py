@@ -1,10 +1,10 @@
 """Runs methods of a model with further checks, where Python alone would accept a mistake.
 
-Before a modeller's function first runs, it gets other code: the same code with questions inserted (see `asking`). The
-function then *asks*. All functions of a file ask as soon as the file has a method of a model, or such a method names
-something of the file. Any other function asks from the first time that a method calls it, also if the function is from
-an installed package. Python's own library never asks. Shipped models do not ask either, for speed; a test checks them
-in the same way.
+Before a modeller's function first runs, its code is replaced by the same code with questions inserted (see `asking`).
+From then on the function *asks*. If a file has a method of a model, or something that such a method names, all
+functions of the file ask. Any other function, even of an installed package, asks from the first time that a method
+calls it. Python's own library never asks. Shipped models do not ask either, because questions take time; a test checks
+these models in the same way.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ DATACLASS: Final = "__create_fn__"
 FUNCTIONS: Final = (FunctionType, staticmethod, classmethod, property)
 
 _reached: dict[tuple[FunctionType, type], list[FunctionType]] = {}
-"""For a method and a model's class: the modeller's functions that the method runs or names, with the method itself."""
+"""For a method and a model's class: the method itself, and the modeller's functions that the method runs or names."""
 _settled: dict[int, CodeType] = {}
-"""Code that asks, and code that needs no questions, by its address."""
+"""Code objects that ask or need no questions, by their addresses."""
 _names: dict[int, tuple[CodeType, list[tuple[str, str, bool]]]] = {}
 """The names in a function's code, by the address of the code."""
 _walked: dict[int, Any] = {}
-"""Globals of files, and classes, whose functions all ask; by their address."""
+"""Files (their globals) and classes whose functions all ask, by their addresses."""
 _built_upon: set[str] = set()
 """Installed packages that define classes of a model."""
 
 
 def heeded(method: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """The result of a method of a model; raises a mistake made in the method even if the method has caught it."""
+    """The result of a method of a model; raises a mistake made in the method even if the method caught the mistake."""
     functions_of(method, getattr(method, "__self__", arguments[0]))
     made: list[ModelError] = []
     outer, looks, running.made, running.looks = running.made, running.looks, made, 0
@@ -62,7 +62,7 @@ def heeded(method: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
 
 
 def functions_of(method: Callable[..., Any], model: Any) -> list[FunctionType]:
-    """The modeller's functions that a method runs or names; the first call makes them and their files ask."""
+    """The modeller's functions that a method runs or names. The first call makes them, and their files, ask."""
     key: tuple[Any, type] = getattr(method, "__func__", method), type(model)
     if key not in _reached:
         _build_upon([*(cls.__module__ for cls in key[1].__mro__), getattr(key[0], "__module__", None) or ""])
@@ -79,10 +79,10 @@ def functions_of(method: Callable[..., Any], model: Any) -> list[FunctionType]:
 def _reach(
     value: Any, model: type, found: dict[FunctionType, None], depth: int = 4, named: tuple[str, str] | None = None
 ) -> None:
-    """Adds to `found` the modeller's functions that a value is, holds or names.
+    """Adds a value to `found` if it is a modeller's function, and all such functions that the value contains or names.
 
-    `depth` limits how deep containers are searched. `named` is the `file:line` at which a function names the value, and
-    the name.
+    `depth` limits how deep containers are searched. If a function names the value, `named` has the `file:line` and the
+    name.
     """
     what = wrong_with(value, named[1]) if named else None
     if named and what:
@@ -114,7 +114,7 @@ def _reach(
 
 
 def inside(value: Any) -> Any:
-    """The function inside a partial function, a cached function or a cached property; any other value itself."""
+    """The function inside a partial function, a cached function or a cached property; any other value unchanged."""
     if getattr(type(value), "__module__", None) != "functools":
         return value
     return getattr(value, "func", getattr(value, "__wrapped__", value))
@@ -140,7 +140,7 @@ def _paths(*names: str) -> tuple[str, ...]:
 
 @cache
 def is_a_modellers(module: str, file: str = "") -> bool:
-    """True unless a module is shipped, Python's or installed; also true if a model derives from its package."""
+    """True unless a module is shipped, Python's or installed. True if a model derives from its installed package."""
     if module.startswith(SHIPPED) or module in sys.builtin_module_names:
         return False
     if not file:
@@ -155,7 +155,7 @@ def _is_installed(file: str) -> bool:
 
 
 def _is_pythons(module: str, file: str) -> bool:
-    """True if a function never asks: it is shipped, or Python's own."""
+    """True if a function is shipped or Python's own, and so never asks."""
     return module.startswith(SHIPPED) or not (_is_installed(file) or is_a_modellers(module, file))
 
 
@@ -227,7 +227,7 @@ def codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def called(function: Any) -> Any:
-    """The question about each function that is called: from now on, the function asks, too."""
+    """The function that the code is about to call. From now on this function asks, too."""
     if running.made is None:
         return function
     plain: Any = function.__func__ if type(function) is MethodType else function
@@ -256,7 +256,7 @@ def called(function: Any) -> Any:
 
 
 def _settle_class(cls: type) -> None:
-    """Makes the functions of a class ask: its operators and properties run without a visible call."""
+    """Makes the functions of a class ask, because operators and properties run without a visible call."""
     if id(cls) not in _walked:
         _walked[id(cls)] = cls
         found: dict[FunctionType, None] = {}
@@ -286,7 +286,7 @@ def _walk(globals_: dict[str, Any]) -> None:
 
 
 def _unwrapped(value: Any) -> Any:
-    """The function inside a static method, a class method, a property or a cached function; any other value itself."""
+    """The function inside a static method, class method, property or cached function; any other value unchanged."""
     for name in ("__func__", "fget", "__wrapped__"):
         held = getattr(value, name, None) if isinstance(value, FUNCTIONS) or inside(value) is not value else None
         if isinstance(held, FunctionType):

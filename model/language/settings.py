@@ -24,9 +24,9 @@ class Setting:
     """A named parameter of a model: default, range or choices, and one line of meaning.
 
     `counts` is the scalarset (`broker` or another) whose number of members the setting gives. `bound` is a predicate
-    that holds in the states where the setting stops the model from continuing ("the log is full"). `leaves_out` maps
-    values of the setting to behaviour of the real system that the model omits at this value. A report prints this text,
-    because the verdict does not cover that behaviour. `recorded=False` is for a setting that was added after scenarios
+    that holds in the states where the setting stops the model from continuing ("the log is full"). `leaves_out` maps a
+    value of the setting to behaviour of the real system that the model omits at this value. Reports describe this
+    behaviour, because the verdict does not cover it. `recorded=False` is for a setting that was added after scenarios
     of the model were recorded: files of traces and scenarios name the setting only if its value is not the default.
     """
 
@@ -111,7 +111,7 @@ def setting(
 
 
 def budget(default: int = 0, *, at_most: int, meaning: str) -> Any:
-    """Declares a budget from 0 to `at_most`: how often an event may happen. A variable with its name counts the events.
+    """Declares a setting that limits how often an event may happen. A variable with the same name counts the events.
 
     The setting's bound holds where the budget is used up. With a budget of 0 the event never happens, and the variable
     may be missing. With a larger budget a missing variable is a `ModelError`.
@@ -132,7 +132,7 @@ def budget(default: int = 0, *, at_most: int, meaning: str) -> Any:
 
 
 def _proper(given: Setting) -> Setting:
-    """The setting; `ModelError` where its default, ends and choices contradict each other."""
+    """The setting; `ModelError` where its default, limits and choices contradict each other."""
     default, choices = given.default, given.choices
     ends = [end for end in (given.at_least, given.at_most) if end is not None]
     if not isinstance(default, int | str):

@@ -23,13 +23,14 @@ from isrcheck.model.language.domains import (
 HUGE: Final = 1 << 64
 """Represents this number and every larger number."""
 MOST_LEAVES: Final = 10_000
-"""The most leaves of a variable: each leaf is in every state and in every expression that reads the whole variable."""
+"""The most leaves (stored integers) of a variable: every state, and every expression that reads it all, has each leaf.
+"""
 MOST_INSTANCES: Final = 10_000
-"""The most instances of an action, and the most choices of `initial`: the method runs once for each."""
+"""The most instances of an action, and the most choices of `initial`. The method runs once for each of them."""
 
 
 def values(domain: Domain) -> int:
-    """The number of values of a domain; `HUGE` for very many."""
+    """The number of values of a domain, but at most `HUGE`."""
     match domain:
         case Flag():
             return 2

@@ -14,7 +14,7 @@ from isrcheck.model.language.expressions import FALSE, Expression, Leaf, render
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable of the state: its domain, and the index of the first of its leaves."""
+    """A variable of the state: its domain, and the index of its first leaf (a leaf is one stored integer)."""
 
     name: str
     domain: Domain
@@ -37,7 +37,7 @@ class Label:
         return f"{self.action}({inner})"
 
     def members(self) -> Iterator[BrokerId]:
-        """The members of scalarsets among the parameters; the members of a set are in order."""
+        """The members of scalarsets, such as brokers, among the parameters; members of a set come in order."""
         for (_, value), domain in zip(self.parameters, self.domains, strict=True):
             if isinstance(domain, Broker) and value is not None:
                 yield BrokerId(value, domain.of)
@@ -86,7 +86,7 @@ class Transition:
 
 @dataclass(frozen=True)
 class Predicate:
-    """A named condition on states with its sentence. Where `failure` holds, the condition is undefined."""
+    """A condition on states, with its name and its sentence. Where `failure` holds, the condition is undefined."""
 
     name: str
     sentence: str
@@ -96,11 +96,12 @@ class Predicate:
 
 @dataclass(frozen=True)
 class Question:
-    """An instance of a property: is there a fair behaviour that, from a `source` on, never leaves the `region`?
+    """An instance of a property: does a fair behaviour enter a state of `source` and stay in `region` from there on?
 
-    Infinitely often the behaviour is in a state where `mark` holds and, if `never` is not empty, takes an action in
-    `never`. If `initially` is true, only initial states are sources. For a `stable` property the question is whether a
-    step leaves the region. Where `failure` holds, the property is undefined.
+    The behaviour must be infinitely often in a state where `mark` holds. If `never` is not empty, the behaviour must
+    also take actions of `never` infinitely often. If `initially` is true, only initial states are sources. For a
+    `stable` property the question is whether a step leaves the region. Where `failure` holds, the property is
+    undefined.
     """
 
     name: str
@@ -120,7 +121,8 @@ class TransitionSystem:
 
     `initial` has the integers of the leaves of each initial state, in order and without repetitions. `actions` has the
     names of all actions, in order. `absent` has the names of actions without an instance at these settings. A state
-    is counted iff every constraint holds in it. `shut_out` has the instances whose `s.room` conditions are never true.
+    counts only if every constraint holds in the state. `shut_out` has the instances whose `s.room` conditions are never
+    true.
     """
 
     model: str

@@ -210,11 +210,11 @@ def _bracketed(named: Iterable[tuple[str, Any]]) -> str:
 
 
 def last_held(what: str, holds: Callable[..., bool]) -> Callable[[Method], Method]:
-    """Gives an invariant a condition; a report says until which state of a violating trace the condition held.
+    """Adds a condition to an invariant; a report says until which state of a violating trace the condition held.
 
-    `holds(model, s, last, **choice)` reads a state and the trace's last state, in which the invariant is false for the
-    choice of its quantified parameters. Both states hold plain values, as in `told_*` methods. `what` is the condition
-    in words: "every member of the ISR had the lost record".
+    `holds(model, s, last, **choice)` reads a state and the trace's last state. In the last state the invariant is false
+    for `choice`, which has values for its quantified parameters. Both states hold plain values, as in `told_*` methods.
+    `what` is the condition in words: "every member of the ISR had the lost record".
     """
 
     def mark(method: Method) -> Method:

@@ -1,4 +1,4 @@
-"""The parser of conditions written as text: quantifiers in front, and Python's grammar for the rest."""
+"""The parser of conditions written as text: quantifiers at the front, and Python's grammar for the rest."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 from isrcheck.model.language.errors import UnknownName
 
 LONGEST: Final = 2000
-"""The most characters of a text."""
+"""The greatest length of a text, in characters."""
 QUANTIFIER: Final = re.compile(r"\s*(every|some)\s+([^:]*?)\s*:", re.DOTALL)
 BINDER: Final = re.compile(r"\s*([A-Za-z]\w*)(?:\s+in\s+(.+?))?\s*", re.DOTALL)
 
@@ -25,7 +25,7 @@ Binder = tuple[str, ast.expr | None, int]
 
 @dataclass(frozen=True)
 class Quantified:
-    """A quantifier in front: `every b in brokers: ...`. Without `in` it ranges over brokers, or the only scalarset."""
+    """A quantifier, `every b in brokers: ...`. Without `in` it ranges over the brokers, or the only scalarset."""
 
     word: str
     binders: tuple[Binder, ...]
@@ -44,7 +44,7 @@ Condition = Quantified | Bare
 
 
 def whole(text: str) -> Condition:
-    """The parsed text; raises `NotRead` unless it is one printable line that is not too long."""
+    """The parsed text; raises `NotRead` unless the text is one printable line that is not too long."""
     if len(text) > LONGEST:
         raise NotRead(f"a condition of {len(text)} characters; {LONGEST} are the most")
     if not text.isprintable():

@@ -1,4 +1,4 @@
-"""Settings that must not be combined, and settings that do nothing without another: `together` in a model's body."""
+"""The declarations in a model's `together`: settings that must not be combined, and settings that may do nothing."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def refuse_clashes(model: AtSettings) -> None:
 
 
 def idle_settings(model: AtSettings) -> dict[str, str]:
-    """The settings that do nothing although they differ from their defaults; for each setting, what it needs."""
+    """The settings that do nothing although they differ from their defaults, each with the words for what it needs."""
     declared = model.declared_settings()
     changed = {name for name, setting in declared.items() if model.settings[name] != setting.default}
     found = {
@@ -67,7 +67,7 @@ def idle_settings(model: AtSettings) -> dict[str, str]:
 
 
 def left_out(model: AtSettings) -> dict[str, str]:
-    """The settings whose values make the model omit behaviour of the real system; for each setting, this behaviour."""
+    """The settings whose values make the model omit behaviour of the real system, each with this behaviour in words."""
     declared = model.declared_settings()
     found = {name: setting.leaves_out.get(model.settings[name]) for name, setting in declared.items()}
     return {name: words for name, words in found.items() if words is not None}
@@ -82,7 +82,7 @@ Kind = TypeVar("Kind", Clash, Idle)
 
 
 def _declared(model: AtSettings, kind: type[Kind]) -> Iterator[Kind]:
-    """Declarations of a kind, those of the most general class first."""
+    """The declarations of a kind; declarations of base classes come first."""
     for base in reversed(type(model).__mro__):
         for one in base.__dict__.get("together", ()):
             if isinstance(one, kind):

@@ -143,7 +143,7 @@ class SymbolicState(TheState):
         return self._unheld(of)
 
     def used_up(self, domain: Domain) -> TracedFlag:
-        """True if the state holds every identity of a domain, so that no identity is fresh."""
+        """True if the state holds every identity of a domain, so no identity is fresh."""
         return is_used_up(self._unheld(require_identity(domain, "s.used_up")))
 
     # The interface for places and history variables; models do not use it.
@@ -308,7 +308,7 @@ def meaningless(model: Model, invariants: dict[str, Invariant]) -> frozenset[str
 
 
 def askable(model: Model, properties: dict[str, Invariant]) -> dict[str, Invariant]:
-    """The properties that can be checked; the others raise `UnknownName`: a setting switches off their subject."""
+    """The properties that can be checked. Those that raise `UnknownName` are left out: a setting switches them off."""
     sheet, found = _Sheet(model, *layout(model)), {}
     for name, asked in properties.items():
         with suppress(UnknownName):
@@ -320,7 +320,9 @@ def askable(model: Model, properties: dict[str, Invariant]) -> dict[str, Invaria
 def questions_through(
     specification: Model, nodes: Sequence[Expression], properties: dict[str, Invariant]
 ) -> tuple[Question, ...]:
-    """The questions of a specification's properties over a model's states; `nodes` express the specification's leaves.
+    """The questions of a specification's properties, asked of a model's states.
+
+    `nodes` are the specification's leaves as expressions over the model's leaves.
 
     Raises `UnknownName` for a property of actions, because a model does not take the specification's actions.
     """

@@ -1,8 +1,8 @@
 """Types of a state and of its values for editors and type checkers: a model's methods receive the state as `s`.
 
-No class of this file is ever instantiated. At run time each engine has its own values, which also determine where an
-operation is defined. `isrcheck models MODEL --types` writes the class of a model's state with these types. Methods
-annotate `s` with that class, which they import for type checkers only.
+No class of this file is ever instantiated. At run time each engine has its own classes of values, which also determine
+where an operation is defined. `isrcheck models MODEL --types` writes the class of a model's state with these types.
+Methods annotate `s` with that class, and import the class for type checkers only.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class Messages(Value, Generic[T]):
 
 
 class Bag(Value, Generic[T]):
-    """Unordered messages; the bag counts how often it holds each message."""
+    """Messages in no order; a message may be in the bag several times."""
 
     def has(self, element: Any) -> Flag: ...  # type: ignore[empty-body]
     def count(self, element: Any) -> Number: ...  # type: ignore[empty-body]

@@ -39,7 +39,7 @@ def written(text: str) -> Callable[[Any, Any], Any]:
 
 
 def value_of(text: str, m: Any, s: Any) -> Any:
-    """The value of a text in a state of a model: a value with which the model's methods can compute."""
+    """The value of a text in a state of a model, as the model's methods would receive it."""
     return _computed(text, whole(text), m, s)
 
 

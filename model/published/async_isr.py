@@ -1,11 +1,11 @@
 """ISR changes through asynchronous requests to the controller, as in the published sketch for KIP-497.
 
-One member is the *leader* and remains so. It asks the controller to shrink or expand the ISR. Requests and the
-controller's updates are sets from which nothing is ever removed, so they arrive late, repeatedly, or never. While a
-request is pending, the high watermark waits for the union of the ISR and all requested ISRs.
+One member is the *leader* and remains the leader. It asks the controller to shrink or expand the ISR. Requests and the
+controller's updates are sets from which nothing is ever removed, so a message may arrive late, repeatedly, or never.
+While a request is pending, the high watermark waits for the union of the ISR and all requested ISRs.
 
-Left out: leader changes, contents of logs (offsets only). The source bounds nothing; here the leader's offset and the
-controller's version are bounded by a state constraint.
+Left out: leader changes, contents of logs (offsets only). The source has no bounds. Here a state constraint bounds the
+leader's offset and the controller's version.
 
 Source: github.com/hachikuji/kafka-specification, module AsyncIsr.
 """
@@ -41,7 +41,7 @@ def any_version(model: Any) -> Any:
 
 
 class AsyncIsr(Model):
-    """A leader that asks for changes of the ISR, and takes them into account until it is answered."""
+    """A leader that asks for ISR changes, and takes each requested change into account until the controller answers."""
 
     invariants = ("valid-high-watermark",)
 
@@ -67,7 +67,7 @@ class AsyncIsr(Model):
 
     def variables(self) -> dict[str, Any]:
         """The controller's ISR, the leader's copy with its pending ISR, log end offsets, and all messages."""
-        # One more than the bounds: states outside the constraint are still checked against the invariants.
+        # One more than the bounds, because states outside the constraint are still checked against the invariants.
         version = number(0, self.max_version + 1)
         sent = messages(record(isr=set_of(broker), version=version))
         return {

@@ -48,7 +48,7 @@ class UpdatesRecord(Value):
 
 
 class AsyncIsrState(State):
-    """What AsyncIsr has in each state."""
+    """The variables in each state of AsyncIsr."""
 
     controller: Place[ControllerRecord, dict[str, Any]]
     leader: Place[LeaderRecord, dict[str, Any]]

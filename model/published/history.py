@@ -1,7 +1,7 @@
-"""The committed records, as a history variable of the published models: steps write it and no step reads it.
+"""The committed records, as a history variable of the published models: steps write the variable and never read it.
 
 At each offset, the first record that a leader's high watermark has passed is *committed*. A deposed leader that still
-believes it leads counts too, because consumers may read the record.
+believes it leads counts too, because consumers may read its records.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from isrcheck.model.language import ModelError, action, broker, number, record, 
 from isrcheck.model.published.kafka_replication import KafkaReplication
 
 RAISES = "-inc-high-watermark"
-"""The end of the names of those actions in which a leader raises its high watermark."""
+"""The suffix of the names of the actions in which a leader raises its high watermark."""
 
 
 def with_history(cls: Any) -> type[KafkaReplication]:
@@ -35,7 +35,7 @@ def with_history(cls: Any) -> type[KafkaReplication]:
 
 
 def _noting(method: Callable[..., Any]) -> Callable[..., Any]:
-    """The action in which a leader raises its high watermark by one, extended: it also notes what is committed."""
+    """The action, in which a leader raises its high watermark by one, with an addition: it notes what is committed."""
 
     def raise_and_note(self: Any, s: Any, leader: Any) -> None:
         passed, log, records = s.replica[leader].high_watermark, s.log[leader], s.committed

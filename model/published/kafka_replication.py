@@ -1,12 +1,13 @@
 """Kafka's replication after Jason Gustafson's published TLA+ specification: the part that its variants share.
 
 A *replica* has a log and a *belief*: the leader epoch, leader and ISR that it last heard of, and a high watermark. The
-*controller* writes the *quorum* state (leader epoch, leader, ISR), which ZooKeeper holds, and sends the same as a
+*controller* writes the *quorum* state (leader epoch, leader, ISR) to ZooKeeper, and sends the same values as a
 LeaderAndIsr *request*. Requests are never lost and never removed. A replica may take any request whose epoch is above
 its own, late and in any order. Each operation of the controller begins an epoch with exactly one request.
 
 Left out: several partitions, fetch requests in flight, crashes with loss of data (a crash is an ISR shrink by the
-controller), a version on the quorum state (the true leader writes it atomically), unclean election.
+controller), unclean election. Also left out: a version of the quorum state, because the true leader writes this state
+atomically.
 
 Source: github.com/hachikuji/kafka-specification, module KafkaReplication, with the same names of actions.
 """
@@ -47,7 +48,7 @@ def any_epoch(model: Any) -> Any:
 
 
 class KafkaReplication(Model):
-    """What the published specifications of KIP-101, KIP-279 and KIP-320 have in common."""
+    """The common part of the published specifications of KIP-101, KIP-279 and KIP-320."""
 
     abstract = True
     invariants = ("leader-in-isr-or-none", "strong-isr", "weak-isr")
@@ -115,7 +116,7 @@ class KafkaReplication(Model):
         s.next_leader_epoch = epoch + 1
 
     def leader_writes_isr(self, s: Kip320State, leader: Any, isr: Any) -> None:
-        """The true leader changes the ISR in the quorum state and in its own belief; nobody else is told."""
+        """The true leader changes the ISR in the quorum state and in its own belief. No other replica learns of it."""
         s.require(self.is_true_leader(s, leader))
         s.quorum.isr = isr
         s.replica[leader].isr = isr
@@ -126,7 +127,7 @@ class KafkaReplication(Model):
         return sent & (s.replica[replica].leader_epoch < epoch)
 
     def become_follower_and_truncate(self, s: Kip320State, leader: Any, follower: Any, epoch: int) -> None:
-        """Takes the request and truncates; impossible if the log is shorter than the part that it has to keep."""
+        """Takes a request and truncates the log; impossible if the log is shorter than the part that it has to keep."""
         s.require(self.hears_of(s, follower, leader, epoch))
         length = self.truncation_offset(s, leader, follower)
         s.require(length <= s.log[follower].length)
@@ -139,7 +140,7 @@ class KafkaReplication(Model):
         }
 
     def truncation_offset(self, s: Kip320State, leader: Any, follower: Any) -> Any:
-        """How many records a new follower of the leader keeps."""
+        """The number of records that a new follower of the leader keeps."""
         raise NotImplementedError
 
     def fetch_next_record(self, s: Kip320State, follower: Any, leader: Any) -> None:
@@ -150,7 +151,7 @@ class KafkaReplication(Model):
         s.replica[follower].high_watermark = minimum(s.replica[leader].high_watermark, end + 1)
 
     def end_of_common_records(self, s: Kip320State, a: Any, b: Any) -> Any:
-        """One past the greatest offset at which both logs have the very same record, 0 if there is none."""
+        """One past the greatest offset at which both logs have the very same record; 0 if there is no such offset."""
         shorter = minimum(s.log[a].length, s.log[b].length)
         return one_past_last(shorter, lambda offset: s.log[a].at(offset) == s.log[b].at(offset))
 
@@ -231,7 +232,7 @@ class KafkaReplication(Model):
 
 
 class UnfencedReplication(KafkaReplication):
-    """The actions from before fetches carried the leader epoch: they compare only the lengths of logs."""
+    """The actions of the time before fetches carried the leader epoch. They compare only the lengths of logs."""
 
     abstract = True
 

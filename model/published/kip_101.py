@@ -1,9 +1,9 @@
 """KIP-101: a new follower asks the leader where the epoch of its own last record ends, and truncates there.
 
 The leader answers with its log end if its last record has that epoch, otherwise with its first offset of a greater
-epoch. If neither exists, the follower truncates to its own high watermark. As in the source, a replica whose log is
-shorter than the part that it has to keep cannot become a follower at all. Two fast failovers can still leave logs
-diverged (KAFKA-6361).
+epoch. If neither exists, the follower truncates to its own high watermark. As in the source, a replica cannot become a
+follower at all if its log is shorter than the part to keep. Two fast failovers can still leave logs diverged
+(KAFKA-6361).
 
 Source: github.com/hachikuji/kafka-specification, module Kip101.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Kip101(UnfencedReplication):
-    """The leader's end of the follower's last epoch decides what the follower keeps."""
+    """A new follower keeps its log up to the offset at which, in the leader's log, the follower's last epoch ends."""
 
     def truncation_offset(self, s: Kip320State, leader: Any, follower: Any) -> Any:
         own, leaders, fallback = s.log[follower], s.log[leader], s.replica[follower].high_watermark
@@ -28,7 +28,10 @@ class Kip101(UnfencedReplication):
         return when(own.is_empty, 0, when(leaders.is_empty, fallback, end))
 
     def _first_later(self, s: Kip320State, leader: Any, follower: Any) -> Any:
-        """The leader's first offset with an epoch above that of the follower's last record."""
+        """The leader's first offset with a later epoch than the follower's last record.
+
+        If there is no such offset: the follower's high watermark.
+        """
         offset = s.replica[follower].high_watermark
         for o in reversed(range(self.log_size)):
             later = (s.log[leader].length > o) & (s.log[leader].at(o).epoch > s.log[follower].last.epoch)

@@ -1,11 +1,11 @@
 """Why KIP-320 keeps committed records: an inductive invariant over a history of commits.
 
 The *history* is the sequence of committed records, each with the epoch of the leader that committed it first. The
-model's own state forgets them: a record may be committed although no high watermark shows it any more.
+model's own state does not remember them: a record may be committed although no high watermark shows this any more.
 
-`request e` is the controller's LeaderAndIsr request of epoch e; the *newest* one has the quorum's epoch. A request is
-*taken* once the replica that it makes the leader is in the request's epoch or a later one. A log *has* a committed
-record if it has the same record at the same offset.
+`request e` is the controller's LeaderAndIsr request of epoch e; the *newest* request has the quorum's epoch. A request
+is *taken* once the leader that it names is in the request's epoch or in a later epoch. A log *has* a committed record
+if it has the same record at the same offset.
 
 docs/kip-320.md explains the proof in Kafka's terms.
 """
@@ -65,7 +65,7 @@ class Kip320Proof(Proof):
         return epoch < s.next_leader_epoch
 
     def is_taken(self, s: Any, epoch: Any) -> Any:
-        """Whether the leader of a request is in the request's epoch or a later one."""
+        """Whether the leader that a request names is in the request's epoch or in a later epoch."""
         leader = s.requests[epoch].leader
         return some((leader == r) & (self.epoch(s, r) >= epoch) for r in self.model.brokers)
 
@@ -111,7 +111,7 @@ class Kip320Proof(Proof):
 
     @lemma(replica=broker, epoch=any_epoch)
     def leader_is_that_of_the_request(self, s: Any, replica: Any, epoch: Any) -> Any:
-        """A replica's leader is the one that the request of its epoch names: an epoch has one leader."""
+        """A replica's leader is the leader that the request of its epoch names: an epoch has one leader."""
         return implies(self.epoch(s, replica) == epoch, s.replica[replica].leader == s.requests[epoch].leader)
 
     @lemma(follower=broker, leader=broker)
@@ -129,7 +129,7 @@ class Kip320Proof(Proof):
 
     @lemma(replica=broker, offset=any_offset)
     def records_are_of_known_epochs(self, s: Any, replica: Any, offset: Any) -> Any:
-        """No log has a record of a later epoch than that of its replica."""
+        """No log has a record of a later epoch than the epoch of its replica."""
         return implies(offset < s.log[replica].length, s.log[replica].at(offset).epoch <= self.epoch(s, replica))
 
     @lemma(a=broker, b=broker, offset=any_offset, other=any_offset)
@@ -191,7 +191,7 @@ class Kip320Proof(Proof):
 
     @lemma(leader=broker, epoch=any_epoch)
     def an_abandoned_leader_cannot_commit(self, s: Any, leader: Any, epoch: Any) -> Any:
-        """A member of a leader's ISR is in a later epoch, or that ISR contains the quorum's and every later one."""
+        """A member of a leader's ISR is in a later epoch, or this ISR contains the quorum's ISR and every later ISR."""
         isr = s.replica[leader].isr
         since = implies(self.is_sent(s, epoch) & (epoch > self.epoch(s, leader)), s.requests[epoch].isr <= isr)
         moved = self.someone_is_later(s, isr, self.epoch(s, leader))

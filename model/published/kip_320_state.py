@@ -49,7 +49,7 @@ class QuorumRecord(Value):
 
 
 class Kip320State(State):
-    """What Kip320 has in each state."""
+    """The variables in each state of Kip320."""
 
     log: Place[Per[Broker | BrokerId, Sequence[LogRecord]], Any]
     replica: Place[Per[Broker | BrokerId, ReplicaRecord], Any]

@@ -1,6 +1,6 @@
 """Variants of KIP-320, each without one of its rules: the proof must fail for each.
 
-They cannot be named on the command line; `isrcheck prove kip-320 --mutants` tries the proof on each.
+They cannot be named on the command line; `isrcheck prove kip-320 --mutants` tries the proof on each variant.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class ExpansionBeforeOwnEpoch(Kip320):
 
 
 class TruncationWithoutFencing(Kip320):
-    """A replica becomes a follower whatever epoch its leader is in (before KIP-320)."""
+    """A replica becomes a follower, whatever the epoch of its leader is (before KIP-320)."""
 
     abstract = True
 

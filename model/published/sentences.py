@@ -1,4 +1,4 @@
-"""Sentences that the variants of the published model share: what leaders and followers do, fenced or not."""
+"""Sentences about the steps of leaders and followers, shared by the variants of the published model."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from isrcheck.model.language import asked, becomes
 
 
 def leader_in_words(m: Any, s: Any, leader: Any) -> str:
-    """A leader; if it is not the true leader, then with the epoch in which it still leads."""
+    """A leader in words; if it is not the true leader, with the epoch in which it still leads."""
     if asked(s, m.is_true_leader, leader):
         return str(leader)
     return f"{leader}, still leader of epoch {s.replica[leader].leader_epoch} in its own eyes,"
 
 
 def request_in_words(s: Any, epoch: int) -> str:
-    """The request of an epoch, and whether it is the latest."""
+    """The request of an epoch in words, with the latest epoch if the request is outdated."""
     latest = s.quorum.leader_epoch
     return f"the request of epoch {epoch}" + (f", though epoch {latest} has begun," if epoch < latest else "")
 
 
 def kept_in_words(old: Any, new: Any, follower: Any) -> str:
-    """How a truncation changes a log and a high watermark."""
+    """The words for the changes that a truncation makes to a log and a high watermark."""
     end, kept = len(old.log[follower]), len(new.log[follower])
     passed, low = old.replica[follower].high_watermark, new.replica[follower].high_watermark
     lost = " and ".join(f"record {r.id} of epoch {r.epoch}" for r in old.log[follower][kept:])
@@ -30,7 +30,7 @@ def kept_in_words(old: Any, new: Any, follower: Any) -> str:
 
 
 def shrinks(old: Any, new: Any, leader: Any, follower: Any) -> str:
-    """A leader takes a follower out of the ISR, and why it may."""
+    """The sentence for a leader that takes a follower out of the ISR, with the reason."""
     ours, theirs = old.replica[leader], old.replica[follower]
     ends = f"{len(old.log[follower])} of {len(old.log[leader])}"
     if theirs.leader != leader:
@@ -43,14 +43,14 @@ def shrinks(old: Any, new: Any, leader: Any, follower: Any) -> str:
 
 
 def expands(old: Any, new: Any, leader: Any, follower: Any) -> str:
-    """A leader takes a follower into the ISR, and why it may."""
+    """The sentence for a leader that takes a follower into the ISR, with the reason."""
     isr, passed = becomes(old.quorum.isr, new.quorum.isr), old.replica[leader].high_watermark
     ends = f"whose log end {len(old.log[follower])} reaches its high watermark {passed}"
     return f"{leader} takes {follower}, {ends}, into the ISR {isr}"
 
 
 def commits(m: Any, old: Any, new: Any, leader: Any) -> str:
-    """A leader raises its high watermark."""
+    """The sentence for a leader that raises its high watermark."""
     passed, isr = old.replica[leader].high_watermark, old.replica[leader].isr
     raised = becomes(passed, new.replica[leader].high_watermark)
     whole = f"the whole of its ISR {isr} has reached offset {passed + 1}"
@@ -58,7 +58,7 @@ def commits(m: Any, old: Any, new: Any, leader: Any) -> str:
 
 
 def copies(m: Any, old: Any, new: Any, follower: Any, leader: Any) -> str:
-    """A follower appends the next record of a leader."""
+    """The sentence for a follower that appends the next record of a leader."""
     record, at = new.log[follower][-1], len(old.log[follower])
     heard = becomes(old.replica[follower].high_watermark, new.replica[follower].high_watermark)
     whose = leader_in_words(m, old, leader).rstrip(",")
@@ -67,7 +67,7 @@ def copies(m: Any, old: Any, new: Any, follower: Any, leader: Any) -> str:
 
 
 def follows(old: Any, new: Any, follower: Any, leader: Any, epoch: int) -> str:
-    """A replica becomes a follower, and what happens to its log."""
+    """The sentence for a replica that becomes a follower, with the changes to its log."""
     ready = old.replica[leader].leader == leader and old.replica[leader].leader_epoch >= epoch
     whom = f"{leader}" if ready else f"{leader}, which does not lead in that epoch yet,"
     kept = kept_in_words(old, new, follower)
@@ -75,6 +75,6 @@ def follows(old: Any, new: Any, follower: Any, leader: Any, epoch: int) -> str:
 
 
 def epoch_in_words(old: Any, new: Any) -> str:
-    """The leader epoch of a new decision."""
+    """The leader epoch of a new decision in words: `1 -> 2`."""
     first = old.quorum.leader_epoch < 0
     return f"{new.quorum.leader_epoch}" if first else becomes(old.quorum.leader_epoch, new.quorum.leader_epoch)

@@ -1,7 +1,7 @@
 """Before KIP-101: a new follower truncates its log to its own high watermark.
 
-A follower's high watermark is one fetch behind the leader's. So the log may lose a committed record just before the
-follower is elected (KAFKA-1211, KIP-101 scenario 1).
+A follower's high watermark is one fetch behind the leader's. So the follower's log may lose a committed record just
+before the follower is elected (KAFKA-1211, KIP-101 scenario 1).
 
 Source: github.com/hachikuji/kafka-specification, module KafkaTruncateToHighWatermark.
 """

@@ -1,1 +1,1 @@
-"""Specifications: what a design must do, not how. Mappings from the states of models to those of specifications."""
+"""Specifications: what a design must do, not how. Mappings from states of models to states of specifications."""

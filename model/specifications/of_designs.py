@@ -1,4 +1,4 @@
-"""The designs as a replicated log: their ghosts say what was committed, acknowledged and read (docs/ghosts.md)."""
+"""The designs as a replicated log. Ghost variables hold what was committed, acknowledged and read (docs/ghosts.md)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _waits(m: Any, s: Any, p: int) -> Any:
 
 
 def _is_agreed(m: Any, s: Any, p: int) -> Any:
-    """Whether every legitimate leader has what is committed, and no offset was committed with two records."""
+    """Whether every legitimate leader has all committed records, and no offset was committed with two records."""
     has = for_all(
         lambda leader, offset: _has(s, p, leader, offset),
         where=lambda leader, offset: m.is_legitimate(s, p, leader) & (s.committed[p].records.length > offset),
@@ -67,7 +67,7 @@ def _is_kept(m: Any, s: Any, p: int) -> Any:
 
 
 def _has(s: Any, p: int, b: Any, offset: int) -> Any:
-    """Whether a log has the record that is committed at an offset."""
+    """Whether a broker's log has the record that is committed at an offset."""
     log = s.log[p][b]
     return (log.length > offset) & (log.at(offset) == s.committed[p].records.at(offset))
 

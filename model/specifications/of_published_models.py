@@ -11,7 +11,7 @@ from isrcheck.model.published.history import with_history
 @refinement(of="replicated-log", settings=lambda m: {"end_offsets": "may-fall"}, history=with_history)
 @needs("log", "replica", "quorum", "requests")
 def what_leaders_commit(m: Any, s: Any) -> dict[str, Any]:
-    """What a high watermark has passed is committed; the true leader speaks for the log, any replica shows its end."""
+    """Records below a high watermark are committed; the true leader speaks for the log, any replica shows its end."""
     return {
         "committed": [s.committed],
         "agreed": [_is_agreed(m, s)],
@@ -30,7 +30,7 @@ def what_leaders_commit_and_hold(m: Any, s: Any) -> dict[str, Any]:
 
 
 def _is_agreed(m: Any, s: Any) -> Any:
-    """Whether the true leader has what is committed."""
+    """Whether the true leader has all committed records."""
     return for_all(
         lambda leader, offset: _has(s, leader, offset),
         where=lambda leader, offset: m.is_true_leader(s, leader) & (s.committed.length > offset),
@@ -49,5 +49,5 @@ def _is_kept(m: Any, s: Any) -> Any:
 
 
 def _has(s: Any, b: Any, offset: int) -> Any:
-    """Whether a log has the record that is committed at an offset."""
+    """Whether a replica's log has the record that is committed at an offset."""
     return (s.log[b].length > offset) & (s.log[b].at(offset) == s.committed.at(offset))

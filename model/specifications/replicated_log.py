@@ -1,16 +1,16 @@
-"""A replicated log as its writers and readers see it: without brokers, ISR, or leader epochs that end.
+"""A replicated log as its writers and readers see it: no brokers, no ISR, and an epoch is only a field of a record.
 
-* *Committed* records are in the log for good. They never change, and new ones are added at the end.
-* *Acknowledged* records are those that a producer was told are safe. They are committed.
+* *Committed* records are in the log for good. They never change, and new committed records are added at the end.
+* *Acknowledged* records are committed records that a producer was told are safe.
 * The log is *agreed* as long as each of its speakers (leaders) has every committed record. No action makes this false.
-* The log is *kept* as long as every committed record is in some copy of the log. With `must_keep` it is kept at all
-  times, also while it has no speaker.
+* The log is *kept* as long as every committed record is in some copy of the log. With `must_keep` the log is kept at
+  all times, even while it has no speaker.
 * A consumer has *read* a prefix of the committed records.
-* *Shown* is the end of the log that readers are told. It is never past the committed records. After a failover it may
-  be less than before, until the new leader has learnt what is committed. With `end_offsets=never-fall` it never falls,
-  as KIP-207 requires.
+* The *shown* offset is the end of the log that readers are told. It is never past the committed records. After a
+  failover this offset may be less than before, until the new leader has learnt which records are committed. With
+  `end_offsets=never-fall` it never falls, as KIP-207 requires.
 
-Left out: which broker commits, and how long that takes. The properties at the end say what must happen in fair
+Left out: which broker commits a record, and how long that takes. The properties at the end say what must happen in fair
 behaviours.
 """
 

@@ -111,7 +111,7 @@ class FlyingRecord(Value):
 
 
 class EveryState(State):
-    """What Every has in each state."""
+    """The variables in each state of Every."""
 
     state: Place[StateRecord, dict[str, Any]]
     known: Place[Per[Broker | BrokerId, Per[Number | int, KnownRecord]], Any]
@@ -167,7 +167,7 @@ def test_an_identity_has_no_order() -> None:
 
 def test_one_class_for_models_that_share_methods() -> None:
     text = run("models", "truncate-to-hw", "async-isr", "--types", "--as", "AnyState").out
-    assert "What any of truncate-to-hw, async-isr has in each state." in text
+    assert "The variables in each state of any of truncate-to-hw, async-isr." in text
     last = text[text.index("class AnyState(State):") :]
     assert [line.split(":")[0].strip() for line in last.splitlines()[3:]] == [
         *load_model_class("truncate-to-hw").cls().domains,

@@ -143,7 +143,7 @@ class UnnotedRecord(Value):
 
 
 class KraftState(State):
-    """What Kraft has in each state."""
+    """The variables in each state of Kraft."""
 
     log: Place[Per[Number | int, Per[Broker | BrokerId, Sequence[LogRecord]]], Any]
     epoch_cache: Place[Per[Number | int, Per[Broker | BrokerId, Sequence[EpochCacheRecord]]], Any]

@@ -14,7 +14,7 @@ from isrcheck.model.language.expressions import TRUE, Expression, Leaf
 
 @dataclass(frozen=True)
 class Step:
-    """The choice of one of `count` elements of `stride` leaves each: `index` is `first` for the first element."""
+    """A choice among `count` elements of `stride` leaves each. `index` equals `first` for the first element."""
 
     index: Expression
     first: int
@@ -26,7 +26,7 @@ class Step:
 
 
 class Traced(Protocol):
-    """The interface of the state that places use; `tracing` implements it."""
+    """The interface through which places use the state; `tracing` implements this interface."""
 
     _leaves: Sequence[Leaf]
 

@@ -36,12 +36,12 @@ def constants(domain: Domain, value: Any) -> list[Expression]:
 
 @lru_cache(maxsize=1 << 10)  # every stored or compared value needs this, and there are few domains
 def _first(domain: Domain) -> Term:
-    """The first value of a scalar domain as a term, whose `_lift` makes other terms of the domain."""
+    """The first value of a scalar domain as a term. Its method `_lift` makes other terms of the domain."""
     return TERMS[type(domain)](constants(domain, domain.first)[0], TRUE, domain)
 
 
 def term_of(domain: Domain, value: Any, use: str) -> Term:
-    """A value as a term of a scalar domain; `use` is the start of the remedy in an error."""
+    """A value as a term of a scalar domain. If it does not fit, the advice in the error message begins with `use`."""
     model = _first(domain)
     if isinstance(value, Symbolic) and type(value) is not type(model):
         raise mistake(f"{value!r} is {value._kind()}", f"{use} {domain}")

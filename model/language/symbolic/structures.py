@@ -47,7 +47,7 @@ class Structure(Symbolic):
         return self._place.defined if self._place is not None else self._defined
 
     def _part(self, domain: Domain, offset: int) -> Any:
-        """The part of this structure with domain `domain` that begins at leaf `offset` of this structure."""
+        """The part of this structure that begins at its leaf `offset` and has the domain `domain`."""
         if self._place is not None:
             return placed(domain, self._place.within(offset))
         return wrapped(domain, self._given[offset : offset + domain.width], self._defined)
@@ -133,7 +133,7 @@ class TracedPer(Structure):
             self._at(index).write(*nodes_of(self._domain.element, value))
 
     def _at(self, index: Term) -> Place:
-        """The place of the element that an index chooses, where the index depends on the state."""
+        """The place of the element at an index that depends on the state."""
         first = self._domain.index.scalars[0].low
         step = Step(index.node, first, self._domain.element.width, self._domain.count)
         inside = e.and_(*(fits(self._domain.index, [index.node])), index.defined)
@@ -237,7 +237,7 @@ class TracedSequence(Structure):
         return TracedFlag(e.and_(fits_in, *same), e.and_(self._is_defined, defined), Flag())
 
     def without(self, offset: Any) -> TracedSequence:
-        """The sequence without the element at an offset; later elements move up. Defined where there is an element."""
+        """The sequence without the element at an offset; later elements move up. Defined where it has this offset."""
         at = self.length._lift(offset)
         slots = [*self._slots(), self._padding()]
         moved = [
@@ -325,7 +325,7 @@ class TracedMessages(Structure):
 
 
 def which(domain: Messages | Bag, element: Any) -> tuple[list[Expression], Expression]:
-    """The conditions that each possible element equals `element`; then the condition that `element` is defined."""
+    """For each possible element, the condition that it is `element`; then the condition that `element` is defined."""
     nodes, defined = nodes_of(domain.element, element)
     return [
         e.and_(*(e.eq(x, y) for x, y in zip(nodes, constants(domain.element, value), strict=True)))
@@ -334,7 +334,7 @@ def which(domain: Messages | Bag, element: Any) -> tuple[list[Expression], Expre
 
 
 class TracedBag(Structure):
-    """A bag: one number for each possible element, which counts its occurrences."""
+    """A bag: for each possible element, the number of its occurrences."""
 
     __slots__ = ()
     _domain: Bag
@@ -464,7 +464,7 @@ def index_of(domain: Domain, index: Any) -> int | Term:
 
 
 def nodes_of(domain: Domain, value: Any) -> tuple[list[Expression], Expression]:
-    """The expressions of a value to store at a domain, and the condition that the value is defined and fits."""
+    """A value to store in a place of a domain, as expressions; then the condition that it is defined and fits."""
     if isinstance(value, Choice):
         (xs, dx), (ys, dy) = nodes_of(domain, value.yes), nodes_of(domain, value.no)
         nodes = [e.if_(value.condition.node, x, y) for x, y in zip(xs, ys, strict=True)]

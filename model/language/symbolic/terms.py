@@ -120,7 +120,10 @@ class TracedFlag(Term):
 
 
 def _kleene(a: Term, b: Term, decides: Callable[[Expression], Expression]) -> Expression:
-    """The condition that `a & b` (or `a | b`) is defined: both operands are, or one is and decides the result alone."""
+    """The condition that `a & b` (or `a | b`) is defined.
+
+    Both operands are defined, or one operand is defined and alone decides the result.
+    """
     if a.defined is TRUE and b.defined is TRUE:
         return TRUE
     return e.or_(e.and_(a.defined, b.defined), e.and_(a.defined, decides(a.node)), e.and_(b.defined, decides(b.node)))
@@ -128,7 +131,7 @@ def _kleene(a: Term, b: Term, decides: Callable[[Expression], Expression]) -> Ex
 
 @dataclass(frozen=True, eq=False)
 class Choice(OfTheState):
-    """`when` between two plain values; its domain is known only when the result is stored or compared."""
+    """The result of `when` with two plain values; its domain is known only when the result is stored or compared."""
 
     condition: TracedFlag
     yes: Any
@@ -250,7 +253,7 @@ class TracedMember(Term):
 
 
 class TracedIdentity(Term):
-    """A value that can only be compared for equality."""
+    """An identity: a value that can only be compared for equality."""
 
     __slots__ = ()
 
