@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from isrcheck.checker.kernel.layout import Place, Words
 from isrcheck.checker.kernel.machine import machine
-from isrcheck.checker.kernel.passes import BLOCK
-from isrcheck.checker.kernel.steps import Integers, Placed, PlacedChange
+from isrcheck.checker.kernel.passes import BLOCK, CHANGE, VALUE
+from isrcheck.checker.kernel.steps import Integers, Placed
+
+INTEGER: Final = 8
+"""The bytes of an integer of a record."""
 
 
 class Expanded(NamedTuple):
@@ -31,22 +34,17 @@ class Expanded(NamedTuple):
 class Machined:
     """A program whose parts are records of integers. A call is about at most `lanes` states, as many as columns have.
 
-    `leaves` are the addresses of their columns, with their places in states of `words` words; `address` has those of
-    other columns. An address is odd if the column is wide.
+    `leaves` are columns, with their places in states of `words` words. `addresses` are those of the columns, odd for a
+    wide column.
     """
 
     def __init__(
-        self,
-        parts: Sequence[Placed],
-        leaves: Sequence[tuple[int, Place]],
-        address: Callable[[int], int],
-        words: int,
-        lanes: int,
+        self, parts: Sequence[Placed], leaves: Sequence[tuple[int, Place]], addresses: Integers, words: int, lanes: int
     ) -> None:
-        self._address, self._kept = address, list[Integers]()
-        fields = [(at, x.word, x.shift, (1 << x.width) - 1, x.low) for at, x in leaves]
+        self._address, self._kept = addresses.tolist(), list[Integers]()
+        fields = [(self._address[at], x.word, x.shift, (1 << x.width) - 1, x.low) for at, x in leaves]
         self._leaves, self._leaf_count = self._array(fields), len(fields)
-        self._parts, self._part_count = self._array([self._part(part) for part in parts]), len(parts)
+        self._parts, self._part_count = self._records(parts), len(parts)
         self._numbers = np.array([part.number for part in parts], dtype=np.int64)
         self._firing = sum(part.flag is not None for part in parts)
         self._words = np.zeros((words, lanes), dtype=np.uint64)
@@ -62,18 +60,27 @@ class Machined:
         self._kept.append(np.array(rows, dtype=np.int64))
         return self._kept[-1].ctypes.data
 
-    def _part(self, part: Placed) -> tuple[int, ...]:
-        flag, failure = (0 if at is None else self._address(at) for at in (part.flag, part.failure))
-        changes = self._array([self._change(change) for change in part.changes])
+    def _records(self, parts: Sequence[Placed]) -> int:
+        """The address of the records of the parts."""
+        all_changes = [change for part in parts for change in part.changes]
+        values = self._array([(self._address[at], shift) for change in all_changes for at, shift in change.values])
+        rows = list[tuple[int, ...]]()
+        for change in all_changes:
+            rows.append((change.word, _signed(change.kept), _signed(change.base), values, len(change.values)))
+            values += len(change.values) * VALUE * INTEGER
+        changes, records = self._array(rows), list[tuple[int, ...]]()
+        for part in parts:
+            records.append(self._part(part, changes))
+            changes += len(part.changes) * CHANGE * INTEGER
+        return self._array(records)
+
+    def _part(self, part: Placed, changes: int) -> tuple[int, ...]:
+        flag, failure = (0 if at is None else self._address[at] for at in (part.flag, part.failure))
         instructions, body = part.instructions, part.body
         return (
             instructions.address, len(instructions), flag, failure, body.address, len(body),
             changes, len(part.changes), part.number,
         )  # fmt: skip
-
-    def _change(self, change: PlacedChange) -> tuple[int, ...]:
-        values = [(self._address(at), int(shift)) for at, shift in change.values]
-        return change.word, _signed(int(change.kept)), _signed(int(change.base)), self._array(values), len(values)
 
     # --- calls ------------------------------------------------------------------------------------------------------
 

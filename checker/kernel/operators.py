@@ -7,205 +7,216 @@ from typing import Final
 
 import numpy as np
 
+from isrcheck.checker.kernel.machine import NARROW, OPERATIONS
 from isrcheck.checker.kernel.ranges import require_in_set
-from isrcheck.checker.kernel.registers import Function, Instruction, Register, copied, counted
+from isrcheck.checker.kernel.registers import Register, copied, counted
 from isrcheck.model.language.expressions import Expression, Leaf
 
 LEAST: Final = -128
 MOST: Final = 127
 """The greatest number in a byte."""
+_BYTES: Final = {function: number for (function, given, _), number in OPERATIONS.items() if given == NARROW}
+AND, OR, XOR = (_BYTES[f] for f in (np.bitwise_and, np.bitwise_or, np.bitwise_xor))
+ADD, SUBTRACT, MULTIPLY, SHIFT = (_BYTES[f] for f in (np.add, np.subtract, np.multiply, np.left_shift))
+EQUAL, NOT_EQUAL, LESS_EQUAL = (_BYTES[f] for f in (np.equal, np.not_equal, np.less_equal))
+COPY, COUNT = _BYTES[copied], _BYTES[counted]
+"""The number of an operation on bytes. That of the same operation on 64-bit integers is the next."""
 
 
 class Writer:
     """Instructions for expressions, each once, where it is first needed.
 
+    `code` has four integers for each: an operation, and the registers of two operands and of the result.
     `body` starts instructions that later parts do not see, because a part that does not run computes none of them.
+    A width is 1 for 64-bit integers and 0 for bytes.
     """
 
     def __init__(self) -> None:
+        self.code: list[int] = []
         self.constants: dict[Register, int] = {}
         self.leaves: dict[Register, Leaf] = {}
-        self._numbers: dict[tuple[int, bool], Register] = {}
+        self._numbers: dict[tuple[int, int], Register] = {}
         self._known: dict[object, Register] = {}
         self._local: list[object] = []
         self._inside = False
-        self._count = 0
-        self.instructions: list[Instruction] = []
 
-    def shared(self) -> list[Instruction]:
-        """Starts instructions whose results all later ones see."""
-        self._begin(inside=False)
-        return self.instructions
+    def __len__(self) -> int:
+        """The number of instructions so far."""
+        return len(self.code) // 4
 
-    def body(self) -> list[Instruction]:
-        """Starts instructions whose results no other part sees."""
-        self._begin(inside=True)
-        return self.instructions
+    def shared(self) -> int:
+        """Starts instructions whose results all later ones see; the number of the first."""
+        return self._begin(inside=False)
 
-    def _begin(self, inside: bool) -> None:
+    def body(self) -> int:
+        """Starts instructions whose results no other part sees; the number of the first."""
+        return self._begin(inside=True)
+
+    def _begin(self, inside: bool) -> int:
         for key in self._local:
             del self._known[key]
-        self._inside, self._local, self.instructions = inside, [], []
+        self._inside, self._local = inside, []
+        return len(self)
 
     def register(self, of: Expression) -> Register:
         """The column of an expression, as wide as its interval requires."""
         known, stack = self._known, [of]
         while stack:
             node = stack[-1]
-            missing = [a for a in node.arguments if a not in known]
-            if missing:
-                stack.extend(reversed(missing))
-                continue
-            stack.pop()
-            if node not in known:
-                self._note(node, self._write(node))
+            ready = len(stack)
+            for argument in node.arguments[::-1]:
+                if argument not in known:
+                    stack.append(argument)
+            if len(stack) == ready:
+                stack.pop()
+                if node not in known:
+                    self._note(node, self._write(node))
         return known[of]
 
     def _note(self, key: object, register: Register) -> None:
         self._known[key] = register
-        if self._inside and not register.kept:
+        if self._inside and register >= 0:
             self._local.append(key)
 
-    def _new(self, wide: bool, kept: bool = False) -> Register:
-        self._count += 1
-        return Register(self._count, wide, kept)
+    def _kept(self, wide: int) -> Register:
+        """A new register that is filled before the program runs."""
+        return wide - 2 * (len(self.constants) + len(self.leaves) + 1)
 
-    def _do(self, function: Function, a: Register, b: Register, wide: bool) -> Register:
-        out = self._new(wide)
-        self.instructions.append(Instruction(function, a, b, out))
+    def _do(self, operation: int, a: Register, b: Register, wide: int) -> Register:
+        code = self.code
+        out = len(code) // 2 + wide
+        code.extend((operation + (a & 1), a, b, out))
         return out
 
-    def number(self, value: int, wide: bool) -> Register:
-        """The column of a constant."""
-        if (value, wide) not in self._numbers:
-            register = self._numbers[value, wide] = self._new(wide, kept=True)
-            self.constants[register] = value
-        return self._numbers[value, wide]
-
-    def _write(self, node: Expression) -> Register:
-        if isinstance(node.value, Leaf):
-            register = self._new(_wide(node), kept=True)
-            self.leaves[register] = node.value
-            return register
-        if isinstance(node.value, int):
-            return self.number(node.value, _wide(node))
-        return OPERATORS[node.operator](self, node)
-
-    def _as(self, of: Expression, wide: bool) -> Register:
-        """The column of an operand in the width of its operation."""
-        if of.value is not None and not isinstance(of.value, Leaf):
-            return self.number(of.value, wide)
-        return self._resized(self._known[of], wide)
-
-    def _resized(self, register: Register, wide: bool) -> Register:
-        if register.wide == wide:
-            return register
-        key = register, wide
+    def _once(self, operation: int, a: Register, b: Register, wide: int) -> Register:
+        """The same as `_do`, for what several expressions need."""
+        key = operation, a, b
         found = self._known.get(key)
         if found is None:
-            found = self._do(copied, register, register, wide)
+            found = self._do(operation, a, b, wide)
             self._note(key, found)
         return found
+
+    def number(self, value: int, wide: int) -> Register:
+        """The column of a constant."""
+        found = self._numbers.get((value, wide))
+        if found is None:
+            found = self._numbers[value, wide] = self._kept(wide)
+            self.constants[found] = value
+        return found
+
+    def _write(self, node: Expression) -> Register:
+        value = node.value
+        if value is None:
+            return OPERATORS[node.operator](self, node)
+        if isinstance(value, int):
+            return self.number(value, _wide(node))
+        register = self._kept(_wide(node))
+        self.leaves[register] = value
+        return register
+
+    def _as(self, of: Expression, wide: int) -> Register:
+        """The column of an operand in the width of its operation."""
+        register = self._known[of]
+        if register & 1 == wide:
+            return register
+        return self.number(of.value, wide) if isinstance(of.value, int) else self._resized(register, wide)
+
+    def _resized(self, register: Register, wide: int) -> Register:
+        return register if register & 1 == wide else self._once(COPY, register, register, wide)
 
     # --- operators --------------------------------------------------------------------------------------------------
 
     def not_(self, node: Expression) -> Register:
-        return self._do(np.bitwise_xor, self._as(node.arguments[0], False), self.number(1, False), False)
+        return self._do(XOR, self._as(node.arguments[0], 0), self.number(1, 0), 0)
 
     def junction(self, node: Expression) -> Register:
-        function = np.bitwise_and if node.operator == "and" else np.bitwise_or
-        result, *others = (self._as(a, False) for a in node.arguments)
+        operation, known = AND if node.operator == "and" else OR, self._known
+        result, *others = [known[a] for a in node.arguments]
         for other in others:
-            result = self._do(function, result, other, False)
+            result = self._do(operation, result, other, 0)
         return result
 
-    def _operands(self, node: Expression, *fitting: Expression) -> tuple[Register, Register, bool]:
-        """Two operands in one width, wide enough for `fitting` as well, and whether it is the wide one."""
-        wide = _wide(*node.arguments, *fitting)
-        a, b = (self._as(x, wide) for x in node.arguments)
-        return a, b, wide
+    def _operands(self, node: Expression, least: int) -> tuple[Register, Register, int]:
+        """Two operands in one width, and that width, which is at least `least`."""
+        first, second = node.arguments
+        a, b = self._known[first], self._known[second]
+        if (wide := (a | b) & 1 | least) == 0:
+            return a, b, wide
+        return self._as(first, wide), self._as(second, wide), wide
 
     def comparison(self, node: Expression) -> Register:
-        a, b, _ = self._operands(node)
-        return self._do(np.equal if node.operator == "eq" else np.less_equal, a, b, False)
+        a, b, _ = self._operands(node, 0)
+        return self._do(EQUAL if node.operator == "eq" else LESS_EQUAL, a, b, 0)
 
     def binary(self, node: Expression) -> Register:
-        a, b, wide = self._operands(node, node)
-        return self._resized(self._do(ARITHMETIC[node.operator], a, b, wide), _wide(node))
+        needed = _wide(node)
+        a, b, wide = self._operands(node, needed)
+        return self._resized(self._do(ARITHMETIC[node.operator], a, b, wide), needed)
 
     def if_(self, node: Expression) -> Register:
         """`no ^ ((yes ^ no) & mask)`: without branches, and numpy has no faster way."""
         condition, yes, no = node.arguments
-        wide = _wide(node, yes, no)
+        needed, known = _wide(node), self._known
+        wide = needed | (known[yes] | known[no]) & 1
         mask = self._mask(condition, wide)
-        if all(isinstance(x.value, int) for x in (yes, no)):
-            differing = self.number(yes.low ^ no.low, wide)
+        if isinstance(yes.value, int) and isinstance(no.value, int):
+            differing = self.number(yes.value ^ no.value, wide)
         else:
-            differing = self._do(np.bitwise_xor, self._as(yes, wide), self._as(no, wide), wide)
-        picked = self._do(np.bitwise_and, differing, mask, wide)
-        if isinstance(no.value, int) and no.value == 0:
-            return self._resized(picked, _wide(node))
-        return self._resized(self._do(np.bitwise_xor, picked, self._as(no, wide), wide), _wide(node))
+            differing = self._do(XOR, self._as(yes, wide), self._as(no, wide), wide)
+        picked = self._do(AND, differing, mask, wide)
+        if no.value != 0:
+            picked = self._do(XOR, picked, self._as(no, wide), wide)
+        return self._resized(picked, needed)
 
-    def _mask(self, condition: Expression, wide: bool) -> Register:
+    def _mask(self, condition: Expression, wide: int) -> Register:
         """All bits where the condition holds."""
-        key = "mask", condition, wide
-        found = self._known.get(key)
-        if found is None:
-            found = self._do(np.subtract, self.number(0, wide), self._as(condition, wide), wide)
-            self._note(key, found)
-        return found
+        return self._once(SUBTRACT, self.number(0, wide), self._as(condition, wide), wide)
 
-    def _bit(self, broker: Expression, wide: bool) -> Register:
+    def _bit(self, broker: Expression, wide: int) -> Register:
         """The set of one broker. In numpy a shift by -1 gives zero, which is the empty set."""
         require_in_set(broker)
         if isinstance(broker.value, int):
             return self.number(1 << broker.value if broker.value >= 0 else 0, wide)
-        key = "bit", broker, wide
-        found = self._known.get(key)
-        if found is None:
-            found = self._do(np.left_shift, self.number(1, wide), self._as(broker, wide), wide)
-            self._note(key, found)
-        return found
+        return self._once(SHIFT, self.number(1, wide), self._as(broker, wide), wide)
 
     def has(self, node: Expression) -> Register:
         members, broker = node.arguments
-        wide = _wide(members, broker) or broker.high > 6
-        common = self._do(np.bitwise_and, self._as(members, wide), self._bit(broker, wide), wide)
-        return self._do(np.not_equal, common, self.number(0, wide), False)
+        wide = _wide(members) | _wide(broker) | (broker.high > 6)
+        common = self._do(AND, self._as(members, wide), self._bit(broker, wide), wide)
+        return self._do(NOT_EQUAL, common, self.number(0, wide), 0)
 
     def only(self, node: Expression) -> Register:
         (broker,) = node.arguments
-        wide = _wide(node, broker) or broker.high > 6
+        wide = _wide(node) | _wide(broker) | (broker.high > 6)
         return self._resized(self._bit(broker, wide), _wide(node))
 
     def difference(self, node: Expression) -> Register:
         """`a ^ (a & b)`."""
-        a, b, wide = self._operands(node)
-        out = self._do(np.bitwise_xor, a, self._do(np.bitwise_and, a, b, wide), wide)
+        a, b, wide = self._operands(node, 0)
+        out = self._do(XOR, a, self._do(AND, a, b, wide), wide)
         return self._resized(out, _wide(node))
 
     def subset(self, node: Expression) -> Register:
-        a, b, wide = self._operands(node)
-        return self._do(np.equal, self._do(np.bitwise_and, a, b, wide), a, False)
+        a, b, wide = self._operands(node, 0)
+        return self._do(EQUAL, self._do(AND, a, b, wide), a, 0)
 
     def size(self, node: Expression) -> Register:
-        (members,) = node.arguments
-        register = self._as(members, _wide(members))
-        return self._resized(self._do(counted, register, register, register.wide), _wide(node))
+        register = self._known[node.arguments[0]]
+        return self._resized(self._do(COUNT, register, register, register & 1), _wide(node))
 
 
-def _wide(*expressions: Expression) -> bool:
-    """Whether a value of one of these may need more than a byte."""
-    return any(x.low < LEAST or x.high > MOST for x in expressions)
+def _wide(of: Expression) -> int:
+    """1 if the value may need more than a byte, else 0."""
+    return 1 if of.low < LEAST or of.high > MOST else 0
 
 
-ARITHMETIC: Final[dict[str, Function]] = {
-    "add": np.add,
-    "subtract": np.subtract,
-    "multiply": np.multiply,
-    "union": np.bitwise_or,
-    "intersection": np.bitwise_and,
+ARITHMETIC: Final = {
+    "add": ADD,
+    "subtract": SUBTRACT,
+    "multiply": MULTIPLY,
+    "union": OR,
+    "intersection": AND,
 }
 OPERATORS: Final[dict[str, Callable[[Writer, Expression], Register]]] = {
     "not": Writer.not_,

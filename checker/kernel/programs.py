@@ -2,63 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Final
 
 import numpy as np
 
 from isrcheck.checker.kernel.layout import Layout, Words
-from isrcheck.checker.kernel.machine import NARROW, OPERATIONS, WIDE
 from isrcheck.checker.kernel.machined import Expanded, Machined
 from isrcheck.checker.kernel.operators import Writer
 from isrcheck.checker.kernel.planes import GROUP
-from isrcheck.checker.kernel.registers import Change, Column, Function, Instruction, Part, Register
-from isrcheck.checker.kernel.steps import Integers, Placed, PlacedChange, Placing, Steps
-from isrcheck.model.language.expressions import FALSE, Expression, Leaf
+from isrcheck.checker.kernel.registers import Change, Column, Part, Register
+from isrcheck.checker.kernel.steps import COMPARISONS, FUNCTIONS, Code, Integers, Placed, Steps
+from isrcheck.model.language.expressions import FALSE, Expression
 from isrcheck.model.language.system import Transition, TransitionSystem
 
 LANES: Final = 1 << 11
 """How many states are processed at once: their columns stay in the cache."""
 _WORD: Final = (1 << 64) - 1
-COMPARISONS: Final[tuple[Function, ...]] = (np.equal, np.not_equal, np.less_equal)
-"""Functions whose results are flags of numpy."""
 
 
 def expansion(system: TransitionSystem, layout: Layout) -> Program:
     """Guards are computed for all states. What only a transition needs is computed if any state enables it."""
     writer, parts = Writer(), list[Part]()
     for number, transition in enumerate(system.transitions):
-        part = Part(writer.shared(), number=number)
-        if transition.failure is not FALSE:
-            part.failure = writer.register(transition.failure)
-        if transition.guard is not FALSE:
-            part.flag = writer.register(transition.guard)
-            part.body = writer.body()
-            part.changes = _changes(writer, layout, transition)
-        if part.flag is not None or part.failure is not None:
-            parts.append(part)
-    return Program(parts, writer.constants, writer.leaves, layout)
+        if transition.guard is FALSE and transition.failure is FALSE:
+            continue
+        first = writer.shared()
+        failure = None if transition.failure is FALSE else writer.register(transition.failure)
+        flag = None if transition.guard is FALSE else writer.register(transition.guard)
+        body = writer.body()
+        changes = [] if flag is None else _changes(writer, layout, transition)
+        parts.append(Part(number, first, body, len(writer), flag, failure, changes))
+    return Program(writer, parts, layout)
 
 
 def _changes(writer: Writer, layout: Layout, transition: Transition) -> list[Change]:
     """The words that a transition changes. Fields do not overlap, so a sum of fields carries nothing between them."""
-    changes = []
-    for word in range(layout.words):
-        changed = [i for i in transition.updates if layout.places[i].word == word and layout.places[i].width]
-        if not changed:
-            continue
-        kept, base, values = _WORD, 0, list[tuple[Register, np.uint64]]()
-        for i in changed:
-            place, update = layout.places[i], transition.updates[i]
-            kept &= ~place.mask
-            base -= place.low << place.shift
-            if isinstance(update.value, int):
-                base += update.value << place.shift
-            else:
-                values.append((writer.register(update), np.uint64(place.shift)))
-        changes.append(Change(word, np.uint64(kept), np.uint64(base & _WORD), tuple(values)))
-    return changes
+    changes = dict[int, Change]()
+    updates = [(layout.places[i], update) for i, update in transition.updates.items() if layout.places[i].width]
+    for place, update in sorted(updates, key=lambda x: x[0].word):
+        change = changes.setdefault(place.word, Change(place.word, kept=_WORD))
+        change.kept &= ~place.mask
+        added = -place.low
+        if isinstance(update.value, int):
+            added += update.value
+        else:
+            change.values.append((writer.register(update), place.shift))
+        change.base = change.base + (added << place.shift) & _WORD
+    return list(changes.values())
 
 
 def failures(system: TransitionSystem, layout: Layout) -> Program:
@@ -73,59 +65,49 @@ def judgement(bits: Sequence[Expression], layout: Layout) -> Program:
 def _flags(flags: dict[int, Expression], layout: Layout) -> Program:
     writer, parts = Writer(), list[Part]()
     for number, expression in flags.items():
-        part = Part(writer.shared(), number=number)
-        part.flag = writer.register(expression)
-        parts.append(part)
-    return Program(parts, writer.constants, writer.leaves, layout)
+        first, flag = writer.shared(), writer.register(expression)
+        end = len(writer)
+        parts.append(Part(number, first, end, end, flag))
+    return Program(writer, parts, layout)
 
 
 # --- places ---------------------------------------------------------------------------------------------------------
 
 
 class Program:
-    """Parts with their columns; `constants` and `leaves` are filled before it runs."""
+    """The parts that a writer has written, with their columns; constants and leaves are filled before it runs.
 
-    def __init__(
-        self, parts: Sequence[Part], constants: dict[Register, int], leaves: dict[Register, Leaf], layout: Layout
-    ) -> None:
+    The number of a column counts all: bytes, the same bytes as flags of numpy, and wide columns.
+    """
+
+    def __init__(self, writer: Writer, parts: Sequence[Part], layout: Layout) -> None:
         self.layout = layout
-        places = _placed(parts, [*constants, *leaves])
-        narrow, wide = (1 + max((p for r, p in places.items() if r.wide == w), default=-1) for w in (False, True))
+        places = _placed(writer.code, parts, [*writer.constants, *writer.leaves])
+        at = np.array(places, dtype=np.int64)
+        narrow, wide = (1 + int(at[width::2].max(initial=-1)) for width in (0, 1))
         self._narrow = np.zeros((narrow, LANES), dtype=np.int8)
         self._wide = np.zeros((wide, LANES), dtype=np.int64)
-        self._count = narrow
-        for register, value in constants.items():
-            (self._wide if register.wide else self._narrow)[places[register]] = value
-        self._at = {register: place + (2 * narrow if register.wide else 0) for register, place in places.items()}
-        """The number of a register's column among all: bytes, the same bytes as flags of numpy, and wide columns."""
-        self.leaves = [(self._at[register], layout.places[leaf.index]) for register, leaf in leaves.items()]
-        self.parts = [self._part(part) for part in parts]
+        for register, value in writer.constants.items():
+            (self._wide if register & 1 else self._narrow)[places[register]] = value
+        at[1::2] += 2 * narrow
+        self._code = Code(_instructions(writer.code, at, narrow), self._addresses)
+        self.leaves = [(int(at[register]), layout.places[leaf.index]) for register, leaf in writer.leaves.items()]
+        self.parts = [self._part(part, places) for part in parts]
 
-    def _part(self, part: Part) -> Placed:
-        at, flags = self._at, self._count
+    def _part(self, part: Part, places: Sequence[int]) -> Placed:
+        flags = len(self._narrow)
+
+        def at(register: Register) -> int:
+            return places[register] + 2 * flags if register & 1 else places[register]
+
         return Placed(
-            self._steps(part.instructions),
-            None if part.flag is None else at[part.flag] + flags,
-            None if part.failure is None else at[part.failure] + flags,
             part.number,
-            self._steps(part.body),
-            [PlacedChange(c.word, c.kept, c.base, [(at[r], shift) for r, shift in c.values]) for c in part.changes],
+            Steps(self._code, part.first, part.body),
+            Steps(self._code, part.body, part.end),
+            None if part.flag is None else at(part.flag) + flags,
+            None if part.failure is None else at(part.failure) + flags,
+            [Change(c.word, c.kept, c.base, [(at(r), shift) for r, shift in c.values]) for c in part.changes],
         )
-
-    def _steps(self, instructions: Sequence[Instruction]) -> Steps:
-        at, flags = self._at, dict.fromkeys(COMPARISONS, self._count)
-        placings = [(i.function, at[i.a], at[i.b], at[i.out] + flags.get(i.function, 0)) for i in instructions]
-        return Steps(placings, self._code)
-
-    def _code(self, placings: list[Placing]) -> Integers:
-        """The instructions in the form that the machine reads: the number of an operation, and addresses of columns."""
-        rows = [(OPERATIONS[f, self._bits(a), self._bits(out)], a, b, out) for f, a, b, out in placings]
-        code = np.array(rows, dtype=np.int64).reshape(len(rows), 4)
-        code[:, 1:] = self._addresses[code[:, 1:]]
-        return code
-
-    def _bits(self, at: int) -> int:
-        return NARROW if at < 2 * self._count else WIDE
 
     @cached_property
     def _addresses(self) -> Integers:
@@ -135,15 +117,11 @@ class Program:
         integers = wide.ctypes.data + np.arange(len(wide), dtype=np.int64) * wide.strides[0]
         return np.concatenate([bytes_, bytes_, integers])
 
-    def address(self, at: int) -> int:
-        """Where a column lies, plus one if it is wide: as `isrcheck.checker.kernel.passes` reads it."""
-        return int(self._addresses[at]) + (self._bits(at) == WIDE)
-
     @cached_property
     def machined(self) -> Machined:
         """The program in the form that compiled code runs."""
-        leaves = [(self.address(at), place) for at, place in self.leaves]
-        return Machined(self.parts, leaves, self.address, self.layout.words, LANES)
+        odd = self._addresses + (np.arange(len(self._addresses)) >= 2 * len(self._narrow))
+        return Machined(self.parts, self.leaves, odd, self.layout.words, LANES)
 
     def expand(self, states: Words, first: int) -> Expanded:
         """The same as `Machined.expand`, by numpy."""
@@ -217,46 +195,38 @@ def _changed(part: Placed, words: Words, where: Integers, columns: Sequence[Colu
     return words
 
 
-def _placed(parts: Sequence[Part], kept: Sequence[Register]) -> dict[Register, int]:
-    """A place for each register, free again after its last use. Narrow and wide registers have separate places."""
-    last = _last_uses(parts) | dict.fromkeys(kept, -1)
-    places: dict[Register, int] = {}
-    free: dict[bool, list[int]] = {False: [], True: []}
-    count = {False: 0, True: 0}
+def _placed(code: Sequence[int], parts: Sequence[Part], kept: Sequence[Register]) -> list[int]:
+    """A place for each register from its instruction to its last use. Narrow and wide registers have separate places.
 
-    def take(register: Register) -> list[int]:
-        wide = register.wide
-        if free[wide]:
-            places[register] = free[wide].pop()
-        else:
-            places[register] = count[wide]
-            count[wide] += 1
-        return free[wide]
-
+    They are given from the end to the beginning, where the last use of a register comes first.
+    """
+    registers = len(code) // 4 + len(kept)
+    places = [-1] * (2 * registers)
+    free = [list(range(registers - 1, -1, -1)) for _ in (0, 1)]
     for register in kept:
-        take(register)
-    for step, (reads, out) in enumerate(_steps(parts)):
-        # Its operands' places are free for the result: numpy reads an element before it writes it.
-        for register in reads:
-            if last[register] == step:
-                free[register.wide].append(places[register])
-                last[register] = -1
-        if out is not None:
-            fallow = take(out)
-            if out not in last:
-                fallow.append(places[out])
+        places[register] = free[register & 1].pop()
+    for part in reversed(parts):
+        for register in part.reads():
+            if places[register] < 0:
+                places[register] = free[register & 1].pop()
+        fields = iter(code[4 * part.first : 4 * part.end][::-1])
+        for out, b, a, _ in zip(fields, fields, fields, fields, strict=True):
+            fallow = free[out & 1]
+            if places[out] < 0:
+                places[out] = fallow.pop()
+            # The place of the result is free for its operands: numpy reads an element before it writes it.
+            fallow.append(places[out])
+            if places[a] < 0:
+                places[a] = free[a & 1].pop()
+            if places[b] < 0:
+                places[b] = free[b & 1].pop()
     return places
 
 
-def _last_uses(parts: Sequence[Part]) -> dict[Register, int]:
-    """The last step that reads each register."""
-    return {register: step for step, (reads, _) in enumerate(_steps(parts)) for register in reads}
-
-
-def _steps(parts: Sequence[Part]) -> Iterable[tuple[Sequence[Register], Register | None]]:
-    """The registers that are read and written, in the order of a run in which every part runs."""
-    for part in parts:
-        for instructions in (part.instructions, part.body):
-            for instruction in instructions:
-                yield (instruction.a, instruction.b), instruction.out
-        yield tuple(part.reads()), None
+def _instructions(code: Sequence[int], at: Integers, flags: int) -> Integers:
+    """The instructions with columns for registers. Comparisons write the same bytes as flags, `flags` columns later."""
+    rows = np.array(code, dtype=np.int64).reshape(-1, 4)
+    rows[:, 1:] = at[rows[:, 1:]]
+    compares = np.array([function in COMPARISONS for function in FUNCTIONS])
+    rows[:, 3] += flags * compares[rows[:, 0]]
+    return rows

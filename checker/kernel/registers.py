@@ -1,4 +1,4 @@
-"""The parts of a program over columns: registers, instructions, and groups of instructions."""
+"""The parts of a program over columns: registers, and groups of instructions."""
 
 from __future__ import annotations
 
@@ -12,49 +12,41 @@ import numpy.typing as npt
 Column = npt.NDArray[Any]
 Function = Callable[[Column, Column, Column], object]
 """A function of two columns that writes a third, which is the last argument."""
+Register = int
+"""A column without a place yet, as a number that is odd if the column is wide.
+
+Instruction `i` writes register `2 * i` or `2 * i + 1`. Registers below 0 are filled before the program runs and keep
+their places.
+"""
 
 
-@dataclass(eq=False, slots=True)
-class Register:
-    """A column without a place yet. A `kept` register is filled before the program runs and keeps its place."""
-
-    number: int
-    wide: bool
-    kept: bool = False
-
-
-@dataclass(eq=False, slots=True)
-class Instruction:
-    """`function(a, b, out)`."""
-
-    function: Function
-    a: Register
-    b: Register
-    out: Register
-
-
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Change:
-    """A word after a transition: `(word & kept) + base`, and each value shifted to its place and added."""
+    """A word after a transition: `(word & kept) + base`, and each value shifted to its place and added.
 
-    word: int
-    kept: np.uint64
-    base: np.uint64
-    values: tuple[tuple[Register, np.uint64], ...]
-
-
-@dataclass
-class Part:
-    """Instructions, then the columns that are read when they are done.
-
-    `flag` says for which states something is true; `body` computes the values that only those states need.
+    A value is a register, or its column once it has a place, with the bits to shift it by.
     """
 
-    instructions: list[Instruction] = field(default_factory=list)
+    word: int
+    kept: int
+    base: int = 0
+    values: list[tuple[Register, int]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Part:
+    """The instructions from `first` on, then the columns that are read when they are done.
+
+    `flag` says for which states something is true; the instructions from `body` to before `end` compute the values that
+    only those states need.
+    """
+
+    number: int
+    first: int
+    body: int
+    end: int
     flag: Register | None = None
     failure: Register | None = None
-    number: int = 0
-    body: list[Instruction] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
 
     def reads(self) -> Iterable[Register]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -10,53 +10,55 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from isrcheck.checker.kernel.machine import machine
-from isrcheck.checker.kernel.registers import Column, Function
+from isrcheck.checker.kernel.machine import OPERATIONS, machine
+from isrcheck.checker.kernel.registers import Change, Column, Function
 
 ENOUGH: Final = 1 << 16
 """After this many instructions by numpy, compiled code takes over: numpy's 0.05 s are as long as loading that code."""
+FUNCTIONS: Final = [function for function, _, _ in OPERATIONS]
+"""The function of an operation."""
+COMPARISONS: Final[tuple[Function, ...]] = (np.equal, np.not_equal, np.less_equal)
+"""Functions whose results are flags of numpy."""
 Integers = npt.NDArray[np.int64]
-Placing = tuple[Function, int, int, int]
-"""An instruction with the places of its registers."""
 
 
-@dataclass(frozen=True)
-class Placed:
-    """A part with the places of its registers."""
+class Code:
+    """All instructions of a program, shape (instructions, 4): an operation, two columns, and a third for the result.
 
-    instructions: Steps
-    flag: int | None
-    failure: int | None
-    number: int
-    body: Steps
-    changes: list[PlacedChange]
+    `addresses` are those of the columns.
+    """
 
+    def __init__(self, instructions: Integers, addresses: Integers) -> None:
+        self.instructions, self.addresses = instructions, addresses
 
-@dataclass(frozen=True)
-class PlacedChange:
-    word: int
-    kept: np.uint64
-    base: np.uint64
-    values: list[tuple[int, np.uint64]]
+    @cached_property
+    def addressed(self) -> Integers:
+        """The instructions in the form that the machine reads: with addresses of columns."""
+        code = self.instructions.copy()
+        code[:, 1:] = self.addresses[code[:, 1:]]
+        return code
 
 
 class Steps:
-    """Instructions with the places of their registers; `code` gives them in the form that the machine reads."""
+    """Some of the instructions of a program: those from `first` to before `end`."""
 
-    def __init__(self, placings: list[Placing], code: Callable[[list[Placing]], Integers]) -> None:
-        self._placings, self._written = placings, code
+    def __init__(self, code: Code, first: int, end: int) -> None:
+        self._code, self._first, self._end = code, first, end
 
     def __len__(self) -> int:
-        return len(self._placings)
-
-    @cached_property
-    def _code(self) -> Integers:
-        return self._written(self._placings)
+        return self._end - self._first
 
     @property
     def address(self) -> int:
         """Where the instructions for the machine lie."""
-        return self._code.ctypes.data
+        code = self._code.addressed
+        return code.ctypes.data + self._first * code.strides[0]
+
+    @cached_property
+    def _calls(self) -> list[tuple[Function, int, int, int]]:
+        """The instructions for numpy."""
+        rows = self._code.instructions[self._first : self._end].tolist()
+        return [(FUNCTIONS[operation], a, b, out) for operation, a, b, out in rows]
 
     def run(self, columns: Sequence[Column], lanes: int) -> None:
         """Runs them on the columns that `Program.begin` has made for some states."""
@@ -64,9 +66,21 @@ class Steps:
         if on_machine():
             machine()["run"](self.address, len(self), 0, lanes)
             return
-        _by_numpy += len(self._placings)
-        for function, a, b, out in self._placings:
+        _by_numpy += len(self)
+        for function, a, b, out in self._calls:
             function(columns[a], columns[b], columns[out])
+
+
+@dataclass(slots=True)
+class Placed:
+    """A part with the places of its registers."""
+
+    number: int
+    instructions: Steps
+    body: Steps
+    flag: int | None
+    failure: int | None
+    changes: list[Change]
 
 
 _by_numpy = 0

@@ -170,7 +170,7 @@ def test_a_wrong_operator_on_columns_is_noticed(operator: str, monkeypatch: pyte
 
 def test_a_column_that_is_used_again_too_soon_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     placed = programs._placed
-    monkeypatch.setattr(programs, "_placed", lambda parts, kept: {r: p % 7 for r, p in placed(parts, kept).items()})
+    monkeypatch.setattr(programs, "_placed", lambda *written: [place % 7 for place in placed(*written)])
     assert_noticed(by_arrays)
 
 
