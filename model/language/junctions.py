@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
+from typing import Final
 
 from isrcheck.model.language.nodes import FALSE, TRUE, Expression, flag_node, is_constant
+
+_DUAL: Final = {"and": "or", "or": "and"}
 
 
 def not_(a: Expression) -> Expression:
@@ -14,18 +18,28 @@ def not_(a: Expression) -> Expression:
             a.negation = FALSE if a is TRUE else TRUE
         elif a.operator == "not":
             a.negation = a.arguments[0]
+        elif a.operator in _DUAL:
+            # Simplifying is dual: of simplified arguments the negations are simplified already.
+            a.negation = flag_node(_DUAL[a.operator], *[x.negation or not_(x) for x in a.arguments])
         else:
-            dual = {"and": or_, "or": and_}.get(a.operator)
-            a.negation = dual(*map(not_, a.arguments)) if dual else flag_node("not", a)
+            a.negation = flag_node("not", a)
     return a.negation
 
 
 def and_(*arguments: Expression) -> Expression:
-    return _junction("and", arguments)
+    if FALSE in arguments:
+        return FALSE
+    if TRUE in arguments:
+        arguments = tuple(x for x in arguments if x is not TRUE)
+    return _junction("and", arguments) if len(arguments) > 1 else arguments[0] if arguments else TRUE
 
 
 def or_(*arguments: Expression) -> Expression:
-    return _junction("or", arguments)
+    if TRUE in arguments:
+        return TRUE
+    if FALSE in arguments:
+        arguments = tuple(x for x in arguments if x is not FALSE)
+    return _junction("or", arguments) if len(arguments) > 1 else arguments[0] if arguments else FALSE
 
 
 def implies(a: Expression, b: Expression) -> Expression:
@@ -36,26 +50,40 @@ def implies(a: Expression, b: Expression) -> Expression:
 def _junction(op: str, given: tuple[Expression, ...]) -> Expression:
     """The `and` or `or` of `given`: flattened, without repetitions, with arguments simplified against each other."""
     dual, neutral, dominant = ("or", TRUE, FALSE) if op == "and" else ("and", FALSE, TRUE)
-    parts: dict[Expression, None] = {}
-    pending = list(reversed(given))
-    while pending:
-        part = pending.pop()
-        if part.operator == op:
-            pending.extend(reversed(part.arguments))
-        elif part is dominant or (part.negation or not_(part)) in parts:
-            return dominant
-        elif part is not neutral:
-            parts[part] = None
-    for part in [p for p in parts if p.operator == dual]:
-        smaller = _absorbed(part, dual, neutral, parts)
-        if smaller is not part:
-            return _junction(op, tuple(smaller if p is part else p for p in parts))
-    kept = _tightest(list(parts), conjunction=op == "and")
+    parts = _flattened(op, given, neutral, dominant)
+    if parts is None:
+        return dominant
+    absorbing = True
+    while absorbing:
+        absorbing = False
+        for part in [p for p in parts if p.operator == dual]:
+            smaller = _absorbed(part, dual, neutral, parts)
+            if smaller is not part:
+                parts = _flattened(op, [smaller if p is part else p for p in parts], neutral, dominant)
+                if parts is None:
+                    return dominant
+                absorbing = True
+                break
+    kept = _tightest(list(parts), conjunction=op == "and") if len(parts) > 1 else [*parts]
     if kept is None:
         return dominant
     if len(kept) < 2:
         return kept[0] if kept else neutral
     return flag_node(op, *kept)
+
+
+def _flattened(
+    op: str, given: Sequence[Expression], neutral: Expression, dominant: Expression
+) -> dict[Expression, None] | None:
+    """The arguments, in their order, with those of nested junctions; None if one of them, or two, decide the result."""
+    parts: dict[Expression, None] = {}
+    for part in given:
+        for one in part.arguments if part.operator == op else (part,):
+            if one is dominant or (one.negation or not_(one)) in parts:
+                return None
+            if one is not neutral:
+                parts[one] = None
+    return parts
 
 
 def _absorbed(part: Expression, dual: str, neutral: Expression, others: dict[Expression, None]) -> Expression:
@@ -68,49 +96,41 @@ def _absorbed(part: Expression, dual: str, neutral: Expression, others: dict[Exp
     return and_(*left) if dual == "and" else or_(*left)
 
 
-def _compares(part: Expression) -> bool:
-    """True if `part` is a comparison, negated or not, that may bound the interval of a number. Most parts are not."""
-    literal = part.arguments[0] if part.operator == "not" else part
-    return literal.operator == "le" or (literal.operator == "eq" and literal.arguments[0].kind == "number")
+Bound = tuple[Expression, int, int]
+"""A number and the interval in which it lies."""
 
 
-def _bound(part: Expression, conjunction: bool) -> tuple[Expression, int, int] | None:
-    """The bound `(x, low, high)` that a literal sets if it compares x with a constant; else None.
+@lru_cache(maxsize=1 << 14)
+def _bounds(part: Expression, conjunction: bool) -> tuple[Bound | None, tuple[Bound, ...]] | None:
+    """The bound that a literal sets, comparing a number with a constant, and those it implies, comparing two numbers.
 
-    In a disjunction, this is the bound that the negation of the literal sets.
+    In a disjunction these are bounds of its negation. None if the part, perhaps negated, compares no numbers.
     """
     literal, positive = (part.arguments[0], False) if part.operator == "not" else (part, True)
-    x, c = literal.arguments
-    if not is_constant(c):
+    if literal.operator != "le" and (literal.operator != "eq" or literal.arguments[0].kind != "number"):
         return None
-    positive = positive == conjunction
-    if literal.operator == "le":
-        return (x, x.low, c.low) if positive else (x, c.low + 1, x.high)
-    return (x, c.low, c.low) if positive else None
-
-
-def _comparison(part: Expression, conjunction: bool) -> list[tuple[Expression, int, int]]:
-    """The bounds that a comparison of two numbers implies for each of them, in the form of `_bound`."""
-    literal, positive = (part.arguments[0], False) if part.operator == "not" else (part, True)
-    if literal.operator != "le" or is_constant(literal.arguments[1]):
-        return []
     x, y = literal.arguments
-    if positive == conjunction:
-        return [(x, x.low, y.high), (y, x.low, y.high)]
-    return [(x, y.low + 1, x.high), (y, y.low, x.high - 1)]
+    positive = positive == conjunction
+    if literal.operator == "eq":
+        return ((x, y.low, y.low) if positive and is_constant(y) else None), ()
+    if is_constant(y):
+        return ((x, x.low, y.low) if positive else (x, y.low + 1, x.high)), ()
+    if positive:
+        return None, ((x, x.low, y.high), (y, x.low, y.high))
+    return None, ((x, y.low + 1, x.high), (y, y.low, x.high - 1))
 
 
 def _tightest(parts: list[Expression], conjunction: bool) -> list[Expression] | None:
     """The parts, except for bounds that other bounds imply; None if the bounds contradict each other."""
-    comparing = [part for part in parts if _compares(part)]
+    comparing = [(part, found) for part in parts if (found := _bounds(part, conjunction)) is not None]
     if len(comparing) < 2:
         return parts  # a single comparison was already simplified by intervals when it was built
-    bounds = {part: bound for part in comparing if (bound := _bound(part, conjunction))}
-    compared = [bound for part in comparing for bound in _comparison(part, conjunction)]
+    bounds = {part: bound for part, (bound, _) in comparing if bound}
+    compared = [bound for _, (_, implied) in comparing for bound in implied]
     if not bounds and not compared:
         return parts
     ranges: dict[Expression, tuple[int, int]] = {}
-    literals: dict[Expression, list[tuple[Expression, int, int]]] = {}
+    literals: dict[Expression, list[Bound]] = {}
     for part, (x, low, high) in bounds.items():
         literals.setdefault(x, []).append((part, low, high))
     for x, low, high in [*bounds.values(), *compared]:
