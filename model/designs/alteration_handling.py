@@ -121,7 +121,7 @@ class AlterationHandling(Alterations, Controller):
             s.view[c][p] = self.without_decision()
 
     def lose_accepted(self, s: State, c: Any, stopped: Any = None) -> None:
-        """Drops the requests that a controller has accepted. Marks all alterations of a broker that stops as `former`."""
+        """Drops the requests that a controller has accepted. Marks all alterations of a stopping broker as `former`."""
         for p in self.all_partitions:
             for leader in self.brokers:
                 for i in self.all_places:

@@ -165,7 +165,7 @@ class Fetching(Replicas):
         s.replica[p][follower].high_watermark = minimum(length, s.replica[p][follower].high_watermark)
 
     def diverges(self, s: State, p: int, follower: Any, leader: Any) -> Any:
-        """Whether a fetch shows that logs diverge: the follower's last epoch is unknown to the leader, or ends earlier."""
+        """Whether the logs diverge at a fetch: the leader lacks the follower's last epoch or knows an earlier end."""
         if self.truncation != "on-fetch":
             return False
         last, log_end = epoch_cache.latest_epoch(s.epoch_cache[p][follower]), s.log[p][follower].length

@@ -8,9 +8,9 @@ snapshot.
 
 Batches that all brokers have passed are forgotten.
 
-Left out: batches that are cut in two; the moment within a publication in which the cache is new and the partition is
-not yet; a failover of the controller. A controller answers after its batch is committed, and the next controller has
-the same log.
+Left out: batches that are cut in two; the moment within a publication when the cache is already new and the partition
+is still old; a failover of the controller (each controller answers after its batch is committed, and the next
+controller has the same log).
 
 Source: MetadataLoader.java, MetadataBatchLoader.java, TopicDelta.java, KRaftMetadataCache.java of Kafka 4.3.
 """
@@ -133,7 +133,7 @@ class MetadataLog(ConfigurationControl):
         where: Any = True,
         min_isr_changes: bool = False,
     ) -> None:
-        """Commits a batch if a condition holds: registrations by partition, and the brokers that are active after it.
+        """Commits a batch if a condition holds: registrations by partition, and the brokers that are then active.
 
         `started` is a broker that registers in this batch. From then on it is up, its broker epoch is greater by one,
         and it has the image of this batch.

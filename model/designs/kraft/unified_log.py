@@ -159,7 +159,7 @@ class UnifiedLog(Part):
     # --- where logs diverge -----------------------------------------------------------------------------------------
 
     def latest_epoch(self, s: KraftState, p: int, b: Any) -> Any:
-        """latestEpoch: the epoch that a fetch names as that of the last record; -1 if the cache is empty.
+        """latestEpoch: what a fetch gives as the epoch of the last record; -1 if the cache is empty.
 
         It is the last epoch in the cache. If the leader of that epoch wrote nothing, the epoch has no record.
         """
@@ -173,7 +173,7 @@ class UnifiedLog(Part):
     def truncation_point(self, s: KraftState, p: int, follower: Any, epoch: Any, end: Any) -> Any:
         """getOffsetTruncationState: the log end of a follower whose leader says that `epoch` ends at `end` (KIP-279).
 
-        If the follower does not know the epoch, it goes back to the end of the last epoch before it that it knows. Its
+        If the follower does not know the epoch, it goes back to the end of the last earlier epoch that it knows. Its
         next fetch finds out more.
         """
         top, cache, own_end = self.max_leader_epoch, s.epoch_cache[p][follower], s.log[p][follower].length
