@@ -156,7 +156,7 @@ class Reassignment(Controller):
         where=lambda m: m.reassignments,
     )
     def reassign_partition(self, s: State, p: int, target: Any) -> None:
-        """An administrator assigns a partition to other replicas, enough for min.insync.replicas."""
+        """An administrator assigns a partition to enough other replicas for writes (/admin/partitions_reassigned)."""
         if len(target) < self.min_isr:
             return
         assignment = s.assignment[p]

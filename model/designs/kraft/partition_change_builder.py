@@ -196,7 +196,7 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
         unclean: bool | None = None,
         knows_last_leader: bool = True,
     ) -> Change:
-        """build: the change that follows from a new ISR or assignment of a partition. Requires that `leader` is elected.
+        """build: the change that a new ISR or assignment of a partition causes. Requires that `leader` is elected.
 
         First a reassignment is completed, then the ELR is computed, then a leader is elected. A leader from the ELR
         becomes the only member of the ISR, and so does a leader that is elected uncleanly. After an unclean election
