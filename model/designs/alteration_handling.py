@@ -147,8 +147,8 @@ class AlterationHandling(Alterations, Controller):
     def decide(self, s: State, c: Any, p: int, leader: Any, isr: Any, changed: Any) -> None:
         """Decides as usual, but a new controller writes the state even if leader and ISR stay the same.
 
-        This is done with `failover_raises_version`, because the controller before may have promised a change. A
-        controller is new if it has seen no broker yet.
+        This is done with `failover_raises_version`, because its predecessor may have promised a change. A controller is
+        new if it has seen no broker yet.
         """
         if self.names_holder and self.failover_raises_version:
             changed = changed | s.seen_live[c][p].is_empty
@@ -195,7 +195,7 @@ class AlterationHandling(Alterations, Controller):
         return found
 
     def _refused_sender(self, s: State, c: Any, p: int, b: Any, one: Any) -> list[tuple[Any, str]]:
-        """The refusals of a request from before the sender's restart, or from a broker without a session.
+        """The refusals of requests that were sent before the broker restarted, or by a broker without a session.
 
         A broker without a session has no broker epoch.
         """
@@ -267,7 +267,7 @@ class AlterationHandling(Alterations, Controller):
         where=lambda m: m.idempotent_check and m.answer != "before-write",
     )
     def confirm_alter_isr(self, s: State, c: Any, p: int, b: Any, request: int) -> None:
-        """The requested ISR is already the current one: the controller says so, at any version (KAFKA-14144)."""
+        """The requested ISR is already current: the controller answers success, at any version (KAFKA-14144)."""
         one = self.asked(s, c, p, b, request)
         s.require(self.first_refusal(s, c, p, b, request, "success"))
         one.stage = "success"

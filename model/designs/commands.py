@@ -52,7 +52,7 @@ class Commands(Controller):
         return request
 
     def is_current(self, s: State, b: Any, request: Any) -> Any:
-        """Whether a broker has heard of no newer controller than the one that sent a request."""
+        """Whether a request comes from the newest controller that a broker has heard of, or from a newer one."""
         if self.command_check == "controller-epoch" and self.controller_failover:
             return request.controller_epoch >= s.heard_controller_epoch[b]
         return True
@@ -246,7 +246,7 @@ class Commands(Controller):
         return f"{b} starts and registers: {'; '.join(roles)}"
 
     def _take_role(self, s: State, p: int, b: Any) -> None:
-        """A replica takes the role that ZooKeeper says; a partition that is not assigned to the broker is deleted."""
+        """A replica takes the role that it has in ZooKeeper. If it is not assigned to the broker, it is deleted."""
         state, replica, log = s.state[p], s.replica[p][b], s.log[p][b]
         here = self._has_a_role(s, p, b)
         leads = (state.leader == b) & here

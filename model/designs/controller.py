@@ -43,7 +43,7 @@ def any_controller(m: Any) -> Any:
 
 
 def any_place(m: Any) -> Any:
-    """Places in a channel."""
+    """The domain of the places in a channel."""
     return number(0, m.channel_size - 1)
 
 
@@ -160,7 +160,7 @@ class Controller(PartitionState, DataPlane, Logs):
         return acts & (s.controller == c) if self.controller_epoch_guard else acts
 
     def is_controller(self, s: State, c: Any) -> Any:
-        """Whether a controller is the current one, which sees brokers come and go; a deposed controller may not."""
+        """Whether a controller is the current one. A deposed controller may not see that brokers come and go."""
         return s.controller == c if self.controller_failover else True
 
     def assigned(self, s: State, p: int, brokers: Any) -> Any:

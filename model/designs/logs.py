@@ -113,8 +113,8 @@ class Logs(Producers):
     def note_commit(self, s: State, p: int, b: Any, end: Any, relevant: Any, start: Any = None) -> None:
         """Updates the ghosts for a commit up to an offset. `relevant`: whether the commit concerns the current topic.
 
-        Acknowledgements are recorded even if it does not. By default the commit begins at the current high watermark.
-        If `start` is given, the broker counts as a leader that commits in its epoch only if the commit has new records.
+        Acknowledgements are recorded in any case. By default the commit begins at the current high watermark. If
+        `start` is given, the broker counts as a leader that commits in its epoch only if the commit has new records.
         """
         replica, log, committed = s.replica[p][b], s.log[p][b], s.committed[p]
         advances = relevant if start is None else relevant & (end > committed.records.length)

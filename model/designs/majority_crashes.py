@@ -1,9 +1,9 @@
 """Majority vote, disks: what a replica has flushed when its broker crashes.
 
-A replica's log, its epoch and its vote are on disk. `fsync` says which of them a replica flushes before it answers. A
-follower flushes its log before it asks for the next record. A leader flushes its own copy of a record before it counts
-that copy. A voter flushes its vote before it sends the vote. Records that are not flushed may be on disk anyway. A
-lossy crash (of the machine, not of the process) loses any number of unflushed records from the end of the log. After a
+A replica's log, its epoch and its vote are on disk. `fsync` says what a replica flushes before it answers. A follower
+flushes its log before it asks for the next record. A leader flushes its own copy of a record before it counts that
+copy. A voter flushes its vote before it sends the vote. Records that are not flushed may be on disk anyway. A lossy
+crash (of the machine, not of the process) loses any number of unflushed records from the end of the log. After a
 restart, a replica's epoch is at least the epoch of its last record, as in Kafka's raft client.
 
 Left out: truncations that reach the disk late; disks that change what was written.

@@ -239,7 +239,7 @@ class LateMessages(ElectionsByMajority):
         where=lambda m: m.late_messages,
     )
     def fetch_late(self, s: State, p: int, follower: Any, leader: Any) -> None:
-        """A follower asks for the record after its last one, and its request is late."""
+        """A follower asks for the record after its last record, and the request is late."""
         if follower == leader:
             return
         own, end = s.replica[p][follower], s.log[p][follower].length

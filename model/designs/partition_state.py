@@ -217,7 +217,7 @@ class PartitionState(Fetching):
         return outside & reaches
 
     def has_just_fetched(self, s: State, p: int, b: Any, follower: Any) -> Any:
-        """Whether a leader may be handling a fetch of a follower: its last fetch, or a repetition of that fetch.
+        """Whether a leader may at present be handling a follower's last fetch, or a repetition of this fetch.
 
         The follower still fetches from this leader. The leader knows that the follower has all records of its log
         except, at most, the last one.

@@ -148,7 +148,7 @@ class PendingIsr(Alterations, Controller):
         return f"{b} is told of success: ISR {isr}, version {version}; nothing is pending any more"
 
     def is_news(self, s: State, p: int, b: Any, i: int) -> Any:
-        """Whether a leader may believe a success: its version is not earlier than the version that the leader knows."""
+        """Whether a success is news to a leader: its version is not earlier than the version that the leader knows."""
         one = s.alteration[p][b][i]
         return one.said_version >= s.replica[p][b].version if self.says_version else one.stage == "success"
 
@@ -172,7 +172,7 @@ class PendingIsr(Alterations, Controller):
 
     @action(p=any_partition, b=broker, request=any_request, actor="b")
     def retry_alter_isr(self, s: State, p: int, b: Any, request: int) -> None:
-        """The leader had asked the wrong controller, or with a stale broker epoch: on the response, it asks again."""
+        """A response says that the controller was the wrong one, or the broker epoch stale: the leader asks again."""
         self.answered(s, p, b, request, *RETRIED).stage = "asked"
 
     def told_retry_alter_isr(self, old: Any, new: Any, p: int, b: Any, request: int) -> str:

@@ -5,9 +5,9 @@ of the topic clears the ghost: the owner of the topic wants the deletion, so ear
 leader that has not heard of the deletion may still answer. Such a later answer is a promise.
 
 In Kafka, a leader answers when its high watermark reaches the end of the written record (DelayedProduce), whatever the
-epoch. By default the model is simpler: only producers that wrote in the leader's present epoch get an answer. Then no
-ghost must remember where producers wait. With other values of `acknowledgement`, producers that have waited since an
-earlier epoch get an answer too.
+epoch. By default the model is simpler: only producers that wrote in the leader's present epoch get an answer. So no
+ghost is needed that remembers where producers wait. With other values of `acknowledgement`, producers that have waited
+since an earlier epoch get an answer too.
 
 Left out: lost answers, errors other than too small an ISR, batches, transactions.
 """
@@ -22,7 +22,7 @@ from isrcheck.model.language import UnknownName, none, some, when
 
 
 class Producers(Replicas):
-    """What producers with acks=all wait for."""
+    """Producers with acks=all that wait for an answer."""
 
     abstract = True
 
@@ -55,7 +55,7 @@ class Producers(Replicas):
         return end
 
     def await_answer(self, s: State, p: int, b: Any, i: Any, end: Any, may_tell: Any) -> None:
-        """Makes a producer wait until a broker's high watermark reaches `end`. It may have done so before a retry."""
+        """Makes a producer wait until a broker's high watermark reaches `end`. At a retry it may be there already."""
         reached = s.replica[p][b].high_watermark >= end
         for k in range(self.max_records):
             if self.retries and self.idempotence:
@@ -72,7 +72,7 @@ class Producers(Replicas):
         return self.may_acknowledge(s, p, b) & self.is_owed(s, p)
 
     def is_owed(self, s: State, p: int) -> Any:
-        """Whether an answer given now is a promise. It is none while a requested deletion of the topic goes on."""
+        """Whether an answer given now is a promise. It is not while a requested deletion of the topic goes on."""
         return True
 
     def note_answers(self, s: State, p: int, b: Any, start: Any, end: Any) -> None:

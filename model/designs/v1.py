@@ -207,7 +207,7 @@ class ZookeeperListeners(WatchedReplicas):
         return f"{who} finds the leader node of {old.state[p].leader}; it {self.following_in_words(old, new, p, b)}"
 
     def following_in_words(self, old: Any, new: Any, p: int, b: Any) -> str:
-        """A sentence: a replica follows and truncates, or goes on following the same leader and does not truncate."""
+        """Words for a replica that follows and truncates, or follows the same leader as before without truncating."""
         before, leader = old.replica[p][b], old.state[p].leader
         if self.skip_same_leader and before.role == "follower" and before.leader == leader:
             return f"follows {leader} as before, and truncates nothing"

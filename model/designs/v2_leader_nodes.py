@@ -121,7 +121,7 @@ class LeaderNodes(ZookeeperWatches):
         return self.told(s, p, b, PATH) & (s.replica[p][b].step == "none")
 
     def is_decided(self, s: State, p: int, b: Any) -> Any:
-        """Whether a replica was notified, and has read the ISR if that is an earlier step."""
+        """Whether a replica was notified and, with `election_read = earlier`, has read the ISR."""
         return self.is_notified(s, p, b) & (s.replica[p][b].candidate if self.election_read == "earlier" else True)
 
     def forget_candidacy(self, s: State, p: int, b: Any) -> None:

@@ -176,7 +176,7 @@ class NewLeaders(ZookeeperWatches):
         return f"{self.becoming(old, p, b)} writes {wrote}{over}; {waits}"
 
     def becoming(self, s: Any, p: int, b: Any) -> str:
-        """A replica in the middle of becomeLeader, and whether it has lost the leader node."""
+        """Words for a replica in the middle of becomeLeader. They say whether it has lost the leader node."""
         late = "" if s.state[p].leader == b else f" although {node_in_words(s, p)}"
         return f"{b}, becoming leader{of_partition(self, p)}{late},"
 
@@ -241,7 +241,7 @@ class NewLeaders(ZookeeperWatches):
 
     @action(p=any_partition, b=broker, actor="b")
     def start_leading(self, s: State, p: int, b: Any) -> None:
-        """becomeLeader ends when all have caught up or time is over: those that have are the ISR, and writes begin."""
+        """becomeLeader ends: the replicas that have caught up become the ISR, and the leader takes writes."""
         replica, end = s.replica[p][b], s.replica[p][b].high_watermark
         s.require(self.is_up(s, b), replica.step == "waiting")
         self.note_commit(s, p, b, end, self.serves_the_topic(s, p, b), start=0)
@@ -302,7 +302,7 @@ class NewLeaders(ZookeeperWatches):
         return outside & self.has_caught_up(s, p, b, follower)
 
     def has_caught_up(self, s: State, p: int, b: Any, follower: Any) -> Any:
-        """Whether a replica has the records that the leader commits next or, by `expand_guard`, has committed."""
+        """Whether a replica's log reaches far enough for the ISR, as `expand_guard` defines it."""
         replica, end = s.replica[p][b], s.known_end[p][b][follower]
         if self.expand_guard == "next-commit":
             next_end: Any = s.log[p][b].length

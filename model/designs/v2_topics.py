@@ -7,7 +7,7 @@ administrator writes an empty list. Then the leader sends close-replica to all r
 this request from their queues, the administrator deletes the paths. A creation that takes too long fails; the next
 creation cleans up.
 
-Left out: the timeout of a deletion. It would change nothing: the administrator would only stop waiting.
+Left out: the timeout of a deletion. This timeout would change nothing: the administrator would only stop waiting.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ class ZookeeperWatches(PartitionState, DataPlane, Logs):
         return self.connected(s, b) & (s.watch[p][b][path] == "fired")
 
     def read_and_watch(self, s: State, p: int, b: Any, path: str, changes: bool = False) -> Any:
-        """A broker handles its notification: it reads the path and watches it again, and may change it itself.
+        """A broker handles a notification: it reads the path and watches it again; it may also change the path.
 
         Returns the number of brokers that are notified of this change.
         """
@@ -100,7 +100,7 @@ class ZookeeperWatches(PartitionState, DataPlane, Logs):
         return told + 1 if changes and not later else told
 
     def fire(self, s: State, p: int, path: str, condition: Any = True, but: Any = None) -> Any:
-        """If a condition holds, a path changes and every broker that watches it is notified; returns their number."""
+        """If a condition holds, notifies the brokers that watch a path of its change. Returns how many they are."""
         others = [b for b in self.brokers if b != but]
         told = {b: (s.watch[p][b][path] == "set") & condition for b in others}
         for b in others:

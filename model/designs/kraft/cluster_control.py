@@ -5,8 +5,8 @@ brokers. A broker is fenced when its session ends, whether the broker is down, c
 partitions are in the same batch.
 
 Left out: the times of sessions, the broker's metadata offset, feature levels, shutdowns that wait for other brokers'
-metadata. Kafka unfences a broker only after the broker has read its own registration; here it has the registration from
-the start.
+metadata. Kafka unfences a broker only after the broker has read its own registration; here a broker knows its
+registration from the start.
 
 Source: ClusterControlManager.java, BrokerHeartbeatManager.java of Kafka 4.3, ReplicationControlManager.java
 (handleBrokerFenced, handleBrokerUnfenced, handleBrokerShutdown); KIP-631, KIP-841, KIP-966.
@@ -95,7 +95,7 @@ class ClusterControl(ReplicationControl):
     def begin_controlled_shutdown(self, s: KraftState, b: Any, leader: Any) -> None:
         """processBrokerHeartbeat (wantShutDown): a broker shuts down; the controller takes it out of every ISR.
 
-        A fenced broker is in no ISR any more. It may shut down as well.
+        A fenced broker may also shut down, although it is in no ISR any more.
         """
         s.require(s.shutdowns < self.shutdowns, ~s.stopping.has(b), self.runs(s, b))
         s.shutdowns += 1

@@ -2,9 +2,8 @@
 
 The controller commits batches at the end of the log. A batch is represented by the *image* after it: the partition's
 registration, the active brokers, their broker epochs, min.insync.replicas. Each broker has a position in the log, and
-knows only the image at that position. It may go on by one batch or by several in one step. Then only the last image
-counts. Kafka's loader takes several batches in one step if they were committed since it last looked, or if it loads a
-snapshot.
+knows only the image at that position. In one step it may go on by several batches, and then sees only the last image.
+Kafka's loader takes several batches in one step if they were committed since it last looked, or if it loads a snapshot.
 
 Batches that all brokers have passed are forgotten.
 

@@ -281,7 +281,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
     def request(self, s: KraftState, b: Any, x: Leading, isr: Any) -> dict[str, Any]:
         """The content of an AlterPartition request: the leader's epoch and version, and the ISR with broker epochs.
 
-        The broker epoch of a follower is the one in which it last fetched.
+        For each follower, the request has the broker epoch in which the follower last fetched.
         """
         found: dict[str, Any] = {"isr": isr, "epoch": x.epoch, "version": x.version}
         if self.restarts:
@@ -336,8 +336,8 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
 
         A registration with a smaller version than the broker's own is refused. An equal version is accepted, since the
         broker also learns versions from the controller's answers (KAFKA-13790). If the broker already leads in this
-        epoch, everything that only a new epoch changes stays. With `config_order = after-partitions`, the broker still
-        uses its old value of min.insync.replicas here, unless it had no role before.
+        epoch, it keeps the state that only a new epoch changes. With `config_order = after-partitions`, the broker
+        still uses its old value of min.insync.replicas here, unless it had no role before.
         """
         old, x, said = s.replica[p][b], self.leading(s, p, b), image.partition[p]
         obeys = said.version >= old.version

@@ -171,7 +171,7 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
     # --- what is written --------------------------------------------------------------------------------------------
 
     def next_elr(self, s: KraftState, p: int, isr: Any, stopped_uncleanly: Any = None) -> Any:
-        """maybePopulateTargetElr: the replicas that have left the ISR since it last had min.insync.replicas members.
+        """maybePopulateTargetElr: the replicas that left the ISR after it last had min.insync.replicas members.
 
         The high watermark does not rise while the ISR is smaller (KAFKA-15583), so these replicas have all committed
         records.

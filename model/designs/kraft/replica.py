@@ -123,8 +123,8 @@ class Replica(MetadataLog):
     def is_isr_eligible(self, image: Any, followers: Followers, follower: Any) -> Any:
         """isReplicaIsrEligible: whether a follower may join the ISR as far as the leader's metadata says.
 
-        The follower must be neither fenced nor shutting down (KIP-841). Its last fetch must be in the broker epoch that
-        the metadata has for it, because it may have lost what it fetched before a restart (KIP-903).
+        The follower must be neither fenced nor shutting down (KIP-841). The follower's last fetch must be in the broker
+        epoch that the metadata has for it. Otherwise it may have lost, in a restart, what it fetched before (KIP-903).
         """
         found = image.live.has(follower) & (followers.ends[follower] != UNKNOWN)
         if not self.restarts:

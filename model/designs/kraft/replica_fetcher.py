@@ -172,7 +172,7 @@ class ReplicaFetcher(Partition):
     def restart_fetcher(self, s: KraftState, p: int, b: Any, where: Any) -> None:
         """Takes a partition from its fetcher and adds it again. If answers are checked, earlier answers are dropped.
 
-        Otherwise an earlier answer may still arrive, and be taken for the answer to a later request.
+        If they are not checked, an earlier answer may still arrive, and be taken for the answer to a later request.
         """
         if self.fetch == "two-steps" and self.fetch_answer != "unchecked":
             for leader in self.brokers:
@@ -230,8 +230,8 @@ class ReplicaFetcher(Partition):
         """Whether the leader knows the epoch of the follower's last record, or a later one.
 
         Otherwise it answers OFFSET_OUT_OF_RANGE. This happens only if the follower has applied an answer of another
-        epoch, or if the leader has forgotten epochs. If neither is possible, nothing is checked. If that were wrong,
-        the end of the epoch would be -1, which is no log end, and the search would report it.
+        epoch, or if the leader has forgotten epochs. If neither is possible, nothing is checked. If this assumption
+        were wrong, the end of the epoch would be -1, which is no log end, and the search would report it.
         """
         if not self.may_be_out_of_range:
             return True
@@ -345,7 +345,7 @@ class ReplicaFetcher(Partition):
 
     @action(p=any_partition, follower=broker, leader=broker, actor="leader")
     def update_follower_fetch_state(self, s: KraftState, p: int, follower: Any, leader: Any) -> None:
-        """updateFollowerFetchState: the leader notes the fetch offset of a fetch for which it has read before."""
+        """updateFollowerFetchState: the leader notes the offset of a fetch for which it has read earlier."""
         if follower == leader or self.note_fetch == "at-once":
             return
         read = s.unnoted[p][leader][follower]
@@ -414,8 +414,8 @@ class ReplicaFetcher(Partition):
     def process_fetch_request(self, s: KraftState, p: int, follower: Any, leader: Any) -> None:
         """processFetchRequest: the answer reaches the follower, which ignores an answer that it no longer waits for.
 
-        With `truncates_later`, an answer that the logs diverge takes two such steps. The first step compares the epoch.
-        The second step is truncateOnFetchResponse, and checks only whether the thread has the partition.
+        With `truncates_later`, an answer that the logs diverge takes two steps. The first step compares the epoch. The
+        second step is truncateOnFetchResponse, and checks only whether the thread has the partition.
         """
         if follower == leader or self.fetch == "one-step":
             return
