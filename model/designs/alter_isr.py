@@ -1,22 +1,23 @@
 """KIP-497: the controller alone writes the ISR, and a leader requests changes by AlterIsr.
 
-The data plane is that of `v3` with the fixes that preceded KIP-497: truncation is part of fetching and fenced by leader
-epochs. Requests and responses are in `alterations`, the leader is in `pending_isr`, and the controller is in
-`alteration_handling`. How far a replica's log must reach before the replica joins the ISR is in `partition_state`;
-whether the replica may join is in `pending_isr` and `alteration_handling`. A broker that stops loses its roles
+The data plane is that of `v3` with the fixes that preceded KIP-497: truncation is part of fetching, and leader epochs
+fence it. Requests and responses are in `alterations`, the leader is in `pending_isr`, and the controller is in
+`alteration_handling`. `partition_state` defines how far a replica's log must reach before the replica joins the ISR.
+`pending_isr` and `alteration_handling` define whether the replica may join. A broker that stops loses its roles
 (`data_plane`), its work as a controller and its commands in flight (`controller`), and what it knew and had accepted of
 requests (`alteration_handling`). In a controlled shutdown its session also ends (`controlled_shutdown`). This file
 fixes the values of some settings. It also defines how a leader learns of another ISR by a command in its own epoch, and
 a goal for each answer of the controller.
 
-The controller is the one that Kafka built upon ZooKeeper; `kraft` is the design without ZooKeeper. The controller
-answers a leader by the response alone, and its own decisions take a new leader epoch. The text of KIP-497 differs
-(setting `answer`): the controller confirms immediately that it has the request and writes the ISR later, and the leader
-learns the outcome by LeaderAndIsr.
+The controller is that of Kafka with ZooKeeper; `kraft` is the design without ZooKeeper. The leader learns the outcome
+of a request only from the response. Each decision that the controller makes by itself begins a new leader epoch. The
+text of KIP-497 differs (setting `answer`): the controller first confirms that it has the request, and writes the ISR
+later. Then the leader learns the outcome by LeaderAndIsr.
 
 A *version* is what KIP-497 calls zkVersion and later KIPs call partition epoch.
 
-Left out, in addition to what those files leave out: the settings of `v3` that this design fixes; several partitions.
+Left out, in addition to what the other files leave out: the settings of `v3` that this design fixes; several
+partitions.
 
 Sources: KIP-497 and its comments; the later KIPs and JIRA ids at the settings.
 """
@@ -166,10 +167,10 @@ class AlterIsr(AlterationHandling, PendingIsr, ControlledShutdown, Commands, Rea
 
     @property
     def repeats_a_version(self) -> bool:
-        """Whether a request may have an earlier version than the current one, in the current leader epoch.
+        """Whether a request of the current leader epoch may have an earlier version than the current one.
 
-        A decision of the controller itself takes a new leader epoch. So an earlier version needs a second request at
-        the same version, or a deleted topic of the same name.
+        A decision that the controller makes by itself begins a new leader epoch. So an earlier version needs a second
+        request at the same version, or a deleted topic of the same name.
         """
         late = bool(self.late_requests and not self.requests_in_order)
         again = bool((self.lost_responses or self.late_requests) and not self.idempotent_check)

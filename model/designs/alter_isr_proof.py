@@ -18,7 +18,7 @@ from isrcheck.model.language.proofs import Proof, lemma
 
 
 class AlterIsrProof(Proof):
-    """Replicas, messages in flight and the controller name a leader and an ISR: each time the leader is in the ISR."""
+    """Wherever a replica, a message in flight or the controller names a leader and an ISR, the leader is in the ISR."""
 
     of = AlterIsr
     invariants = ("isr-sane",)

@@ -1,12 +1,13 @@
 """How a controller handles AlterIsr.
 
 The controller checks a request in a fixed order. It answers with the first error, or alters the ISR. A deposed
-controller that has not noticed this answers from its *view*: what it knew when the next controller was elected.
+controller may not have noticed that it is deposed. Then it answers from its *view*: what it knew when the next
+controller was elected.
 
 Left out: a broker that was never controller and answers NOT_CONTROLLER.
 
-Sources: KIP-497 with its comments, KIP-380, KAFKA-14140, KAFKA-14144, KAFKA-14154; the order of checks is that of
-Kafka's controller upon ZooKeeper after KAFKA-14154.
+Sources: KIP-497 with its comments, KIP-380, KAFKA-14140, KAFKA-14144, KAFKA-14154. The order of checks is that of
+Kafka's controller with ZooKeeper after KAFKA-14154.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ class AlterationHandling(Alterations, Controller):
     )
     sender_epoch_check = setting(
         True,
-        meaning="requests carry the broker epoch of the leader; the controller refuses requests of an earlier "
-        "broker epoch (KIP-380)",
+        meaning="requests carry the broker epoch of the leader; the controller refuses requests with an earlier broker "
+        "epoch (KIP-380)",
     )
     controllers_in_order = setting(
         True, meaning="a leader sends no request to a controller that is older than the last controller that it asked"
@@ -120,7 +121,7 @@ class AlterationHandling(Alterations, Controller):
             s.view[c][p] = self.without_decision()
 
     def lose_accepted(self, s: State, c: Any, stopped: Any = None) -> None:
-        """Drops what a controller has accepted; marks the alterations of a broker that stops as `former`."""
+        """Drops the requests that a controller has accepted. Marks all alterations of a stopping broker as `former`."""
         for p in self.all_partitions:
             for leader in self.brokers:
                 for i in self.all_places:
@@ -144,7 +145,11 @@ class AlterationHandling(Alterations, Controller):
                 s.asked_controller_epoch[b] = 0
 
     def decide(self, s: State, c: Any, p: int, leader: Any, isr: Any, changed: Any) -> None:
-        """A new controller (it has seen no broker) rewrites the state: its predecessor may have promised a change."""
+        """Decides as usual, but a new controller writes the state even if leader and ISR stay the same.
+
+        This is done with `failover_raises_version`, because its predecessor may have promised a change. A controller is
+        new if it has seen no broker yet.
+        """
         if self.names_holder and self.failover_raises_version:
             changed = changed | s.seen_live[c][p].is_empty
         super().decide(s, c, p, leader, isr, changed)
@@ -166,7 +171,7 @@ class AlterationHandling(Alterations, Controller):
     # --- what is wrong with a request -------------------------------------------------------------------------------
 
     def refusals(self, s: State, c: Any, p: int, b: Any, i: int) -> list[tuple[Any, str]]:
-        """Pairs of a condition and the answer if it is true, in the order in which the controller checks them."""
+        """The conditions that the controller checks, in this order, each with the answer if the condition is true."""
         one = s.alteration[p][b][i]
         leader, epoch, version = (self.known(s, c, p, name) for name in ("leader", "epoch", "version"))
         found: list[tuple[Any, str]] = [*self._refused_sender(s, c, p, b, one)]
@@ -190,7 +195,10 @@ class AlterationHandling(Alterations, Controller):
         return found
 
     def _refused_sender(self, s: State, c: Any, p: int, b: Any, one: Any) -> list[tuple[Any, str]]:
-        """Refusals of a request from a former life, and from a broker without a session, which has no broker epoch."""
+        """The refusals of requests that were sent before the broker restarted, or by a broker without a session.
+
+        A broker without a session has no broker epoch.
+        """
         if not self.sender_epoch_check:
             return []
         found = [one.former] if self.has_crashes else []
@@ -206,7 +214,7 @@ class AlterationHandling(Alterations, Controller):
         return isr <= s.assignment[p].replicas if self.reassigns else isr <= set(self.brokers)
 
     def asked(self, s: State, c: Any, p: int, b: Any, i: int) -> Any:
-        """The request that a controller handles now; it requires that the controller has seen the live brokers."""
+        """The request that a controller handles now. Requires that the controller has seen the live brokers."""
         one = s.alteration[p][b][i]
         s.require(one.stage == "asked", self.believes(s, c), ~s.seen_live[c][p].is_empty)
         if self.requests_in_order and i in self.all_requests:
@@ -259,7 +267,7 @@ class AlterationHandling(Alterations, Controller):
         where=lambda m: m.idempotent_check and m.answer != "before-write",
     )
     def confirm_alter_isr(self, s: State, c: Any, p: int, b: Any, request: int) -> None:
-        """The ISR is already the one that a leader asks for: the controller says so, at any version (KAFKA-14144)."""
+        """The requested ISR is already current: the controller answers success, at any version (KAFKA-14144)."""
         one = self.asked(s, c, p, b, request)
         s.require(self.first_refusal(s, c, p, b, request, "success"))
         one.stage = "success"

@@ -4,13 +4,13 @@ An *alteration* is a request or its response. A leader may have one or more alte
 the ISR is altered, or gives an *error*. `pending_isr` defines how a leader handles a response, and
 `alteration_handling` how the controller handles a request.
 
-An alteration is of a *former* life if its broker has stopped since then. Nobody waits for its response.
+An alteration is *former* if the leader has stopped since it sent the request. Nobody waits for the response.
 
 Left out:
 
 * CLUSTER_AUTHORIZATION_FAILED: brokers of the model are authorized, and the leader would only ask again;
-* OPERATION_NOT_ATTEMPTED: a leader's own queue refuses a second request with it and nothing changes, so the model has
-  no such step. In responses it is an older name of INELIGIBLE_REPLICA;
+* OPERATION_NOT_ATTEMPTED: a leader's own queue refuses a second request with this error and nothing changes, so the
+  model has no such step. In responses, this error is an older name of INELIGIBLE_REPLICA;
 * requests for several partitions;
 * requests that are lost: the leader sends them again.
 
@@ -42,13 +42,13 @@ from isrcheck.model.language import (
 )
 
 ROLLED_BACK = ("ineligible-replica",)
-"""Errors that say that nothing was done: the ISR is what it was."""
+"""Errors after which a leader goes back to its last known ISR, because the controller has changed nothing."""
 
 RETRIED = ("stale-broker-epoch", "not-controller")
 """Errors after which a leader asks again."""
 
 AWAITING_NEWS = ("fenced-leader-epoch", "invalid-request", "invalid-isr-version", "unknown-topic-or-partition")
-"""Errors after which a leader goes on waiting: there is a later version that it will hear of."""
+"""Errors after which a leader keeps waiting: a later version exists, and the leader will learn it."""
 
 ERRORS = (*ROLLED_BACK, *RETRIED, *AWAITING_NEWS)
 ANSWERS = ("success", *ERRORS)
@@ -60,7 +60,7 @@ def any_request(m: Any) -> Any:
 
 
 def any_arriving_request(m: Any) -> Any:
-    """The same indexes, and one more for a request that a leader has sent again."""
+    """Indexes of the alterations under way, and one more for a request that a leader has sent again."""
     return number(0, len(m.all_places) - 1)
 
 
@@ -112,7 +112,7 @@ class Alterations(PartitionState):
         return bool(self.controller_failover and self.answer == "before-write")
 
     def alteration_fields(self) -> dict[str, tuple[Any, Any]]:
-        """The fields of a request or its response: each with its domain, and its value where there is no alteration.
+        """The fields of a request or response, each with its domain and with its value if there is no alteration.
 
         Fields that the settings do not need are absent.
         """
@@ -172,7 +172,7 @@ class Alterations(PartitionState):
         return found & ~one.former if self.has_crashes else found
 
     def answered(self, s: State, p: int, b: Any, i: int, *answers: str) -> Any:
-        """The alteration for whose outcome the leader waits; its stage must be one of the given answers."""
+        """An alteration for which the leader waits. Requires that its stage is one of the given answers."""
         one = s.alteration[p][b][i]
         s.require(one_of(one.stage, answers), self.is_expected(s, p, b, i))
         return one
@@ -184,7 +184,7 @@ class Alterations(PartitionState):
     # --- requests and responses -------------------------------------------------------------------------------------
 
     def new_request(self, s: State, p: int, b: Any, isr: Any) -> dict[str, Any]:
-        """The content of AlterIsr: leader epoch, requested ISR and known version. Other fields belong to the model."""
+        """The content of AlterIsr: leader epoch, requested ISR, known version. Other fields exist only in the model."""
         replica = s.replica[p][b]
         found = self.no_alteration()
         found.update(stage="asked", isr=isr, epoch=replica.epoch, version=replica.version)

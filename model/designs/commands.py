@@ -1,7 +1,7 @@
 """How a broker acts on the controller's commands, and how it starts.
 
 A LeaderAndISR command makes a broker leader or follower (on_LeaderAndISRCommand). A StopReplica command removes a
-replica from the broker (on_StopReplicaCommand). It is also part of the protocol which commands a broker ignores.
+replica from the broker (on_StopReplicaCommand). The protocol also says which commands a broker ignores.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Commands(Controller):
         "leader-epoch",
         choices=("role", "leader-epoch", "controller-epoch"),
         meaning="which commands a broker obeys. role: those that change its role (the page); leader-epoch: those of a "
-        "greater leader epoch; controller-epoch: the same, if not from an older controller (KAFKA-1188)",
+        "greater leader epoch; controller-epoch: the same, except those from an older controller (KAFKA-1188)",
     )
     skip_same_leader = setting(
         False, meaning="a follower does not truncate when it hears of the same leader in a later epoch (KAFKA-7164)"
@@ -52,7 +52,7 @@ class Commands(Controller):
         return request
 
     def is_current(self, s: State, b: Any, request: Any) -> Any:
-        """Whether a broker has heard of no newer controller than the one that sent a request."""
+        """Whether a request comes from the newest controller that a broker has heard of, or from a newer one."""
         if self.command_check == "controller-epoch" and self.controller_failover:
             return request.controller_epoch >= s.heard_controller_epoch[b]
         return True
@@ -222,7 +222,7 @@ class Commands(Controller):
 
     @action(b=broker, actor="b", where=lambda m: m.has_crashes)
     def on_broker_startup(self, s: State, b: Any) -> None:
-        """A broker starts, registers, and reads its roles from ZooKeeper, or waits for commands.
+        """A broker starts and registers. It reads its roles from ZooKeeper, or waits for the controller's commands.
 
         With broker epochs the controller handles each restart as a failure and then a start: the broker comes back only
         after the controller has seen that it was gone.
@@ -246,7 +246,7 @@ class Commands(Controller):
         return f"{b} starts and registers: {'; '.join(roles)}"
 
     def _take_role(self, s: State, p: int, b: Any) -> None:
-        """A replica takes the role that ZooKeeper says; a partition that is not assigned to the broker is deleted."""
+        """A replica takes the role that it has in ZooKeeper. If it is not assigned to the broker, it is deleted."""
         state, replica, log = s.state[p], s.replica[p][b], s.log[p][b]
         here = self._has_a_role(s, p, b)
         leads = (state.leader == b) & here
@@ -273,7 +273,7 @@ class Commands(Controller):
         self._keep_epochs(s, p, b, leads, length)
 
     def _keep_epochs(self, s: State, p: int, b: Any, leads: Any, length: Any) -> None:
-        """Truncates the log of a replica that begins its role to a length, and updates its epoch cache."""
+        """Truncates the log to a length when a replica begins its role, and updates the epoch cache."""
         top, cache = self.max_leader_epoch, epoch_cache.truncated(s.epoch_cache[p][b], length, self.max_leader_epoch)
         if self.keeps_every_partition:
             cache = s.epoch_cache[p][b]
@@ -289,7 +289,7 @@ class Commands(Controller):
         return not (self.has_topics or self.reassigns)
 
     def _has_a_role(self, s: State, p: int, b: Any) -> Any:
-        """Whether ZooKeeper says the role of a replica whose broker starts."""
+        """Whether ZooKeeper has a role for a replica whose broker starts."""
         if self.keeps_every_partition:
             return True
         return self.has_path(s, p) & self.is_assigned(s, p, b)

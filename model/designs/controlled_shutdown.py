@@ -1,7 +1,7 @@
 """Controlled shutdown: a broker tells the controller that it shuts down, and stops some time later.
 
-After it has told the controller, the broker fetches no more, and for the controller it is not live. Its *session* lasts
-until the broker stops: for leaders it is live, and if it is the controller it stays the controller.
+From then on the broker fetches no more, and the controller does not count it as live. Its *session* lasts until the
+broker stops. Until then leaders count it as live, and if it is the controller, it remains the controller.
 
 Left out: commands to a broker that shuts down; a session that expires before the broker stops, or that lasts for a
 while after the broker has crashed.
@@ -30,7 +30,7 @@ class ControlledShutdown(Controller):
         return bool(super().has_crashes or self.shutdowns)
 
     def variables(self) -> dict[str, Any]:
-        """Adds which brokers are stopping."""
+        """Adds the number of controlled shutdowns, and which brokers are stopping."""
         found = super().variables()
         if self.shutdowns:
             found["shutdowns"] = number(0, self.shutdowns)

@@ -1,7 +1,7 @@
 """The controller: it sees brokers come and go, elects leaders, and sends its decisions to brokers by direct RPC.
 
 Requests travel in one FIFO channel for each controller and broker. A controller's crash empties its channels. A
-broker's crash empties the channels to that broker only if broker epochs distinguish its lives (KIP-380).
+broker's crash empties the channels to that broker only if `broker_epoch` is set (KIP-380).
 
 Left out: batches of partitions in one ZooKeeper call, acknowledgement timeouts of requests, ExternalView.
 """
@@ -38,12 +38,12 @@ from isrcheck.model.language import (
 
 
 def any_controller(m: Any) -> Any:
-    """The domain of controllers, which indexes channels: all brokers, or without failover only the number 0."""
+    """The domain of controllers: all brokers or, without failover, only the number 0."""
     return broker if m.controller_failover else number(0, 0)
 
 
 def any_place(m: Any) -> Any:
-    """Places in a channel."""
+    """The domain of the places in a channel."""
     return number(0, m.channel_size - 1)
 
 
@@ -79,7 +79,7 @@ class Controller(PartitionState, DataPlane, Logs):
         1,
         at_least=1,
         at_most=3,
-        meaning="elections of a controller",
+        meaning="times that a controller may be elected",
         bound=lambda m, s: s.controller_epoch == m.max_controller_epoch if m.controller_failover else False,
     )
     controller_epoch_guard = setting(True, meaning="ZooKeeper refuses writes of a deposed controller (KAFKA-6082)")
@@ -160,7 +160,7 @@ class Controller(PartitionState, DataPlane, Logs):
         return acts & (s.controller == c) if self.controller_epoch_guard else acts
 
     def is_controller(self, s: State, c: Any) -> Any:
-        """Whether a controller is the current one, which sees brokers come and go; a deposed controller may not."""
+        """Whether a controller is the current one. A deposed controller may not see that brokers come and go."""
         return s.controller == c if self.controller_failover else True
 
     def assigned(self, s: State, p: int, brokers: Any) -> Any:
@@ -203,7 +203,10 @@ class Controller(PartitionState, DataPlane, Logs):
         return self.acting(s, c) & (s.live != s.seen_live[c][p]) & self.has_path(s, p)
 
     def decide(self, s: State, c: Any, p: int, leader: Any, isr: Any, changed: Any) -> None:
-        """Writes leader and ISR in a new epoch if they change, and tells all; else tells only those that came back."""
+        """Writes leader and ISR in a new epoch if they change, and sends them to all live replicas.
+
+        If nothing changes, sends them only to the brokers that came back.
+        """
         known, live = self.known_to(s, c, p)
         if self.controller_write == "conditional":
             s.require(implies(changed, s.state[p].version == known.version))
@@ -232,7 +235,7 @@ class Controller(PartitionState, DataPlane, Logs):
         s.state[p] = when(changed, decision, state) if self.reads_first else decision
 
     def begins_an_epoch(self, s: State, p: int, known: Any, choice: tuple[Any, Any], changed: Any) -> Any:
-        """Whether a new leader or ISR takes a new leader epoch."""
+        """Whether a new leader or ISR begins a new leader epoch."""
         return changed
 
     def lane(self, actor: str, parameters: dict[str, Any]) -> str:
@@ -296,7 +299,8 @@ class Controller(PartitionState, DataPlane, Logs):
     def on_broker_change(self, s: State, c: Any, p: int, leader: Any) -> None:
         """Brokers came or went: a live leader stays, or a live member of the ISR leads; dead brokers leave the ISR.
 
-        If no member of the ISR is live and elections may be unclean, any live replica leads, alone in the ISR.
+        If no member of the ISR is live and elections may be unclean, any live replica leads, as the only member of the
+        ISR.
         """
         state, live = self.known_to(s, c, p)
         inside = state.isr & live
@@ -343,7 +347,7 @@ class Controller(PartitionState, DataPlane, Logs):
 
     @action(c=broker, actor="c", where=lambda m: m.controller_failover)
     def elect_controller(self, s: State, c: Any) -> None:
-        """A broker creates /controller. It has seen no broker yet, so it will tell all (with `init_flag`, by INIT)."""
+        """A broker creates /controller. It has seen no broker yet, so it will inform all (by INIT if `init_flag`)."""
         s.require(s.controller.is_none, s.live.has(c), self.is_up(s, c))
         s.require(s.room(s.controller_epoch < self.max_controller_epoch))
         epoch = s.controller_epoch + 1
@@ -370,7 +374,10 @@ class Controller(PartitionState, DataPlane, Logs):
                 self.send(s, c, b, *((s.live.has(b) & condition, {**request, **now}) for condition, request in said))
 
     def said_by_init(self, s: State, c: Any, p: int, b: Any) -> list[tuple[Any, dict[str, Any]]]:
-        """The requests of INIT to a broker about a partition: leader and ISR, or that the replica is not named."""
+        """The requests with INIT to a broker about a partition, each with the condition that it is sent.
+
+        A request has the leader and the ISR, or says that INIT does not name the broker's replica.
+        """
         state = s.state[p]
         path = {"leader": state.leader, "isr": state.isr, "epoch": state.epoch, "version": state.version}
         if not self.stops_replicas:

@@ -1,6 +1,7 @@
 """How a replica begins and ends a role, stops and crashes.
 
-If brokers crash, the *checkpoint* is the high watermark on disk. A replica begins with it when its broker starts again.
+The *checkpoint* is the high watermark on disk; it exists only if brokers may crash. A replica begins with this high
+watermark when its broker starts again.
 
 Left out: disks that lose or change data, except at the end of a log (`lossy_crashes`); log directories.
 """
@@ -36,7 +37,7 @@ class DataPlane(Fetching, Producers):
     )
 
     needs_epoch_start: Any
-    """`partition_state` says it: whether a leader must remember where its epoch began."""
+    """Whether a leader must remember where its epoch began. `partition_state` defines this."""
 
     def replica_fields(self) -> dict[str, Any]:
         return {**super().replica_fields(), **({"epoch_start": self.any_end()} if self.needs_epoch_start else {})}
@@ -44,7 +45,7 @@ class DataPlane(Fetching, Producers):
     # --- roles ------------------------------------------------------------------------------------------------------
 
     def become_leader(self, s: State, p: int, b: Any, epoch: Any, isr: Any) -> None:
-        """Stops fetching, and takes reads and writes; the high watermark does not change."""
+        """Makes a replica the leader: it stops fetching, and takes reads and writes. Its high watermark stays."""
         self.forget_followers(s, p, b)
         replica = s.replica[p][b]
         replica.role = "leader"
@@ -59,7 +60,7 @@ class DataPlane(Fetching, Producers):
             replica.epoch_start = s.log[p][b].length
 
     def become_follower(self, s: State, p: int, b: Any, leader: Any, epoch: Any, truncates: Any = True) -> None:
-        """Stops leading. If there is a leader, the replica truncates its log and fetches from that leader."""
+        """Makes a replica a follower. If there is a leader, the follower truncates its log and fetches from it."""
         replica, log = s.replica[p][b], s.log[p][b]
         replica.role = "follower"
         replica.leader = leader

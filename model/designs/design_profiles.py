@@ -1,8 +1,8 @@
 """The profiles of the designs: `plain`, which is checked by default, and three others that are worth checking.
 
-`plain` has failures, at least three replicas if the check then ends in seconds, and no action that never happens.
-`as-written` is the page without later fixes. `with-fixes` has every later fix. `worst-case` is the largest profile that
-ends in about a minute on two cores. `isrcheck models NAME` says how large each profile is.
+`plain` has failures, and each of its actions happens. It has at least three replicas if the check then still ends in
+seconds. `as-written` is the page without later fixes. `with-fixes` has every later fix. `worst-case` is the largest
+profile that ends in about a minute on two cores. `isrcheck models NAME` says how large each profile is.
 """
 
 from __future__ import annotations

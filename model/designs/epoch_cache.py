@@ -30,8 +30,8 @@ def latest_epoch(cache: Any) -> Any:
 def assigned(cache: Any, epoch: Any, start: Any, greatest_epoch: int) -> Any:
     """The cache after adding an epoch that starts at an offset.
 
-    Nothing changes if the latest epoch is already this one and starts at or before the offset. Otherwise, entries that
-    contradict the new one are removed: those of this or a later epoch, and those that start at or after the offset.
+    Nothing changes if `epoch` is already the latest epoch and starts at or before the offset. Otherwise, entries that
+    contradict the new entry are removed: those of this or a later epoch, and those that start at or after the offset.
     """
     known = (latest_epoch(cache) == epoch) & (cache.last.start <= start)
     kept = count(there & (x.epoch < epoch) & (x.start < start) for there, x in entries(cache, greatest_epoch))
@@ -44,7 +44,7 @@ def truncated(cache: Any, length: Any, greatest_epoch: int) -> Any:
 
 
 def retained(cache: Any, log_start: Any, greatest_epoch: int) -> Any:
-    """The cache of a log whose records below an offset were deleted by age: its first epoch starts there.
+    """The cache of a log whose records below `log_start` were deleted by age: its first epoch starts at `log_start`.
 
     No model deletes records by age; the rule is here because it belongs to the cache.
     """

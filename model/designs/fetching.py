@@ -1,8 +1,9 @@
 """Fetching: a follower copies the leader's log, after it has truncated what the leader does not have.
 
-A *fetch* is one step: the leader learns the follower's log end offset, and the follower gets at most one record and
-the high watermark that the leader had before. With `fetch_reply` a fetch is two steps, so its answer may be late; with
-one step, a check misses late answers. A request for the end of an epoch is one step, or two with `truncation_reply`.
+A *fetch* is one step: the leader learns the follower's log end offset, and the follower gets at most one record and the
+high watermark that the leader had before. With `fetch_reply` a fetch is two steps, so its answer may be late. If a
+fetch is one step, a check does not cover late answers. A request for the end of an epoch is one step, or two steps with
+`truncation_reply`.
 
 Sources: KIP-101, KIP-279, KIP-320, KIP-392, and the JIRA ids at the settings. Left out: fetch sessions, throttling.
 """
@@ -34,9 +35,12 @@ class Fetching(Replicas):
 
     abstract = True
 
-    fence_fetch = setting(True, meaning="from truncation = kip-320 on: a leader answers only fetches of its own epoch")
+    fence_fetch = setting(
+        True, meaning="with truncation = kip-320 or on-fetch: a leader answers only fetches of its own epoch"
+    )
     fence_truncation = setting(
-        True, meaning="from truncation = kip-320 on: a leader tells only followers in its own epoch where an epoch ends"
+        True,
+        meaning="with truncation = kip-320: a leader tells only followers in its own epoch where an epoch ends",
     )
     assign_on_leader = setting(True, meaning="a new leader immediately adds its epoch to its epoch cache (KAFKA-7415)")
     refuse_undefined_epoch = setting(
@@ -60,7 +64,7 @@ class Fetching(Replicas):
         "at-once",
         choices=("at-once", "unchecked", "checked"),
         meaning="when a follower applies the answer to a fetch. at-once: immediately; unchecked: later, if its log "
-        "still ends at the offset of the fetch; checked: also only if its own epoch has not changed (KAFKA-18991)",
+        "still ends at the offset of the fetch; checked: later, if its epoch is also still the same (KAFKA-18991)",
         leaves_out={"at-once": "answers to fetches that come late"},
     )
 
@@ -101,7 +105,7 @@ class Fetching(Replicas):
     # --- words ------------------------------------------------------------------------------------------------------
 
     def answers(self, s: State, p: int, leader: Any, follower: Any, fenced: bool) -> Any:
-        """Whether a broker, as the leader, answers a request of a follower."""
+        """Whether a broker leads, and answers the requests of a follower."""
         same_epoch = s.replica[p][leader].epoch == s.replica[p][follower].epoch
         asked = self.leads(s, p, leader) & self.follows(s, p, follower, leader)
         return asked & same_epoch if self.truncation in ("kip-320", "on-fetch") and fenced else asked
@@ -112,7 +116,7 @@ class Fetching(Replicas):
         return answers & ~s.replica[p][follower].truncating if self.asks_where_epochs_end else answers
 
     def has_a_quorum(self, s: State, p: int, leader: Any) -> Any:
-        """Whether at least min.insync.replicas members of a leader's ISR, itself included, fetch from the leader.
+        """Whether at least min.insync.replicas members of a leader's ISR, the leader included, fetch from it.
 
         Members that do not fetch do not count: when they lag, the leader removes them from the ISR if it can.
         """
@@ -161,7 +165,7 @@ class Fetching(Replicas):
         s.replica[p][follower].high_watermark = minimum(length, s.replica[p][follower].high_watermark)
 
     def diverges(self, s: State, p: int, follower: Any, leader: Any) -> Any:
-        """Whether, at a fetch, the leader does not know the follower's last epoch, or knows an earlier end of it."""
+        """Whether the logs diverge at a fetch: the leader lacks the follower's last epoch or knows an earlier end."""
         if self.truncation != "on-fetch":
             return False
         last, log_end = epoch_cache.latest_epoch(s.epoch_cache[p][follower]), s.log[p][follower].length
@@ -252,7 +256,8 @@ class Fetching(Replicas):
     def heeds_fetched(self, s: State, p: int, follower: Any, leader: Any) -> Any:
         """Whether a follower acts on the answer to a fetch: it still follows the leader and has the same log end.
 
-        In another epoch another record may belong at the same offset (KAFKA-18991).
+        With `fetch_reply = checked`, the follower must also be in the same epoch. In another epoch, another record may
+        belong at the same offset (KAFKA-18991).
         """
         reply, replica = s.fetched_reply[p][follower], s.replica[p][follower]
         same = (reply.leader == leader) & (reply.offset == s.log[p][follower].length)
@@ -407,7 +412,7 @@ class Fetching(Replicas):
         where=lambda m: m.truncation == "on-fetch" and not m.truncate_before_high_watermark,
     )
     def raise_high_watermark_before_truncating(self, s: State, p: int, follower: Any, leader: Any) -> None:
-        """A follower learns that the logs diverge, and takes the high watermark of that answer before it truncates."""
+        """A follower learns that the logs diverge. It adopts the answer's high watermark before it truncates."""
         if follower == leader:
             return
         s.require(self.may_fetch(s, p, follower, leader), self.diverges(s, p, follower, leader))

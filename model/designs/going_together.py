@@ -1,7 +1,7 @@
 """Settings of the designs that exclude each other, and settings that have no effect without another setting.
 
-Each tuple is the `together` attribute of the class that declares the settings. What a setting needs is seen from the
-actions that read it: a test traces every design with and without each value and compares.
+Each tuple is the `together` attribute of the class that declares the settings. A test finds out which settings need
+another setting: it traces the actions of every design with and without each value, and compares.
 """
 
 from __future__ import annotations

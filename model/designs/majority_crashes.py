@@ -1,10 +1,10 @@
 """Majority vote, disks: what a replica has flushed when its broker crashes.
 
-A replica's log, its epoch and its vote are on disk. `fsync` says which of them a replica flushes before it answers. A
-follower flushes its log before it asks for the next record, a leader its own copy before it counts the copy, and a
-voter its vote before it sends the vote. Records that are not flushed may be on disk anyway. A lossy crash (of the
-machine, not of the process) loses any number of them from the end of the log. An epoch that is read back is at least
-that of the last record, as in Kafka's raft client.
+A replica's log, its epoch and its vote are on disk. `fsync` says what a replica flushes before it answers. A follower
+flushes its log before it asks for the next record. A leader flushes its own copy of a record before it counts that
+copy. A voter flushes its vote before it sends the vote. Records that are not flushed may be on disk anyway. A lossy
+crash (of the machine, not of the process) loses any number of unflushed records from the end of the log. After a
+restart, a replica's epoch is at least the epoch of its last record, as in Kafka's raft client.
 
 Left out: truncations that reach the disk late; disks that change what was written.
 
@@ -60,7 +60,7 @@ class CrashingReplicas(ElectionsByMajority):
 
     @property
     def knows_flushed(self) -> bool:
-        """Whether the flushed part of a log matters: if logs are never flushed, any records at the end may be lost."""
+        """Whether the flushed part of a log matters. If logs are never flushed, any records at the end may be lost."""
         return bool(self.lossy_crashes and self.flushes_log)
 
     def replica_variables(self) -> dict[str, Any]:
@@ -135,7 +135,7 @@ class CrashingReplicas(ElectionsByMajority):
             s.require(own.epoch >= epoch, (log.length > kept) | (own.epoch > epoch) | own.voted)
             if kept:
                 s.require(log.length >= kept, log.at(kept - 1).epoch <= epoch)
-            # Its vote in an earlier epoch is unknown, and counts as given: to give no second vote is always safe.
+            # Its vote in an earlier epoch is unknown, and counts as given, because not voting is always safe.
             own.voted = own.epoch > epoch
             own.epoch = epoch
         self.crash_lossily(s, b, kept)

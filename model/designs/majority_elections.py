@@ -3,8 +3,8 @@
 A replica stands for election in a new epoch and asks the others for their votes (RequestVote of Raft). Each replica has
 one vote in every epoch. `elected` is a ghost: the leader that was elected in the greatest epoch.
 
-Left out: timeouts. A replica stands at any moment or, if `timeouts` is 0, only when no leader is up and the replica
-would be elected (Raft's pre-vote).
+Left out: timeouts. A replica may stand for election at any moment. If `timeouts` is 0, it stands only when no leader is
+up and the replica would be elected (Raft's pre-vote).
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ class ElectionsByMajority(Logs):
     vote = setting(
         "up-to-date",
         choices=("up-to-date", "longest-log", "any"),
-        meaning="whom a replica votes for, once in each epoch. up-to-date: a candidate whose last record is of a "
-        "later epoch, or of the same epoch with a log that is no shorter; longest-log: a candidate whose log is no "
-        "shorter; any: any candidate",
+        meaning="whom a replica votes for, once in each epoch. up-to-date: a candidate whose last record has a later "
+        "epoch, or the same epoch in a log at least as long; longest-log: a candidate whose log is at least as long; "
+        "any: any candidate",
     )
     votes = setting(
         "one-by-one",
@@ -67,7 +67,7 @@ class ElectionsByMajority(Logs):
         return int(self.replicas) // 2 + 1
 
     def role_fields(self) -> dict[str, Any]:
-        """What a replica knows; `votes` are those that a candidate or a leader has got."""
+        """The fields of what a replica knows. `votes` has the brokers that voted for a candidate or leader."""
         return {
             "role": enum("none", "follower", "candidate", "leader"),
             "leader": optional(broker),
@@ -133,7 +133,7 @@ class ElectionsByMajority(Logs):
         return (own.epoch < epoch) | ((own.epoch == epoch) & ~own.voted)
 
     def grants(self, s: State, p: int, voter: Any, candidate: Any, epoch: Any) -> Any:
-        """Whether a replica is up and votes for a candidate in an epoch: it has no vote in that epoch or later."""
+        """Whether a replica votes for a candidate in an epoch: it is up, may still vote, and accepts the candidate."""
         return self.is_up(s, voter) & self.may_vote(s, p, voter, epoch) & self.accepts(s, p, voter, candidate)
 
     def give_vote(self, s: State, p: int, voter: Any, epoch: Any) -> None:

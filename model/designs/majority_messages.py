@@ -2,15 +2,16 @@
 
 A request and its answer are one step, except for a few messages that are *late*. A late message stays in the network,
 and arrives at any later time: once, more than once or never. So it may also represent a message that is lost, or a copy
-of a message that arrived in time. Its receiver handles it as if it had arrived in time, unless the epoch of the message
-is over (`epoch_check`).
+of a message that arrived in time. The receiver handles a late message as if it had arrived in time, unless the epoch of
+the message is over (`epoch_check`).
 
-A fetch says up to which offset a follower has its leader's log. The fetch is Raft's answer to AppendEntries, and its
-answer is AppendEntries. A leader counts a late fetch and sends no answer. A follower uses a late answer if its log
-still ends at the offset of the fetch.
+A fetch says up to which offset a follower has its leader's log. In Raft's terms, a fetch is the answer to
+AppendEntries, and the answer to a fetch is AppendEntries. A leader counts a late fetch and sends no answer. A follower
+uses a late answer if the follower's log still ends at the offset of the fetch.
 
-Left out: late news of leaders and of later epochs, which contain nothing new when they arrive; answers that say that
-the logs do not match, which a follower uses only as the answer to its last fetch.
+Left out: late messages that announce a leader or a later epoch, because they contain nothing new when they arrive. Also
+left out: late answers that say that the logs do not match. A follower uses such an answer only if it belongs to the
+follower's last fetch.
 
 Sources: the paper on Raft, section 5.1 ("If a server receives a request with a stale term number, it rejects the
 request") and figure 2; for fetches KIP-320 and KIP-595.
@@ -60,8 +61,8 @@ class LateMessages(ElectionsByMajority):
     epoch_check = setting(
         "both",
         choices=("both", "votes", "fetches", "none"),
-        meaning="which late messages a replica ignores in a later epoch. both: votes, and fetches with their answers, "
-        "as Raft asks for; votes or fetches: only those; none: no message",
+        meaning="which late messages a replica ignores when it is in a later epoch. both: votes, and fetches with "
+        "their answers (Raft's rule); votes: only votes; fetches: only fetches with their answers; none: no message",
     )
 
     # Defined in `majority_replication` (for messages in time) and in `majority_crashes` (`flush`).
@@ -122,7 +123,7 @@ class LateMessages(ElectionsByMajority):
                 setattr(place, name, when(here, value, getattr(place, name)))
 
     def arriving(self, s: State, p: int, i: int, kind: str, sender: Any, receiver: Any) -> Any:
-        """A late message between two brokers; the receiver must be up."""
+        """A late message between two brokers. Requires that the receiver is up."""
         message = s.late[p][i]
         s.require(message.kind == kind, message.sender == sender, message.receiver == receiver)
         s.require(self.is_up(s, receiver))
@@ -238,7 +239,7 @@ class LateMessages(ElectionsByMajority):
         where=lambda m: m.late_messages,
     )
     def fetch_late(self, s: State, p: int, follower: Any, leader: Any) -> None:
-        """A follower asks for the record after its last one, and its request is late."""
+        """A follower asks for the record after its last record, and the request is late."""
         if follower == leader:
             return
         own, end = s.replica[p][follower], s.log[p][follower].length
@@ -252,7 +253,7 @@ class LateMessages(ElectionsByMajority):
         return f"{follower} fetches from {leader} {at}; the request is late"
 
     def is_in_log(self, s: State, p: int, leader: Any, message: Any) -> Any:
-        """Whether a leader has the record that was the follower's last one at its fetch."""
+        """Whether a leader has the record that was the follower's last record at the time of its fetch."""
         log: Any = s.log[p][leader]
         found: Any = False
         for o in range(self.log_size):
@@ -275,7 +276,7 @@ class LateMessages(ElectionsByMajority):
         message, own = self.arriving(s, p, place, "fetch", follower, leader), s.replica[p][leader]
         counts = (own.epoch == message.epoch) & self.is_in_log(s, p, leader, message)
         if not self.checks_fetches:
-            # The logs matched when the fetch was sent. It says only an offset, like Raft's answers to AppendEntries.
+            # The logs matched when the fetch was sent. A fetch has only an offset, like Raft's AppendEntries answers.
             counts = counts | ((own.epoch > message.epoch) & (s.log[p][leader].length >= message.end))
         s.require(self.leads(s, p, leader), counts, message.end > s.known_end[p][leader][follower])
         s.known_end[p][leader][follower] = message.end
@@ -322,7 +323,7 @@ class LateMessages(ElectionsByMajority):
         where=lambda m: m.late_messages,
     )
     def late_answer_arrives(self, s: State, p: int, place: int, follower: Any, leader: Any) -> None:
-        """A follower gets a late record, and appends it if its log and its epoch are still those of the fetch."""
+        """A follower gets a late record, and appends it if its own log end and epoch are still those of the fetch."""
         if follower == leader:
             return
         message, own = self.arriving(s, p, place, "answer", leader, follower), s.replica[p][follower]

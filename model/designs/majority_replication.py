@@ -1,6 +1,7 @@
 """Majority vote, replication: followers pull their leader's log, and the leader counts copies.
 
-A fetch at an offset says that the follower has all earlier records. It drops a last record that its leader lacks.
+A fetch at an offset says that the follower has all earlier records. If the leader lacks the follower's last record, the
+follower drops this record.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ class PulledLogs(ElectionsByMajority):
     abstract = True
 
     commit_only_own_epoch = setting(
-        True, meaning="a leader counts copies only of records of its own epoch, which commit earlier records too"
+        True,
+        meaning="a leader counts copies only of records of its own epoch; their commit includes all earlier records",
     )
     first_record = setting(
         True, meaning="a new leader with records of earlier epochs first writes an empty record, which commits them"
@@ -62,7 +64,7 @@ class PulledLogs(ElectionsByMajority):
         return ~(spent | some(self.leads(s, p, b) & s.log[p][b].is_full for p, b in places))
 
     def takes_writes(self, s: State, p: int, leader: Any) -> Any:
-        """Any leader takes writes, even if it cannot commit them."""
+        """Always true: any leader takes writes, even if it cannot commit them."""
         return True
 
     def may_acknowledge(self, s: State, p: int, leader: Any) -> Any:
@@ -92,12 +94,12 @@ class PulledLogs(ElectionsByMajority):
     # --- replication ------------------------------------------------------------------------------------------------
 
     def pulls(self, s: State, p: int, follower: Any, leader: Any) -> Any:
-        """Whether a follower gets an answer of its leader: both are in the same epoch."""
+        """Whether a follower gets an answer from its leader: the two brokers must be in the same epoch."""
         same = s.replica[p][follower].epoch == s.replica[p][leader].epoch
         return self.leads(s, p, leader) & self.follows(s, p, follower, leader) & same
 
     def fits(self, s: State, p: int, follower: Any, leader: Any) -> Any:
-        """Whether the leader has a record of the same epoch at the offset of the follower's last one."""
+        """Whether the leader has, at the offset of the follower's last record, a record of the same epoch."""
         own, other = s.log[p][follower], s.log[p][leader]
         found: Any = own.is_empty
         for o in range(self.log_size):

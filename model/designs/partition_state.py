@@ -1,8 +1,9 @@
 """State that all brokers share: the live brokers, and the leader, ISR, epoch and version of each partition.
 
-V3 keeps it in ZooKeeper: ephemeral nodes, and one LeaderAndISR path for each partition. Each write of that path raises
-its zkVersion. This file also says when a replica may leave or join the ISR; each design says how the ISR is written. A
-*zombie* is a broker that runs on after its session has expired. It leads until it hears of another leader.
+V3 keeps this state in ZooKeeper: ephemeral nodes, and one LeaderAndISR path for each partition. Each write of such a
+path raises its zkVersion. This file also defines when a replica may leave or join the ISR; each design defines how the
+ISR is written. A *zombie* is a broker that runs on after its session has expired. If a zombie leads, it goes on leading
+until it hears of another leader.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class PartitionState(Fetching):
     )
 
     versions: Any = "counted"
-    """Whether zkVersions are counted, or each is a fresh identity: enough where they are only compared for equality."""
+    """How zkVersions are represented: `counted`, or `identity` if they are only compared for equality."""
 
     together = going_together.PARTITION_STATE
 
@@ -104,7 +105,7 @@ class PartitionState(Fetching):
         return {**super().replica_fields(), "version": self.any_version()}
 
     def variables(self) -> dict[str, Any]:
-        """The data plane, live brokers, and the LeaderAndISR path of each partition."""
+        """Adds the live brokers, and the LeaderAndISR path of each partition."""
         found = {
             **super().variables(),
             "live": set_of(broker),
@@ -216,9 +217,10 @@ class PartitionState(Fetching):
         return outside & reaches
 
     def has_just_fetched(self, s: State, p: int, b: Any, follower: Any) -> Any:
-        """Whether a leader may be handling a fetch of a follower: its last fetch, or a repetition of that fetch.
+        """Whether a leader may at present be handling a follower's last fetch, or a repetition of this fetch.
 
-        The follower still fetches from this leader, and has at most one record that the leader does not know it has.
+        The follower still fetches from this leader. The leader knows that the follower has all records of its log
+        except, at most, the last one.
         """
         end, known = s.log[p][follower].length, s.known_end[p][b][follower]
         return self.may_fetch(s, p, follower, b) & (known <= end) & (end <= known + 1)
@@ -228,13 +230,13 @@ class PartitionState(Fetching):
         raise NotImplementedError
 
     def isr_in_words(self, old: Any, new: Any, p: int, b: Any, whom: str) -> str:
-        """A sentence about how a leader changes the ISR; designs have their own."""
+        """A sentence about a leader that changes the ISR. Some designs have their own sentence."""
         who, written = sentences.leader_in_words(self, old, p, b), sentences.state_in_words(old, new, p)
         return f"{who} writes the ISR {whom}: {written}"
 
     @action(p=any_partition, b=broker, follower=broker, actor="b")
     def shrink_isr(self, s: State, p: int, b: Any, follower: Any) -> None:
-        """The leader takes out of the ISR a follower that is behind its log end."""
+        """A follower is behind the leader's log end: the leader removes it from the ISR."""
         if b == follower:
             return
         s.require(s.replica[p][b].isr.has(follower), self.lags(s, p, b, follower))
@@ -253,7 +255,7 @@ class PartitionState(Fetching):
         where=lambda m: m.shrink_guard == "any",
     )
     def shrink_isr_of_slow(self, s: State, p: int, b: Any, follower: Any) -> None:
-        """The leader takes out of the ISR a follower that has caught up but has not fetched for too long."""
+        """A follower has caught up but has not fetched for too long: the leader removes it from the ISR."""
         if b == follower:
             return
         s.require(s.replica[p][b].isr.has(follower), ~self.lags(s, p, b, follower))
@@ -264,7 +266,7 @@ class PartitionState(Fetching):
 
     @action(p=any_partition, b=broker, follower=broker, actor="b")
     def expand_isr(self, s: State, p: int, b: Any, follower: Any) -> None:
-        """The leader adds to the ISR a follower that has caught up."""
+        """A follower has caught up: the leader adds it to the ISR."""
         if b == follower:
             return
         s.require(self.may_expand(s, p, b, follower))

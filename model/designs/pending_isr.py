@@ -1,13 +1,15 @@
-"""A leader with a pending ISR: it has asked for another ISR, and works on before the answer arrives.
+"""A leader with a pending ISR: it has asked for another ISR, and goes on working before the answer arrives.
 
-Until the leader learns the result of its request, it assumes the largest ISR that is possible. On the response it
-adopts the new ISR, rolls back, asks again, or waits for a command. Such a command has a new leader epoch. If the
-controller answers before it writes (the text of KIP-497), it may also have a later version in the leader's own epoch.
+Until the leader learns the result of its request, it assumes the largest ISR that is possible. When the response
+arrives, the leader adopts the new ISR, goes back to the old one, asks again, or waits for a command. Such a command has
+a new leader epoch. If the controller answers before it writes (the text of KIP-497), the command may instead have a
+later version in the leader's own epoch.
 
-Left out: the lag of a leader's metadata cache. A leader knows immediately which brokers have a session, but the
-controller still decides later than the leader asks. Also left out: the high watermark waits a while for a follower that
-has caught up and may join soon (KAFKA-15021, which `kraft` has). As in Kafka with ZooKeeper, a member's broker is not
-told apart from the same broker before a restart (KIP-903): a replica may join because of what it had fetched before.
+Left out: the lag of a leader's metadata cache. A leader knows immediately which brokers have a session, but this may
+change before the controller decides. Also left out is KAFKA-15021, which `kraft` has: the high watermark waits for a
+follower that has caught up and may join soon. As in Kafka with ZooKeeper, the controller does not notice that a
+follower has restarted since its last fetch (KIP-903). So a replica may join because of what it had fetched before its
+restart.
 
 Sources: KIP-497 with its comments, KIP-841, KAFKA-8836, KAFKA-13091, KAFKA-14140.
 """
@@ -84,7 +86,7 @@ class PendingIsr(Alterations, Controller):
         return super().may_expand(s, p, b, follower) & self.is_eligible(s, follower)
 
     def is_eligible(self, s: State, follower: Any) -> Any:
-        """Whether a leader may ask to add a follower to the ISR; only the controller knows of shutdowns."""
+        """Whether a leader may ask to add a follower to the ISR. It does not know which followers are shutting down."""
         return self.has_session(s, follower) if self.eligible_check else True
 
     def change_isr(self, s: State, p: int, b: Any, isr: Any) -> None:
@@ -104,7 +106,7 @@ class PendingIsr(Alterations, Controller):
         replica.pending = replica.pending | isr if self.pending_isr == "union" else isr
 
     def isr_in_words(self, old: Any, new: Any, p: int, b: Any, whom: str) -> str:
-        """A sentence: a leader asks for another ISR, and which ISR is pending then."""
+        """A sentence about a leader that asks for another ISR, and about its pending ISR after that."""
         who, replica = sentences.leader_in_words(self, old, p, b), old.replica[p][b]
         pending = becomes(replica.pending, new.replica[p][b].pending)
         asks = f"asks the controller for an ISR {whom} (AlterIsr at version {replica.version})"
@@ -142,7 +144,7 @@ class PendingIsr(Alterations, Controller):
         return f"{b} is told of success: ISR {isr}, version {version}; nothing is pending any more"
 
     def is_news(self, s: State, p: int, b: Any, i: int) -> Any:
-        """Whether a leader may believe a success: its version is not earlier than the version that the leader knows."""
+        """Whether a success is news to a leader: its version is not earlier than the version that the leader knows."""
         one = s.alteration[p][b][i]
         return one.said_version >= s.replica[p][b].version if self.says_version else one.stage == "success"
 
@@ -166,7 +168,7 @@ class PendingIsr(Alterations, Controller):
 
     @action(p=any_partition, b=broker, request=any_request, actor="b")
     def retry_alter_isr(self, s: State, p: int, b: Any, request: int) -> None:
-        """A response says that the leader asked the wrong controller or with a stale broker epoch: it asks again."""
+        """A response says that the controller was the wrong one, or the broker epoch stale: the leader asks again."""
         self.answered(s, p, b, request, *RETRIED).stage = "asked"
 
     def told_retry_alter_isr(self, old: Any, new: Any, p: int, b: Any, request: int) -> str:
@@ -175,7 +177,7 @@ class PendingIsr(Alterations, Controller):
 
     @action(p=any_partition, b=broker, request=any_request, actor="b")
     def await_later_version(self, s: State, p: int, b: Any, request: int) -> None:
-        """A response tells the leader of a later version: its ISR stays pending until it hears of that version."""
+        """A response says that a later version exists: the ISR stays pending until the leader learns that version."""
         one = s.alteration[p][b][request]
         told = one_of(one.stage, AWAITING_NEWS)
         if self.says_version:
@@ -201,7 +203,7 @@ class PendingIsr(Alterations, Controller):
 
     @action(p=any_partition, b=broker, actor="b")
     def commit(self, s: State, p: int, b: Any) -> None:
-        """The leader raises its high watermark to the least log end offset that it waits for, and acknowledges."""
+        """The leader raises its high watermark to the least log end that it waits for, and acknowledges records."""
         super().commit(s, p, b)
         if self.commits_on_events:
             s.replica[p][b].looks = False

@@ -3,9 +3,9 @@
 The page "KafkaController" compares two ways to keep replicas equal. This is Kafka's way in its simplest form, with the
 same logs and fetches as the other designs. A record is committed when the whole ISR has it. When the leader is dead, an
 authority (a controller or a ZooKeeper lock) elects a live member of the ISR in a new epoch, in one step. Each broker
-hears of it at some later time. The leader removes dead replicas from the ISR by a conditional write.
+hears of the election at some later time. The leader removes dead replicas from the ISR by a conditional write.
 
-Left out: how that authority is elected and how it informs brokers (V3), and brokers that come back.
+Left out: how the authority is elected and how it informs brokers (see `v3`); brokers that come back.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from isrcheck.model.designs.replicas import any_partition
 from isrcheck.model.language import action, asked, becomes, broker, budget, goal, setting, some
 
 
-# The parts stand in the order in which `super()` asks them.
+# The order of the parts is the order in which `super()` calls them.
 class PrimaryBackup(PartitionState, DataPlane, Logs):
-    """Elections in one step, of which the brokers hear one by one."""
+    """Elections in one step; the brokers hear of an election one by one."""
 
     invariants = ("no-committed-loss", "acknowledged-is-not-lost-everywhere", "service-goes-on")
     profiles = design_profiles.PRIMARY_BACKUP
@@ -48,14 +48,12 @@ class PrimaryBackup(PartitionState, DataPlane, Logs):
     truncate_before_high_watermark = True
 
     crashes = budget(at_most=5, meaning="brokers that fail and do not come back")
-    slow_replicas = setting(
-        False, meaning="the leader also takes out of the ISR a live follower that is behind its log end"
-    )
+    slow_replicas = setting(False, meaning="a live follower that is behind the leader's log end also leaves the ISR")
     truncation = setting(
         "on-fetch",
         choices=("high-watermark", "on-fetch"),
-        meaning="what a new follower keeps of its log. high-watermark: what is below its high watermark; on-fetch: "
-        "what the leader has too",
+        meaning="which part of its log a new follower keeps. high-watermark: the part below its high watermark; "
+        "on-fetch: the part that the leader has too",
     )
 
     def lags(self, s: State, p: int, b: Any, follower: Any) -> Any:
@@ -81,7 +79,7 @@ class PrimaryBackup(PartitionState, DataPlane, Logs):
 
     @action(p=any_partition, b=broker, actor="b", where=lambda m: m.crashes)
     def hear_of_leader(self, s: State, p: int, b: Any) -> None:
-        """A broker hears of the latest election, which another broker has won, and follows that broker."""
+        """A broker hears that another broker has won the latest election, and follows that broker."""
         state = s.state[p]
         s.require(self.is_up(s, b), s.replica[p][b].epoch < state.epoch, state.leader != b)
         self.become_follower(s, p, b, state.leader, state.epoch)

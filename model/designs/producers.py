@@ -1,12 +1,13 @@
 """Producers with acks=all: where they wait for an answer, which answer they get, and which records they send again.
 
 The answer to a producer is a ghost. It is written when any broker gives the answer, rightly or wrongly. Only a deletion
-of the topic takes it back: the owner of the topic wants the deletion, so answers before it promise nothing any more.
-But an answer that a leader gives after the deletion, because it has not heard of the deletion, is a promise.
+of the topic clears the ghost: the owner of the topic wants the deletion, so earlier answers promise nothing any more. A
+leader that has not heard of the deletion may still answer. Such a later answer is a promise.
 
-A leader answers when its high watermark reaches the end of what was written (DelayedProduce), whatever the epoch. By
-default only producers that wrote in the leader's present epoch get the answer; this needs no ghost that remembers where
-producers wait. With other values of `acknowledgement`, producers that have waited since an earlier epoch get it too.
+In Kafka, a leader answers when its high watermark reaches the end of the written record (DelayedProduce), whatever the
+epoch. By default the model is simpler: only producers that wrote in the leader's present epoch get an answer. So no
+ghost is needed that remembers where producers wait. With other values of `acknowledgement`, producers that have waited
+since an earlier epoch get an answer too.
 
 Left out: lost answers, errors other than too small an ISR, batches, transactions.
 """
@@ -21,12 +22,12 @@ from isrcheck.model.language import UnknownName, none, some, when
 
 
 class Producers(Replicas):
-    """What producers with acks=all wait for."""
+    """Producers with acks=all that wait for an answer."""
 
     abstract = True
 
     may_acknowledge: Any
-    """Whether what a leader commits is on enough replicas; `logs` defines it."""
+    """Whether the records that a leader commits are on enough replicas. `logs` defines this."""
 
     def check_settings(self) -> None:
         super().check_settings()
@@ -54,7 +55,7 @@ class Producers(Replicas):
         return end
 
     def await_answer(self, s: State, p: int, b: Any, i: Any, end: Any, may_tell: Any) -> None:
-        """A producer waits until a broker's high watermark reaches `end`; for a retry that may be so already."""
+        """Makes a producer wait until a broker's high watermark reaches `end`. At a retry it may be there already."""
         reached = s.replica[p][b].high_watermark >= end
         for k in range(self.max_records):
             if self.retries and self.idempotence:
@@ -71,7 +72,7 @@ class Producers(Replicas):
         return self.may_acknowledge(s, p, b) & self.is_owed(s, p)
 
     def is_owed(self, s: State, p: int) -> Any:
-        """Whether an answer given now is a promise; it is not while a requested deletion of the topic goes on."""
+        """Whether an answer given now is a promise. It is not while a requested deletion of the topic goes on."""
         return True
 
     def note_answers(self, s: State, p: int, b: Any, start: Any, end: Any) -> None:

@@ -1,8 +1,8 @@
 """Partition reassignment: a partition moves from its old replicas (AR) to new ones (RAR), in steps.
 
-The old and the new replicas together hold the partition until all new replicas are in the ISR. Then a new replica
-leads, and the other replicas leave the ISR and are stopped. The steps are those of on_partitions_reassigned and of
-KafkaController.
+The partition has its old and its new replicas until all new replicas are in the ISR. Then a new replica leads, and the
+replicas that are not new leave the ISR and are stopped. The steps are those of on_partitions_reassigned and of the page
+"KafkaController".
 
 Sources: KIP-570, KAFKA-9672, KAFKA-13972, KAFKA-15665. Left out: several reassignments of one partition at a time, and
 changes of a reassignment under way (KIP-455), except its cancellation.
@@ -42,7 +42,7 @@ class Reassignment(Controller):
         "at-least",
         choices=("none", "greater", "at-least"),
         meaning="which StopReplica requests a broker obeys after a reassignment. none: all, from any controller; "
-        "greater: those of a greater leader epoch (KIP-570); at-least: those of the same or a greater one "
+        "greater: those of a greater leader epoch (KIP-570); at-least: those of the same or a greater leader epoch "
         "(KAFKA-13972)",
     )
     reassignment_rounds = setting(
@@ -77,7 +77,7 @@ class Reassignment(Controller):
         return {**super().replica_fields(), **self._replicas()}
 
     def variables(self) -> dict[str, Any]:
-        """Also: the current, old and new replicas of each partition, and the phase of its reassignment."""
+        """Adds the current, old and new replicas of each partition, and the phase of its reassignment."""
         found = super().variables()
         if self.reassigns:
             three = {"replicas": set_of(broker), "old": set_of(broker), "target": set_of(broker)}
@@ -108,7 +108,7 @@ class Reassignment(Controller):
         return brokers & s.assignment[p].replicas if self.reassigns else brokers
 
     def request(self, s: State, c: Any, p: int, decision: Any, kind: str = "leader-and-isr") -> dict[str, Any]:
-        """A request; a LeaderAndISR request has the current replicas unless the decision changes them."""
+        """A request. LeaderAndISR also has the replicas: those of the decision or, by default, the current replicas."""
         found = super().request(s, c, p, decision, kind)
         if not self.reassigns or "replicas" in found:
             return found
@@ -128,7 +128,7 @@ class Reassignment(Controller):
                 s.assignment[p].phase = when(phase == "caught-up", "adding", phase)
 
     def may_move(self, s: State, c: Any, p: int, *phases: str) -> Any:
-        """Whether a controller may go on with a reassignment: the leader is live, and no change of brokers waits."""
+        """Whether a controller may continue a reassignment: it has seen all broker changes, and the leader is live."""
         settled = (s.live == s.seen_live[c][p]) & s.live.has(s.state[p].leader) & self.has_path(s, p)
         expected: Any = False
         for name in phases:
@@ -151,7 +151,7 @@ class Reassignment(Controller):
         where=lambda m: m.reassignments,
     )
     def reassign_partition(self, s: State, p: int, target: Any) -> None:
-        """An administrator assigns a partition to other replicas, enough for writes (/admin/partitions_reassigned)."""
+        """An administrator assigns a partition to enough other replicas for writes (/admin/partitions_reassigned)."""
         if len(target) < self.min_isr:
             return
         assignment = s.assignment[p]
@@ -188,7 +188,7 @@ class Reassignment(Controller):
     def tell(
         self, s: State, c: Any, p: int, leader: Any, isr: Any, replicas: Any, leaving: Any = None, stop_in: Any = None
     ) -> None:
-        """Writes leader and ISR in a new epoch, sends them to live replicas, and stops `leaving` in epoch `stop_in`."""
+        """Writes leader and ISR in a new epoch, sends them to live replicas, and stops those in `leaving`."""
         state = s.state[p]
         there_is_one = state.epoch < self.max_leader_epoch
         s.require(s.room(there_is_one), s.room(self.has_version(s, p)))
@@ -253,7 +253,7 @@ class Reassignment(Controller):
         where=lambda m: m.reassignments and m.reassignment_rounds != 1,
     )
     def announce_target(self, s: State, c: Any, p: int) -> None:
-        """The first of two rounds: the leader hears only of the new replicas, so that it adds no old one to the ISR."""
+        """The first of two rounds: the leader hears only of the new replicas, and adds no old replica to the ISR."""
         state, assignment = s.state[p], s.assignment[p]
         s.require(self.may_move(s, c, p, "caught-up"), self.caught_up(s, p), assignment.target.has(state.leader))
         self.tell(s, c, p, state.leader, state.isr, assignment.target)

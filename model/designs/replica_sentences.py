@@ -18,7 +18,7 @@ def for_partition(m: Any, p: int) -> str:
 
 
 def now(old: Any, new: Any) -> str:
-    """The new value, preceded by the old one if it differs."""
+    """The new value; if the old value differs, both with an arrow between."""
     return becomes(old, new) if old != new else str(new)
 
 

@@ -4,8 +4,8 @@ A *broker* is up or down. As a *replica* of a partition it has a durable log and
 watermark. Its *role*, the leader and epoch that it knows, its copy of the ISR and its high watermark are volatile.
 Offsets count from 0. A log end offset and a high watermark are exclusive ends.
 
-*Ghosts* record which records were committed and by which leader, acknowledged and consumed. They never restrict a step.
-docs/ghosts.md says for each ghost what is recorded, when and by which step.
+*Ghosts* record which records were committed, acknowledged and consumed, and which leader committed them. They never
+restrict a step. docs/ghosts.md says for each ghost what is recorded, when and by which step.
 
 Left out: log segments and retention; time (a timeout may occur at any moment).
 """
@@ -32,7 +32,7 @@ from isrcheck.model.language import (
 )
 
 UNKNOWN = -1
-"""The value of `known_end` while a leader has not yet learnt a follower's log end in its present leadership."""
+"""The value of `known_end` if a leader has not yet learnt a follower's log end since it began to lead."""
 
 
 def any_partition(m: Any) -> Any:
@@ -98,10 +98,10 @@ class Replicas(Model):
     truncation = setting(
         "high-watermark",
         choices=("high-watermark", "kip-101", "kip-279", "kip-320", "on-fetch"),
-        meaning="what a new follower keeps of its log. high-watermark: what is below its high watermark; kip-101, "
-        "kip-279: it truncates by leader epochs, as that KIP says; kip-320: by leader epochs too, and fetches carry "
-        "the leader epoch; on-fetch: fetches also carry the epoch of the last record, and the answer says where logs "
-        "diverge (KAFKA-10554)",
+        meaning="which part of its log a new follower keeps. high-watermark: the part below its high watermark; "
+        "kip-101, kip-279: it truncates by leader epochs, as that KIP says; kip-320: by leader epochs too, and "
+        "fetches carry the leader epoch; on-fetch: fetches also carry the epoch of the last record, and the answer "
+        "says where logs diverge (KAFKA-10554)",
     )
     records_have_epochs = setting(True, meaning="records have a format that carries the leader epoch")
 

@@ -13,14 +13,14 @@ def of_partition(m: Any, p: int) -> str:
 
 
 def leader_in_words(m: Any, s: Any, p: int, b: Any) -> str:
-    """A leader; if it is not the legitimate one, then with the epoch in which it still leads, and a final comma."""
+    """Words for a leader. If it is not legitimate, they name the epoch in which it still leads, and end in a comma."""
     if asked(s, m.is_legitimate, p, b):
         return f"{b}{of_partition(m, p)}"
     return f"{b}, still leader{of_partition(m, p)} in epoch {s.replica[p][b].epoch} in its own eyes,"
 
 
 def controller_in_words(m: Any, s: Any, c: Any) -> str:
-    """The controller, or the broker that is the controller or still believes so, then with a final comma."""
+    """Words for a controller. If controllers are brokers, they name the broker, and end in a comma."""
     if not isinstance(c, BrokerId):
         return "the controller"
     if s.controller == c:

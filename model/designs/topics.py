@@ -1,8 +1,8 @@
 """The deletion of topics, their re-creation under the same name, and the StopReplica requests of a deletion.
 
-Each partition of the model is a topic of its own. Topics of the same name, one after the other, are its *incarnations*.
-Brokers tell them apart by topic ids (KIP-516), or not at all. A deletion removes the LeaderAndISR path immediately;
-brokers hear of it only after the controller. Epochs and versions of a new incarnation begin at 0 again.
+Each partition of the model is a topic of its own. Successive topics of the same name are *incarnations*. Brokers tell
+incarnations apart by topic ids (KIP-516), or not at all. A deletion removes the LeaderAndISR path immediately. Brokers
+hear of the deletion only after the controller. Epochs and versions of a new incarnation begin at 0 again.
 
 With `deletion_waits` a deletion ends when all brokers have stopped their replicas, including brokers that are down.
 
@@ -28,7 +28,7 @@ class Topics(Controller):
         0,
         at_least=0,
         at_most=2,
-        meaning="deletions of each topic; after each the topic may be created again",
+        meaning="deletions of each topic; after each deletion the topic may be created again",
         bound=lambda m, s: (
             some(s.topic[p].incarnation == m.topic_changes for p in m.all_partitions) if m.topic_changes else False
         ),
@@ -63,7 +63,7 @@ class Topics(Controller):
         return {**super().replica_variables(), **({"incarnation": self.any_incarnation()} if self.has_topics else {})}
 
     def variables(self) -> dict[str, Any]:
-        """Also: each topic, and which topics each controller knows."""
+        """Adds each topic, and which topics each controller knows."""
         found = super().variables()
         if self.has_topics:
             topic = record(exists=flag, has_path=flag, incarnation=self.any_incarnation())
@@ -147,7 +147,7 @@ class Topics(Controller):
 
     @action(c=any_controller, p=any_partition, actor="controller", where=lambda m: m.has_topics)
     def on_topic_change(self, s: State, c: Any, p: int) -> None:
-        """The controller finds that a topic is gone, and sends StopReplica to every broker concerned."""
+        """The controller finds that a topic is gone, and sends StopReplica to every live broker with a replica."""
         s.require(self.acting(s, c), s.known_topic[c][p], ~s.topic[p].exists)
         replicas = self.assigned(s, p, s.live)
         for b in self.brokers:

@@ -4,20 +4,21 @@ The page of this design is not available. The model is derived from two later pa
 and flow of events of the first design) and "Kafka replication detailed design V2" (its changes to the first design;
 brokerStartup, leaderElection and onLeaderChange). The result:
 
-* The paths of a partition are leader (ephemeral), ISR (written by the leader), replicas and, while these change,
+* The paths of a partition are leader (ephemeral), ISR (written by the leader), replicas and, while the replicas change,
   partitions_reassigned. All replicas watch the same paths.
-* A replica that finds no leader node tries to create it if the replica is in the ISR or the ISR is empty. The first one
-  leads. The others follow, and when they begin to follow, they truncate to their high watermark.
-* Nothing guards the writes of a leader, and no record, request or node says in which leadership it was written.
+* A replica that finds no leader node tries to create it if the replica is in the ISR or the ISR is empty. The first
+  replica that creates the node leads. The others follow, and when they begin to follow, they truncate to their high
+  watermark.
+* Nothing guards the writes of a leader. Records, requests and nodes do not say in which leadership they were written.
   *Epochs* are ghosts here: they count how often the leader node was created. Only invariants and bounds read them; the
   protocol does not.
 
 The page on V2 counts five watches of each partition in this design, but does not name them. This file declares a watch
-for each path in the table of "KafkaController" except ISR: only the leader is said to read and write the ISR.
+for each path in the table of "KafkaController" except ISR, because only the leader is said to read and write the ISR.
 
 Left out: preferred replicas and how long others wait for them; the creation and deletion of topics and partitions
-(partitions_add, partitions_remove, although their watches are counted); the leader node of a broker's own former
-session, because of which the broker cannot come back before that session is over (KAFKA-1387).
+(partitions_add, partitions_remove, although their watches are counted); the leader node of a broker's former session
+(the broker cannot come back before that session is over, KAFKA-1387).
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ class ZookeeperListeners(WatchedReplicas):
         return bool(self.election != "multi")
 
     def variables(self) -> dict[str, Any]:
-        """The data plane, ZooKeeper with its watches, and what each candidate for the lead has read."""
+        """Adds what each candidate for the lead has read."""
         found = super().variables()
         if self.reads_first:
             version = self.decision()["version"]
@@ -111,7 +112,7 @@ class ZookeeperListeners(WatchedReplicas):
 
     @action(p=any_partition, b=broker, actor="b", where=lambda m: m.reads_first)
     def stand_for_leader(self, s: State, p: int, b: Any) -> None:
-        """A replica that is told of a change finds no leader node, reads the ISR, and may lead."""
+        """A replica that is told of a change finds no leader node, reads the ISR, and becomes a candidate."""
         state = s.state[p]
         s.require(self.told(s, p, b, "leader"), state.leader.is_none, self.may_stand(s, p, b))
         self.read_and_watch(s, p, b, "leader")
@@ -150,7 +151,7 @@ class ZookeeperListeners(WatchedReplicas):
 
     @action(p=any_partition, b=broker, actor="b", where=lambda m: m.reads_first)
     def lose_election(self, s: State, p: int, b: Any) -> None:
-        """A replica finds that another one has created the leader node, and follows it (becomeFollower)."""
+        """A candidate finds that another replica has created the leader node, and follows it (becomeFollower)."""
         s.require(s.candidate[p][b].stands, self.connected(s, b), ~s.state[p].leader.is_none)
         self.follow(s, p, b)
         self.forget_candidacy(s, p, b)
@@ -206,7 +207,7 @@ class ZookeeperListeners(WatchedReplicas):
         return f"{who} finds the leader node of {old.state[p].leader}; it {self.following_in_words(old, new, p, b)}"
 
     def following_in_words(self, old: Any, new: Any, p: int, b: Any) -> str:
-        """A sentence: a replica follows and truncates, or goes on following the same leader and does not truncate."""
+        """Words for a replica that follows and truncates, or follows the same leader as before without truncating."""
         before, leader = old.replica[p][b], old.state[p].leader
         if self.skip_same_leader and before.role == "follower" and before.leader == leader:
             return f"follows {leader} as before, and truncates nothing"

@@ -1,15 +1,15 @@
-"""V2: the leader of each partition coordinates, by ephemeral leader nodes and queues of state changes in ZooKeeper.
+"""V2: partition leaders coordinate the replicas by ephemeral leader nodes and queues of state changes in ZooKeeper.
 
 The parts of the page are in these files: produce and commit in `logs`; the fetcher in `fetching`; becomeFollower and
 crashes in `data_plane`; watches and sessions in `zookeeper_watches`; leaderElection in `v2_leader_nodes`; becomeLeader
 and the ISR in `v2_leaders`; state changes and brokerStartup in `v2_queues`; reassignment in `v2_reassignment`; the
 administrator's commands in `v2_topics`. This file has checkLoadBalancing.
 
-The page is a comparison of two versions, with removed and added lines side by side. Where they disagree, the model
-takes the later version: each partition has an epoch, in its ISR path; a new leader sends no request; an empty list in
+The page is a comparison of two versions, with removed and added lines side by side. Where the versions disagree, the
+model takes the later one: each partition has an epoch, in its ISR path; a new leader sends no request; an empty list in
 partitions_reassigned deletes a partition. Where the text is still ambiguous, there is a setting. Its default is the
-literal text, with two exceptions: with that text a reassignment would never work (`replica_check`) or always be in
-danger (`reassigned_isr`).
+literal text. There are two exceptions: with the literal text a reassignment would never work (`replica_check`), or
+would always be in danger (`reassigned_isr`).
 
 Left out: several partitions in one request, PreferredReplicaTime, the add-brokers and remove-brokers commands.
 
@@ -33,7 +33,7 @@ from isrcheck.model.designs.zookeeper_sentences import leader_in_words
 from isrcheck.model.language import action, broker, goal, setting, some
 
 
-# The parts stand in the order in which `super()` asks them.
+# The order of the parts is the order in which `super()` calls them.
 class LeaderCoordination(AdministeredTopics, ReassignedReplicas, StateChangeQueues, NewLeaders, LeaderNodes):
     """Leaders that decide by themselves."""
 
@@ -47,7 +47,7 @@ class LeaderCoordination(AdministeredTopics, ReassignedReplicas, StateChangeQueu
         Watch("/brokers/partitions_reassigned/[topic]", "topic", "leaders"),
     )
     message: ClassVar = ("write", "notification", "read", "write")
-    """A state change: it is put into the queue, notified, read, and taken out of the queue."""
+    """The steps of a state change: a write into the queue, a notification, a read, and a removal from the queue."""
 
     load_balancing = setting(False, meaning="a leader gives up so that broker 0 leads again, if broker 0 is in its ISR")
 
@@ -55,7 +55,7 @@ class LeaderCoordination(AdministeredTopics, ReassignedReplicas, StateChangeQueu
 
     @action(p=any_partition, b=broker, actor="b", perturbation=True)
     def check_load_balancing(self, s: State, p: int, b: Any) -> None:
-        """Broker 0, the preferred replica, is in the ISR: another leader deletes the leader node and stops leading."""
+        """A leader other than broker 0 gives up the leader node, because broker 0 (the preferred one) is in its ISR."""
         preferred = self.broker(0)
         if not self.load_balancing or b == preferred:
             return

@@ -1,10 +1,10 @@
 """V2, election: a replica in the ISR creates the ephemeral leader node, and replicas that come too late follow.
 
-The leader node names the leader. Each replica has one watch, on the leader node (onLeaderChange), and reacts to it by
-leaderElection. A replica that creates the node becomes leader in further steps; `step` says which is next. Until the
-last step it handles no notification, so it may have lost the leader node without knowing.
+The leader node names the leader. Each replica has one watch, on the leader node (onLeaderChange). When the node
+changes, the replica runs leaderElection. A replica that creates the node becomes leader in further steps; `step` says
+which step is next. Until the last step it handles no notification, so it may lose the leader node without noticing.
 
-Left out: PreferredReplicaTime, for which other replicas wait for the preferred one; a broker that starts before its
+Left out: PreferredReplicaTime, during which other replicas wait for the preferred one; a broker that starts before its
 former session is over (KAFKA-1387).
 """
 
@@ -37,8 +37,8 @@ class LeaderNodes(ZookeeperWatches):
     truncation = setting(
         "high-watermark",
         choices=("high-watermark", "kip-101", "kip-279"),
-        meaning="what a new follower keeps of its log. high-watermark: what is below its high watermark; kip-101, "
-        "kip-279: it truncates by leader epochs, as that KIP says",
+        meaning="which part of its log a new follower keeps. high-watermark: the part below its high watermark; "
+        "kip-101, kip-279: it truncates by leader epochs, as that KIP says",
     )
 
     election_read = setting(
@@ -73,7 +73,7 @@ class LeaderNodes(ZookeeperWatches):
     unclean = setting(False, meaning="if no member of the ISR is live, any live replica may be elected")
     restarts = setting(True, meaning="a broker that crashed starts again")
 
-    # What `v2`, `v2_reassignment` and `v2_queues` say and do.
+    # Defined in `v2`, `v2_reassignment` and `v2_queues`.
     load_balancing: Any
     reassignments: Any
     is_replica: Any
@@ -88,7 +88,7 @@ class LeaderNodes(ZookeeperWatches):
         return bool(self.load_balancing or self.reassignments)
 
     def variables(self) -> dict[str, Any]:
-        """Also a ghost: whether a broker has deleted the leader node of another broker."""
+        """Adds a ghost: whether a broker has deleted the leader node of another broker."""
         return {**super().variables(), **({"robbed": flag} if self.gives_up else {})}
 
     def replica_fields(self) -> dict[str, Any]:
@@ -121,7 +121,7 @@ class LeaderNodes(ZookeeperWatches):
         return self.told(s, p, b, PATH) & (s.replica[p][b].step == "none")
 
     def is_decided(self, s: State, p: int, b: Any) -> Any:
-        """Whether a replica that was notified has read the ISR."""
+        """Whether a replica was notified and, with `election_read = earlier`, has read the ISR."""
         return self.is_notified(s, p, b) & (s.replica[p][b].candidate if self.election_read == "earlier" else True)
 
     def forget_candidacy(self, s: State, p: int, b: Any) -> None:
@@ -141,7 +141,10 @@ class LeaderNodes(ZookeeperWatches):
         self.delete_node(s, p, b, deletes)
 
     def delete_node(self, s: State, p: int, b: Any, condition: Any) -> None:
-        """Deletes the leader node if a condition holds, and notifies its watchers, the broker itself in any case."""
+        """Deletes the leader node if a condition holds, and notifies the brokers that watch it.
+
+        The broker that deletes the node is notified in any case.
+        """
         s.state[p].leader = when(condition, none, s.state[p].leader)
         self.note_load(s, self.fire(s, p, PATH, condition, but=b) + 1, 1)
         s.watch[p][b][PATH] = "fired"
@@ -215,7 +218,11 @@ class LeaderNodes(ZookeeperWatches):
         self.complete_request(s, p, b)
 
     def follows_anew(self, s: State, p: int, b: Any, *skipping: str) -> Any:
-        """Whether becomeFollower does anything; if `skip_same_leader` is in `skipping`, only under another leader."""
+        """Whether becomeFollower changes anything.
+
+        If `skip_same_leader` has one of the values in `skipping`, nothing changes for a replica that already follows
+        the leader.
+        """
         replica, leader = s.replica[p][b], s.state[p].leader
         if self.skip_same_leader not in skipping:
             return True
@@ -253,7 +260,10 @@ class LeaderNodes(ZookeeperWatches):
     # --- sessions and starts ----------------------------------------------------------------------------------------
 
     def expire(self, s: State, b: Any) -> None:
-        """The leader nodes of a session vanish with it; with `before-expiry` the broker has already stopped leading."""
+        """A session ends, and its leader nodes vanish.
+
+        With `step_down = before-expiry`, the broker has already stopped leading.
+        """
         super().expire(s, b)
         if self.step_down == "before-expiry":
             for p in self.all_partitions:

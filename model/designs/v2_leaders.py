@@ -1,8 +1,8 @@
 """V2, leaders: a new leader writes a new epoch, waits for the other replicas, and then maintains the ISR.
 
-The persistent ISR path holds the ISR and the epoch. becomeLeader has several steps. It reads the epoch, writes the next
-epoch with the ISR that it read, waits until the others have caught up or time is over, writes the ISR again, and takes
-writes.
+The persistent ISR path holds the ISR and the epoch. becomeLeader has several steps. The new leader reads the epoch, and
+writes the next epoch with the ISR that it has read. It waits until the others have caught up or time is over. Then it
+writes the ISR again, and takes writes.
 
 Left out: failures of single threads of the leader.
 """
@@ -58,12 +58,12 @@ class NewLeaders(ZookeeperWatches):
         "watermark; epoch-start: when it has also reached the start of the leader's epoch",
     )
 
-    # What `v2_leader_nodes` does.
+    # Defined in `v2_leader_nodes`.
     unclean: Any
     stop_leading: Any
     delete_node: Any
 
-    # What `v2_queues` and `v2_reassignment` do when a leader begins.
+    # Defined in `v2_queues` and `v2_reassignment`.
     complete_request: Any
     find_reassignment: Any
     found_in_words: Any
@@ -79,7 +79,7 @@ class NewLeaders(ZookeeperWatches):
         return number(0, self.max_version if self.counts_versions else 0)
 
     def replica_fields(self) -> dict[str, Any]:
-        """Also: which step of becomeLeader a replica has reached, and which epoch it will write."""
+        """Adds the step of becomeLeader that a replica has reached, and the epoch that it will write."""
         found = super().replica_fields()
         if self.new_epoch == "owner":
             return {**found, "step": enum("none", "elected", "waiting")}
@@ -103,7 +103,7 @@ class NewLeaders(ZookeeperWatches):
         return self.leads(s, p, b) & self.serves_the_topic(s, p, b) & (s.state[p].leader == b)
 
     def answers(self, s: State, p: int, leader: Any, follower: Any, fenced: bool) -> Any:
-        """Whether a leader answers a follower; a new one that waits must, or no follower would ever catch up."""
+        """Whether a leader answers a follower. A new leader that waits must answer, or no follower could catch up."""
         asked = super().answers(s, p, leader, follower, fenced)
         waits = self.is_up(s, leader) & (s.replica[p][leader].step == "waiting")
         return asked | (waits & self.follows(s, p, follower, leader))
@@ -170,7 +170,7 @@ class NewLeaders(ZookeeperWatches):
         return f"{self.becoming(old, p, b)} writes {wrote}{over}; {waits}"
 
     def becoming(self, s: Any, p: int, b: Any) -> str:
-        """A replica in the middle of becomeLeader, and whether it has lost the leader node."""
+        """Words for a replica in the middle of becomeLeader. They say whether it has lost the leader node."""
         late = "" if s.state[p].leader == b else f" although {node_in_words(s, p)}"
         return f"{b}, becoming leader{of_partition(self, p)}{late},"
 
@@ -184,7 +184,7 @@ class NewLeaders(ZookeeperWatches):
 
     @action(p=any_partition, b=broker, actor="b", where=lambda m: m.new_epoch == "conditional")
     def read_epoch_again(self, s: State, p: int, b: Any) -> None:
-        """A new leader's write fails, because the ISR path has changed since it read; it reads again."""
+        """A new leader's write fails, because the ISR path has changed since its read: the leader reads again."""
         s.require(self.is_up(s, b), s.replica[p][b].step == "epoch-read")
         s.require(s.state[p].version != s.replica[p][b].version)
         s.replica[p][b].step = "elected"
@@ -235,7 +235,7 @@ class NewLeaders(ZookeeperWatches):
 
     @action(p=any_partition, b=broker, actor="b")
     def start_leading(self, s: State, p: int, b: Any) -> None:
-        """becomeLeader ends: all caught up or time is over. Those that caught up are the ISR; writes are taken."""
+        """becomeLeader ends: the replicas that have caught up become the ISR, and the leader takes writes."""
         replica, end = s.replica[p][b], s.replica[p][b].high_watermark
         s.require(self.is_up(s, b), replica.step == "waiting")
         self.note_commit(s, p, b, end, self.serves_the_topic(s, p, b), start=0)
@@ -296,7 +296,7 @@ class NewLeaders(ZookeeperWatches):
         return outside & self.has_caught_up(s, p, b, follower)
 
     def has_caught_up(self, s: State, p: int, b: Any, follower: Any) -> Any:
-        """Whether a replica has the records that the leader commits next, or those that it has committed."""
+        """Whether a replica's log reaches far enough for the ISR, as `expand_guard` defines it."""
         replica, end = s.replica[p][b], s.known_end[p][b][follower]
         if self.expand_guard == "next-commit":
             next_end: Any = s.log[p][b].length

@@ -2,12 +2,12 @@
 
 Leaders and administrators put requests into /brokers/state/[broker_id]. The broker takes them out in order
 (stateChangeListener) and empties its queue when it starts. A leader's request has the leader's epoch, an
-administrator's has -1. A full queue shrinks to the newest close-replica of each partition. If there is still no room,
-the sender waits.
+administrator's request has epoch -1. A full queue shrinks to the newest close-replica of each partition. If there is
+still no room, the sender waits.
 
 With `lifecycle` a *ghost* has the stage of the newest request for each replica: requested, received, completed, or
-dropped (because of its epoch, or because the broker is no replica). A request that a shrinking queue loses remains
-requested.
+dropped (because of its epoch, or because the broker is no replica). A request that a shrinking queue loses stays in
+stage requested.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class StateChangeQueues(ZookeeperWatches):
     )
     lifecycle = setting(False, meaning="a ghost variable follows each state change from its request to its completion")
 
-    # What `v2_leader_nodes` and `v2_reassignment` say.
+    # Defined in `v2_leader_nodes` and `v2_reassignment`.
     restarts: Any
     is_replica: Any
     is_out_of_service: Any
@@ -79,7 +79,7 @@ class StateChangeQueues(ZookeeperWatches):
         return bool(self.lifecycle and self.has_queues)
 
     def variables(self) -> dict[str, Any]:
-        """Also: the queue of each broker, and the stage of the newest request for each replica."""
+        """Adds the queue of each broker, and the stage of the newest request for each replica."""
         found = super().variables()
         if self.has_queues:
             request = {"kind": enum("start", "close"), "epoch": self.any_epoch(NOT_BY_A_LEADER)}
@@ -153,7 +153,7 @@ class StateChangeQueues(ZookeeperWatches):
         queue.remove_first()
 
     def complete_request(self, s: State, p: int, b: Any) -> None:
-        """A replica has got its role: a request to start it that was received is completed."""
+        """Marks a received request to start a replica as completed, because the replica has got its role."""
         if self.follows_requests:
             stage = s.state_change[p][b]
             s.state_change[p][b] = when(stage == "received", "completed", stage)
@@ -243,6 +243,6 @@ class StateChangeQueues(ZookeeperWatches):
     def register_again(self, s: State, b: Any) -> None:
         """A broker that lost its session gets a new one, and reads everything again."""
         if self.has_queues and self.has_crashes and self.restarts and self.expiries:
-            # A broker without any role is one that starts, and that empties its queue first.
+            # A broker without any role counts as one that starts, which empties its queue first.
             s.require(~self.is_out_of_service(s, b))
         super().register_again(s, b)

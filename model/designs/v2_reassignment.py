@@ -1,10 +1,11 @@
 """V2, reassignment: the leader starts the new replicas, closes the old ones, and completes in several ZooKeeper writes.
 
-AR are the replicas in the path of the partition. RAR are the new replicas, which an administrator writes to
-partitions_reassigned; only the leader watches that path. In checkReassignedReplicas the leader closes the old replicas
-when all of RAR have caught up. When the old replicas have left the ISR, the leader makes four writes. It writes RAR +
-ISR as the ISR, writes RAR as AR, and deletes the path in partitions_reassigned. At last it deletes its own leader node,
-unless it is the preferred replica and remains. It may crash between any two writes.
+AR (assigned replicas) are those in the path of the partition. RAR (reassigned replicas) are the new ones. An
+administrator writes RAR to partitions_reassigned; only the leader watches that path. In checkReassignedReplicas the
+leader closes the old replicas when all of RAR have caught up. When the old replicas have left the ISR, the leader makes
+four writes. It writes RAR + ISR as the ISR, writes RAR as AR, and deletes the path in partitions_reassigned. At last it
+deletes its own leader node, unless the leader is the preferred replica and is in RAR. It may crash between any two
+writes.
 
 Left out: several reassignments of a partition at a time; a timeout for closing, which the page leaves open.
 """
@@ -49,14 +50,14 @@ class ReassignedReplicas(ZookeeperWatches):
     replica_check = setting(
         "or-reassigned",
         choices=("assigned", "or-reassigned"),
-        meaning="which brokers count as replicas when a broker looks. assigned: those in the path of the partition "
-        "(the page); or-reassigned: also those of a reassignment under way",
+        meaning="which brokers count as replicas when a broker checks whether it is one. assigned: those in the path "
+        "of the partition (the page); or-reassigned: also those of a reassignment under way",
     )
     resumed_reassignment = setting(
         "read",
         choices=("read", "started"),
-        meaning="what a new leader does when it finds a reassignment. read: it only reads it; started: it also starts "
-        "the new replicas",
+        meaning="what a new leader does when it finds a reassignment. read: it only reads the reassignment; started: "
+        "it also starts the new replicas",
     )
     reassigned_isr = setting(
         "own-too",
@@ -71,7 +72,7 @@ class ReassignedReplicas(ZookeeperWatches):
         "one step",
     )
 
-    # What `v2_topics`, `v2_queues`, `v2_leaders` and `v2_leader_nodes` say and do.
+    # Defined in `v2_topics`, `v2_queues`, `v2_leaders` and `v2_leader_nodes`.
     deletion_check: Any
     is_being_deleted: Any
     send: Any
@@ -95,7 +96,7 @@ class ReassignedReplicas(ZookeeperWatches):
         return ("none", "requested", *(("creating", "deleting", "closing") if self.has_topics else ()))
 
     def replica_fields(self) -> dict[str, Any]:
-        """Also, for a leader: the AR and RAR that it knows, and the step that the reassignment has reached."""
+        """Adds the AR and RAR that a leader knows, and the step that its reassignment has reached."""
         found = super().replica_fields()
         if self.reassigns:
             steps = ("none", "known", "closed", "isr-written", "replicas-written", "path-deleted")
@@ -145,7 +146,7 @@ class ReassignedReplicas(ZookeeperWatches):
         return lags | (closed & ~self.follows(s, p, follower, b))
 
     def forget_reassignment(self, s: State, p: int, b: Any) -> None:
-        """A broker that does not lead knows no AR and RAR."""
+        """Clears the AR and RAR that a broker knows, because it does not lead."""
         if self.reassigns:
             replica = s.replica[p][b]
             replica.replicas, replica.target, replica.moving = set(), set(), "none"
@@ -257,7 +258,7 @@ class ReassignedReplicas(ZookeeperWatches):
 
     @action(p=any_partition, b=broker, actor="b", where=lambda m: m.reassignments)
     def write_reassigned_isr(self, s: State, p: int, b: Any) -> None:
-        """The old replicas have left the ISR: the leader writes RAR + ISR as the new ISR, the first of four writes."""
+        """The old replicas have left the ISR: the leader writes RAR + ISR as the new ISR (first write)."""
         replica = s.replica[p][b]
         isr, old = replica.target | replica.isr, replica.replicas - replica.target - {b}
         s.require(self.moves(s, p, b, "closed"), self.all_caught_up(s, p, b), (replica.isr & old).is_empty)
@@ -287,7 +288,7 @@ class ReassignedReplicas(ZookeeperWatches):
 
     @action(p=any_partition, b=broker, actor="b", where=lambda m: m.reassignments)
     def write_new_replicas(self, s: State, p: int, b: Any) -> None:
-        """The leader writes RAR as the replicas of the partition, the second write."""
+        """The leader writes RAR as the replicas of the partition (second write)."""
         s.require(self.moves(s, p, b, "isr-written"))
         self.name_new_replicas(s, p, b)
         s.replica[p][b].moving = "replicas-written"
@@ -298,7 +299,7 @@ class ReassignedReplicas(ZookeeperWatches):
 
     @action(p=any_partition, b=broker, actor="b", where=lambda m: m.reassignments)
     def delete_reassigned_path(self, s: State, p: int, b: Any) -> None:
-        """The leader deletes the path in partitions_reassigned, the third write."""
+        """The leader deletes the path in partitions_reassigned (third write)."""
         s.require(self.moves(s, p, b, "replicas-written"))
         self.delete_path(s, p)
         s.replica[p][b].moving = when(self.leaves(s, p, b), "path-deleted", "none")
@@ -329,7 +330,7 @@ class ReassignedReplicas(ZookeeperWatches):
     # --- the commit thread ------------------------------------------------------------------------------------------
 
     def is_completing(self, s: State, p: int, b: Any) -> Any:
-        """Whether the leader is between two of the writes; its commit thread does nothing else then."""
+        """Whether the leader is between two of the four writes. Its commit thread then does nothing else."""
         moving = s.replica[p][b].moving
         return (moving == "isr-written") | (moving == "replicas-written") | (moving == "path-deleted")
 
@@ -348,7 +349,7 @@ class ReassignedReplicas(ZookeeperWatches):
     # --- the writes -------------------------------------------------------------------------------------------------
 
     def leaves(self, s: State, p: int, b: Any) -> Any:
-        """Whether the leader stops leading at the end: always, except if it is the preferred replica and remains."""
+        """Whether the leader stops leading at the end: always, unless it is the preferred replica and is in RAR."""
         return ~s.replica[p][b].target.has(b) if b == self.broker(0) else True
 
     def close_itself(self, s: State, p: int, b: Any) -> None:

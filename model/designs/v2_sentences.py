@@ -46,7 +46,7 @@ def queue_in_words(m: Any, queue: Any) -> str:
 
 
 def sends(m: Any, old: Any, new: Any, kind: str, epoch: int, receivers: Iterable[Any]) -> str:
-    """Requests to some brokers, and what full queues lose to make room for these."""
+    """Requests to some brokers, and what full queues lose to make room for the requests."""
     receivers = sorted(receivers, key=lambda b: b.number)
     by = "" if epoch == BY_NOBODY else f" of epoch {epoch}"
     text = f"sends {kind}-replica{by} to {listed(receivers)}" if receivers else f"has nobody to {kind}"

@@ -1,12 +1,13 @@
 """V2, the administrator: it creates and deletes partitions, and waits until brokers have emptied their queues.
 
 Each partition of the model is a topic of its own. To create a topic, the administrator writes its replicas to
-partitions_reassigned and sends start-replica in epoch -1 to each. When all have taken it from their queues, the
-administrator writes the replicas to the path of the partition. To delete a topic, the administrator writes an empty
-list. Then the leader sends close-replica to all replicas; when all have taken it from their queues, the administrator
-deletes the paths. A creation that takes too long fails; the next creation cleans up.
+partitions_reassigned and sends start-replica in epoch -1 to each replica. When all replicas have taken this request
+from their queues, the administrator writes the replicas to the path of the partition. To delete a topic, the
+administrator writes an empty list. Then the leader sends close-replica to all replicas. When all replicas have taken
+this request from their queues, the administrator deletes the paths. A creation that takes too long fails; the next
+creation cleans up.
 
-Left out: the timeout of a deletion. It would change nothing: the administrator would only stop waiting.
+Left out: the timeout of a deletion. This timeout would change nothing: the administrator would only stop waiting.
 """
 
 from __future__ import annotations
@@ -53,11 +54,11 @@ class AdministeredTopics(ZookeeperWatches):
 
     deletion_check = setting(
         False,
-        meaning="a broker is no replica of a partition that is being deleted; if false, it is one as long as the path "
-        "with the replicas exists (the page)",
+        meaning="a broker is no replica of a partition that is being deleted; if false, it remains a replica as long "
+        "as the path with the replicas exists (the page)",
     )
 
-    # What `v2_queues` says and does.
+    # Defined in `v2_queues`.
     queue_size: Any
     send: Any
 
@@ -66,7 +67,7 @@ class AdministeredTopics(ZookeeperWatches):
         return bool(self.topic_changes)
 
     def variables(self) -> dict[str, Any]:
-        """Also: whether each topic exists, and how often it was created."""
+        """Adds whether each topic exists, and how often it was created."""
         found = super().variables()
         if self.has_topics:
             topic = record(exists=enum("yes", "creating", "failed", "no"), creations=number(0, self.topic_changes))
@@ -192,7 +193,7 @@ class AdministeredTopics(ZookeeperWatches):
 
     @action(p=any_partition, actor="administrator", where=lambda m: m.has_topics)
     def clean_failed_creation(self, s: State, p: int) -> None:
-        """The next createTopic first sends close-replica to all replicas of the failed one, and deletes its paths."""
+        """The next createTopic first sends close-replica to all replicas of the failed topic, and deletes the paths."""
         s.require(s.topic[p].exists == "failed")
         for f in self.brokers:
             self.send(s, p, f, s.assignment[p].target.has(f), "close", NOT_BY_A_LEADER)

@@ -26,7 +26,7 @@ from isrcheck.model.designs.watches import Watch
 from isrcheck.model.language import action, broker, number, setting
 
 
-# The parts stand in the order in which `super()` asks them.
+# The order of the parts is the order in which `super()` calls them.
 class ControllerDesign(Commands, Reassignment, Topics):
     """Leaders that write the ISR to ZooKeeper, at the version that they know."""
 
@@ -58,7 +58,8 @@ class ControllerDesign(Commands, Reassignment, Topics):
     )
     read_back = setting(
         True,
-        meaning="a leader whose write seems to have failed reads the path, to see whether it succeeded (KAFKA-1382)",
+        meaning="a leader whose write seems to have failed reads the path, to see whether the write succeeded "
+        "(KAFKA-1382)",
     )
     versions = setting(
         "counted",

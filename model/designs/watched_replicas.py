@@ -2,8 +2,8 @@
 
 An administrator writes the wanted replicas to partitions_reassigned. Every broker watches that path and the replicas of
 the partition, and acts by itself. A new replica starts. The leader waits until the new replicas are in the ISR, and
-then writes the replicas. A broker that is not among them stops its replica. (These are onPartitionsReassigned and
-replicaStateChange of the first design; no broker sends a command.)
+then writes the new replica set. A broker that is not in this set stops its replica. (These are onPartitionsReassigned
+and replicaStateChange of the first design; no broker sends a command.)
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class WatchedReplicas(ZookeeperWatches):
         where=lambda m: m.reassignments,
     )
     def reassign_partition(self, s: State, p: int, target: Any) -> None:
-        """An administrator assigns a partition to other replicas; all brokers are told."""
+        """An administrator assigns a partition to other replicas; all brokers are notified."""
         if not target:
             return
         assignment = s.assignment[p]

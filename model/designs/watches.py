@@ -43,7 +43,7 @@ class Cluster:
         }[scope]
 
     def watchers(self, watch: Watch) -> int:
-        """How many brokers watch one path; the leaders of the partitions below it are spread over the brokers."""
+        """How many brokers watch one path. The leaders of the partitions below the path are spread over the brokers."""
         below = {"cluster": self.topics * self.partitions, "topic": self.partitions, "partition": 1, "broker": 0}
         leaders = min(self.brokers, below[watch.scope])
         by = {"replicas": self.replicas, "leaders": leaders, "brokers": self.brokers, "controller": 1, "itself": 1}
@@ -61,7 +61,7 @@ def watches(declared: Iterable[Watch], cluster: Cluster, *scopes: Scope) -> int:
 
 
 COST: Final = {"write": 2, "read": 1, "notification": 1, "request": 1}
-"""Messages between two machines that each step costs, as the page "KafkaController" counts them."""
+"""The number of messages between two machines that each step costs, as the page "KafkaController" counts them."""
 
 
 def messages(steps: Iterable[str]) -> int:

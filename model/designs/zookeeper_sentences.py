@@ -62,7 +62,7 @@ def told_of(m: Any, old: Any, new: Any, p: int, path: str) -> set[Any]:
 
 
 def follows(m: Any, old: Any, new: Any, p: int, b: Any) -> str:
-    """A replica begins to follow the broker that the leader node names, perhaps again."""
+    """A replica begins to follow the broker that the leader node names, even if it follows this broker already."""
     before, leader = old.replica[p][b], new.replica[p][b].leader
     again = "begins anew to follow" if before.role == "follower" and before.leader == leader else "follows"
     return f"{again} {leader}{for_partition(m, p)} and {truncates(m, old, new, p, b)}"

@@ -5,8 +5,8 @@ way, and the watch is gone. When the broker handles the notification, it reads t
 not see the values in between, and two brokers that were notified of the same change may read different values. A broker
 handles its notifications in any order, so a notification may wait behind any others.
 
-The watches of a session end with it. A broker that starts, or has a new session, reads every path, as if it had been
-notified of a change of each.
+The watches of a session end with the session. A broker that starts or has a new session reads every path, as if it had
+been notified of a change of every path.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class ZookeeperWatches(PartitionState, DataPlane, Logs):
     # --- words ------------------------------------------------------------------------------------------------------
 
     def connected(self, s: State, b: Any) -> Any:
-        """Whether a broker runs and has a session; without both it is not notified and creates no ephemeral nodes."""
+        """Whether a broker runs and has a session. Otherwise it is not notified and creates no ephemeral nodes."""
         return self.is_up(s, b) & s.live.has(b)
 
     def told(self, s: State, p: int, b: Any, path: str) -> Any:
@@ -90,9 +90,9 @@ class ZookeeperWatches(PartitionState, DataPlane, Logs):
         return self.connected(s, b) & (s.watch[p][b][path] == "fired")
 
     def read_and_watch(self, s: State, p: int, b: Any, path: str, changes: bool = False) -> Any:
-        """A broker handles its notification: it reads the path and watches it again, and may change it itself.
+        """A broker handles a notification: it reads the path and watches it again; it may also change the path.
 
-        Returns the number of brokers that are notified of its change.
+        Returns the number of brokers that are notified of this change.
         """
         later = path == "leader" and self.watch_again == "after-the-read"
         s.watch[p][b][path] = "none" if later else "fired" if changes else "set"
@@ -100,7 +100,7 @@ class ZookeeperWatches(PartitionState, DataPlane, Logs):
         return told + 1 if changes and not later else told
 
     def fire(self, s: State, p: int, path: str, condition: Any = True, but: Any = None) -> Any:
-        """If a condition holds, a path changes and every broker that watches it is notified; returns their number."""
+        """If a condition holds, notifies the brokers that watch a path of its change. Returns how many they are."""
         others = [b for b in self.brokers if b != but]
         told = {b: (s.watch[p][b][path] == "set") & condition for b in others}
         for b in others:
@@ -119,7 +119,7 @@ class ZookeeperWatches(PartitionState, DataPlane, Logs):
                 s.watch[p][b][path] = "fired"
 
     def note_load(self, s: State, notifications: Any, requests: Any) -> None:
-        """Counts notifications by ZooKeeper and requests to it in an election; writes of the ISR are not counted."""
+        """Counts ZooKeeper's notifications and the requests to ZooKeeper in an election, without writes of the ISR."""
         if self.count_load:
             s.load.notifications = minimum(s.load.notifications + notifications, LOAD)
             s.load.requests = minimum(s.load.requests + requests, LOAD)

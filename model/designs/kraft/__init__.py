@@ -1,9 +1,9 @@
 """Kafka without ZooKeeper: replication under a KRaft controller, as in Kafka 4.
 
-Each part of the model is a file. It is named after the Kafka class whose rules it has, so that the two can be read side
-by side. All of them use `unified_log`. Brokers and controller share `partition_registration`, `configuration_control`
-and `metadata_log`. A broker has `produce_purgatory`, `alter_partition_manager`, `replica`, `partition`,
-`replica_fetcher` and `broker_metadata_publisher`. The controller has `partition_reassignment_replicas`,
+Each part of the model is a file. The file is named after the Kafka class whose rules it has, so that file and class can
+be read side by side. All parts use `unified_log`. Brokers and controller share `partition_registration`,
+`configuration_control` and `metadata_log`. A broker has `produce_purgatory`, `alter_partition_manager`, `replica`,
+`partition`, `replica_fetcher` and `broker_metadata_publisher`. The controller has `partition_reassignment_replicas`,
 `partition_change_builder`, `replication_control` and `cluster_control`. `broker_lifecycle` concerns both. The base
 classes of a part are the parts that it uses. docs/documents.md has a table of Kafka's functions and their counterparts
 in the model.

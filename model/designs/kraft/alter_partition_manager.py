@@ -24,7 +24,7 @@ REFUSED = ("fenced-leader-epoch", "invalid-request", "invalid-update-version", "
 """Answers after which a leader keeps waiting: a metadata record that is newer than its request is on its way."""
 
 IN_LATER_EPOCH = "success-in-later-epoch"
-"""Success that completed a reassignment and so began a new leader epoch, which the leader will learn from metadata."""
+"""Success that completed a reassignment. So a new leader epoch has begun, which the leader will learn from metadata."""
 
 ANSWERS = ("success", IN_LATER_EPOCH, "ineligible-replica", *REFUSED)
 

@@ -25,7 +25,7 @@ from isrcheck.model.language.together import Together
 
 
 def any_checkpoint(m: Any) -> Any:
-    """The high watermarks that may be on disk. With `at-stop` there is nothing to choose: the value 0 is not used."""
+    """The high watermarks that may be on disk. With `at-stop`, the only value is 0, and is not used."""
     return any_end(m) if m.checkpoint == "any" else number(0, 0)
 
 
@@ -49,16 +49,16 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
     unclean_start = setting(
         "leaves",
         choices=("leaves", "stays"),
-        meaning="with elr: a broker starts after an unclean stop. leaves: it leaves every ISR and ELR (KAFKA-15586); "
-        "stays: it stays in them",
+        meaning="with elr: what happens to a broker that starts after an unclean stop. leaves: it leaves every ISR and "
+        "ELR (KAFKA-15586); stays: it stays in them",
     )
 
     lost_directory = setting(
         "unnoticed",
         choices=("unnoticed", "leaves-elr"),
-        meaning="with directory_failures and elr: after a clean stop a broker registers without the directory of its "
-        "replica. unnoticed: the replica stays eligible; leaves-elr: it leaves ISR and ELR, because it will be "
-        "created empty",
+        meaning="with directory_failures and elr: what happens when a broker, after a clean stop, registers without "
+        "the directory of its replica. unnoticed: the replica stays eligible; leaves-elr: the replica leaves ISR and "
+        "ELR, because it will be created empty",
     )
     clean_crashes = setting(
         False,
@@ -70,8 +70,8 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
         "removed",
         choices=("removed", "replaced"),
         meaning="with directory_failures and elr: what becomes of a failed directory before the broker starts again. "
-        "removed: it is taken from log.dirs, and the other directories say whether the shutdown was clean; replaced: "
-        "an empty directory takes its place, and the broker registers as after an unclean shutdown",
+        "removed: it is removed from log.dirs, and the other directories say whether the shutdown was clean; "
+        "replaced: an empty directory takes its place, and the broker registers as after an unclean shutdown",
     )
 
     together: ClassVar[Together] = (
@@ -171,8 +171,8 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
         """A broker stops and loses its volatile state: roles, what it knows as leader, its request, fetches in flight.
 
         A broker that is shut down has its last high watermark on disk (`on_disk` is None). A broker that crashes may
-        have an earlier one there. When the log is loaded again (LogLoader.load), epochs without a record are removed:
-        those that start at the log end.
+        have an earlier high watermark there. When the log is loaded again (LogLoader.load), epochs without a record are
+        removed: those that start at the log end.
         """
         if self.shutdowns:
             s.stopping = s.stopping - {b}

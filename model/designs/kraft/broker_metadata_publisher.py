@@ -30,16 +30,16 @@ class BrokerMetadataPublisher(ReplicaFetcher):
     metadata_batches = setting(
         "merged",
         choices=("merged", "one-by-one"),
-        meaning="how a broker applies several batches of metadata that it lacks. merged: it applies any number of "
-        "them at once, and sees only the last image; one-by-one: it applies each by itself",
+        meaning="how a broker applies several batches of metadata that it lacks. merged: any number of batches in one "
+        "step, and the broker sees only the last image; one-by-one: each batch in a step of its own",
     )
 
     def publish(self, s: KraftState, b: Any, to: int) -> tuple[Any, Any, Any]:
         """onMetadataUpdate: the image of a later batch, whether a broker's replica changes, and whether it is removed.
 
-        The replica changes if the partition epoch differs, or if the broker has no replica yet. It is removed if the
-        broker has it but is no longer assigned one. A broker that has just started publishes its first image in any
-        case, since it knows of no partition before that.
+        The replica changes if the partition epoch differs, or if the broker has no replica yet. The replica is removed
+        if the partition is no longer assigned to the broker. A broker that has just started publishes its first image
+        in any case, because it knows no partition before.
         """
         image, replica = s.metadata.at(to), s.replica[0][b]
         said, mine = image.partition[0], self.is_replica(image.partition[0], b)

@@ -5,7 +5,8 @@ brokers. A broker is fenced when its session ends, whether the broker is down, c
 partitions are in the same batch.
 
 Left out: the times of sessions, the broker's metadata offset, feature levels, shutdowns that wait for other brokers'
-metadata. Kafka unfences a broker only after it has read its registration; here a broker has it from the start.
+metadata. Kafka unfences a broker only after the broker has read its own registration; here a broker knows its
+registration from the start.
 
 Source: ClusterControlManager.java, BrokerHeartbeatManager.java of Kafka 4.3, ReplicationControlManager.java
 (handleBrokerFenced, handleBrokerUnfenced, handleBrokerShutdown); KIP-631, KIP-841, KIP-966.
@@ -38,7 +39,7 @@ class ClusterControl(ReplicationControl):
         return found
 
     def without(self, s: KraftState, b: Any, leader: Any) -> dict[int, Change]:
-        """handleBrokerFenced, handleBrokerInControlledShutdown: partitions when a broker is no longer active.
+        """handleBrokerFenced, handleBrokerInControlledShutdown: partition changes when a broker becomes inactive.
 
         The broker leaves every ISR and leads no partition. With eligible leader replicas (ELR), it joins the ELR if the
         ISR is then smaller than min.insync.replicas.
@@ -94,7 +95,7 @@ class ClusterControl(ReplicationControl):
     def begin_controlled_shutdown(self, s: KraftState, b: Any, leader: Any) -> None:
         """processBrokerHeartbeat (wantShutDown): a broker shuts down; the controller takes it out of every ISR.
 
-        A fenced broker is in no ISR any more. It may shut down as well.
+        A fenced broker may also shut down, although it is in no ISR any more.
         """
         s.require(s.shutdowns < self.shutdowns, ~s.stopping.has(b), self.runs(s, b))
         s.shutdowns += 1

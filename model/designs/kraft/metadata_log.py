@@ -2,15 +2,14 @@
 
 The controller commits batches at the end of the log. A batch is represented by the *image* after it: the partition's
 registration, the active brokers, their broker epochs, min.insync.replicas. Each broker has a position in the log, and
-knows only the image at that position. It may go on by one batch or by several in one step. Then only the last image
-counts. Kafka's loader takes several batches in one step if they were committed since it last looked, or if it loads a
-snapshot.
+knows only the image at that position. In one step it may go on by several batches, and then sees only the last image.
+Kafka's loader takes several batches in one step if they were committed since it last looked, or if it loads a snapshot.
 
 Batches that all brokers have passed are forgotten.
 
-Left out: batches that are cut in two; the moment within a publication in which the cache is new and the partition is
-not yet; a failover of the controller. A controller answers after its batch is committed, and the next controller has
-the same log.
+Left out: batches that are cut in two; the moment within a publication when the cache is already new and the partition
+is still old; a failover of the controller (each controller answers after its batch is committed, and the next
+controller has the same log).
 
 Source: MetadataLoader.java, MetadataBatchLoader.java, TopicDelta.java, KRaftMetadataCache.java of Kafka 4.3.
 """
@@ -133,7 +132,7 @@ class MetadataLog(ConfigurationControl):
         where: Any = True,
         min_isr_changes: bool = False,
     ) -> None:
-        """Commits a batch if a condition holds: registrations by partition, and the brokers that are active after it.
+        """Commits a batch if a condition holds: registrations by partition, and the brokers that are then active.
 
         `started` is a broker that registers in this batch. From then on it is up, its broker epoch is greater by one,
         and it has the image of this batch.

@@ -64,9 +64,9 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
     equal_version = setting(
         "overrides",
         choices=("overrides", "keeps-pending"),
-        meaning="a leader has learnt a version from the controller's answer, and then reads the metadata record of "
-        "the same version. overrides: the record's ISR becomes its committed ISR, and its pending request is dropped; "
-        "keeps-pending: the pending request stays",
+        meaning="what a leader does when it reads a metadata record whose version it has already learnt from the "
+        "controller's answer. overrides: the record's ISR becomes its committed ISR, and its pending request is "
+        "dropped; keeps-pending: the pending request stays",
     )
     pending_isr = setting(
         "awaited",
@@ -78,7 +78,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
     caught_up_outside = setting(
         "eligible-awaited",
         choices=("eligible-awaited", "awaited", "passed"),
-        meaning="whether a leader, before it commits, also waits for a follower that has caught up outside the ISR. "
+        meaning="whether a leader, before it commits, also waits for a follower outside the ISR that has caught up. "
         "eligible-awaited: if the follower may join (KAFKA-15021); awaited: always; passed: never",
     )
     high_watermark_min_isr = setting(
@@ -105,8 +105,8 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
     refused_request = setting(
         "waits",
         choices=("waits", "goes-back"),
-        meaning="what a leader does whose request was refused for an old version or epoch. waits: it waits for the "
-        "metadata record, which is on its way; goes-back: it goes back to the ISR that it knew",
+        meaning="what a leader does when its request is refused for an old version or epoch. waits: it waits for the "
+        "metadata record, which is on its way; goes-back: it goes back to the last committed ISR that it knew",
     )
     followers_lag = setting(
         True,
@@ -118,7 +118,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
         return {"replica": per(any_partition(self), per(broker, record(**self.replica_fields())))}
 
     def replica_fields(self) -> dict[str, Any]:
-        """The knowledge of a broker about a partition, as leader or follower."""
+        """The fields of what a broker knows about a partition, as leader or follower."""
         return {
             "role": enum("none", "follower", "leader"),
             "leader": optional(broker),
@@ -207,8 +207,8 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
     def raised(self, b: Any, x: Leading, where: Any = True) -> Leading:
         """maybeIncrementLeaderHW: if a condition holds, raises the high watermark to the least awaited log end.
 
-        The high watermark never goes back. It does not rise while the ISR is smaller than min.insync.replicas. Replicas
-        that have left the ISR by then have all committed records, and may lead (KAFKA-15583).
+        The high watermark never goes back. It does not rise while the ISR is smaller than min.insync.replicas
+        (KAFKA-15583). So replicas that leave the ISR at such a time have all committed records, and may lead.
         """
         end = x.log.length
         for f in self.brokers:
@@ -239,7 +239,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
 
     @action(p=any_partition, b=broker, actor="b", where=lambda m: m.looks_again)
     def look_again(self, s: KraftState, p: int, b: Any) -> None:
-        """A leader checks again whether it can raise its high watermark: perhaps it waits for nobody any more.
+        """A leader checks again whether it can raise its high watermark: the followers that it waited for may be gone.
 
         Kafka has no such step.
         """
@@ -281,7 +281,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
     def request(self, s: KraftState, b: Any, x: Leading, isr: Any) -> dict[str, Any]:
         """The content of an AlterPartition request: the leader's epoch and version, and the ISR with broker epochs.
 
-        The broker epoch of a follower is the one in which it last fetched.
+        For each follower, the request has the broker epoch in which the follower last fetched.
         """
         found: dict[str, Any] = {"isr": isr, "epoch": x.epoch, "version": x.version}
         if self.restarts:
@@ -336,8 +336,8 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
 
         A registration with a smaller version than the broker's own is refused. An equal version is accepted, since the
         broker also learns versions from the controller's answers (KAFKA-13790). If the broker already leads in this
-        epoch, it keeps what only a new epoch changes. With `config_order = after-partitions`, the broker still uses its
-        old value of min.insync.replicas here, unless it had no role before.
+        epoch, it keeps the state that only a new epoch changes. With `config_order = after-partitions`, the broker
+        still uses its old value of min.insync.replicas here, unless it had no role before.
         """
         old, x, said = s.replica[p][b], self.leading(s, p, b), image.partition[p]
         obeys = said.version >= old.version

@@ -1,7 +1,7 @@
 """PartitionChangeBuilder: the leader, epochs and eligible leaders that follow from a change of a partition's ISR.
 
 The eligible leader replicas (ELR) are those that may lead if the ISR is empty. The election depends on the order in
-which the replicas are assigned. With `election = any-order`, any replica may win that would win in some order.
+which the replicas are assigned. With `election = any-order`, a replica may win if it would win in some order.
 
 Left out: metadata versions before 3.6, the recovery state.
 
@@ -57,9 +57,9 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
     removed_replica = setting(
         "stays-eligible",
         choices=("stays-eligible", "leaves"),
-        meaning="with reassignments and elr: a reassignment takes a replica out of the ISR, which is then smaller "
-        "than min.insync.replicas. stays-eligible: the replica joins the ELR; leaves: it does not, since it leaves "
-        "the partition",
+        meaning="with reassignments and elr: what happens to a replica if a reassignment removes it from the ISR, and "
+        "the ISR is then smaller than min.insync.replicas. stays-eligible: the replica joins the ELR; leaves: it does "
+        "not, since it leaves the partition",
     )
     last_known_leader = setting(
         "must-live",
@@ -102,7 +102,7 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
         return active.has(x) & (member | (isr.is_empty & elr.has(x)) if self.elr else member)
 
     def is_last_known(self, s: KraftState, p: int, x: Any, isr: Any, elr: Any, active: Any) -> Any:
-        """canElectLastKnownLeader: whether a broker led last and may be elected, since ISR and ELR are empty."""
+        """canElectLastKnownLeader: whether a broker led last, and may be elected because ISR and ELR are empty."""
         if not self.keeps_last_leader:
             return False
         found = isr.is_empty & elr.is_empty & (s.last_leader[p] == x)
@@ -153,9 +153,9 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
     def reverted_isr(self, s: KraftState, p: int, leader: Any) -> Any:
         """The ISR after a reassignment is cancelled: without the replicas that it added.
 
-        If this ISR is empty and elections may be unclean, it becomes the first replica alone, which is an unclean
-        election. With `election = any-order` it becomes the replica that leads afterwards, or the first replica if
-        nobody leads.
+        If this ISR is empty and elections may be unclean, the first replica becomes its only member, which is an
+        unclean election. With `election = any-order`, the only member is the replica that leads afterwards, or the
+        first replica if nobody leads.
         """
         state, (replicas, _, _) = s.state[p], self.reverted(s, p)
         isr = state.isr - state.adding
@@ -171,7 +171,7 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
     # --- what is written --------------------------------------------------------------------------------------------
 
     def next_elr(self, s: KraftState, p: int, isr: Any, stopped_uncleanly: Any = None) -> Any:
-        """maybePopulateTargetElr: the replicas that have left the ISR since it last had min.insync.replicas members.
+        """maybePopulateTargetElr: the replicas that left the ISR after it last had min.insync.replicas members.
 
         The high watermark does not rise while the ISR is smaller (KAFKA-15583), so these replicas have all committed
         records.
@@ -196,15 +196,15 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
         unclean: bool | None = None,
         knows_last_leader: bool = True,
     ) -> Change:
-        """build: the result of a change of the ISR or of the assignment, if this change makes `leader` the leader.
+        """build: the change that a new ISR or assignment of a partition causes. Requires that `leader` is elected.
 
         First a reassignment is completed, then the ELR is computed, then a leader is elected. A leader from the ELR
         becomes the only member of the ISR, and so does a leader that is elected uncleanly. After an unclean election
         the ELR is empty. Without ELR the last members of an ISR stay in it (KAFKA-708).
 
-        The leader epoch rises if the leader changes, also to nobody, or if a replica is removed. The partition epoch
-        rises with every change. `unclean` says whether the election may be unclean; None leaves that to the
-        configuration. The last known leader is elected only if `knows_last_leader` is true.
+        The leader epoch rises if the leader changes (also to nobody) or a replica is removed. The partition epoch rises
+        with every change. `unclean` says whether the election may be unclean; if it is None, the configuration decides.
+        The last known leader is elected only if `knows_last_leader` is true.
         """
         state, active = s.state[p], self.acceptable(s, active)
         isr, assigned = self.completed(isr, assignment or self.assignment_of(s, p))

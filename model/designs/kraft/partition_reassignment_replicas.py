@@ -2,8 +2,7 @@
 
 During a reassignment, a partition is assigned to its old and its new replicas. The replicas that it *adds* and those
 that it *removes* are marked. When the ISR has every added replica, the removed replicas leave the ISR and the
-assignment in one step. Three versions of Kafka have three rules for whether the replicas that stay must be in the ISR,
-too.
+assignment in one step. Whether the replicas that stay must also be in the ISR differs between three versions of Kafka.
 
 Left out: the order of replicas (`election = in-order` keeps one order for all brokers).
 
@@ -38,8 +37,8 @@ class PartitionReassignmentReplicas(PartitionRegistration):
         "added-or-all-if-fewer",
         choices=("added-or-all-if-fewer", "all", "added"),
         meaning="with reassignments: which replicas must be in the ISR before the controller removes the old ones. "
-        "added-or-all-if-fewer: the added ones, or the whole target if it adds fewer than it removes (KAFKA-19975, in "
-        "4.3); all: the whole target (KAFKA-15665, in 3.8); added: the added ones",
+        "added-or-all-if-fewer: the added ones, or the whole target if fewer replicas are added than removed "
+        "(KAFKA-19975, in 4.3); all: the whole target (KAFKA-15665, in 3.8); added: the added ones",
     )
 
     together: ClassVar[Together] = (
@@ -58,9 +57,9 @@ class PartitionReassignmentReplicas(PartitionRegistration):
     def reassigned(self, s: KraftState, p: int, target: Any) -> Assignment:
         """The assignment of a partition when a reassignment to other replicas begins.
 
-        It may replace a reassignment that is under way. If the new one adds nobody, the replicas that the earlier one
-        adds stay marked. Removed replicas stay marked in the same way (changePartitionReassignment does not set an
-        empty list).
+        The new reassignment may replace an earlier one that is under way. If the new reassignment adds no replica, the
+        replicas that the earlier one adds stay marked. Removed replicas stay marked in the same way
+        (changePartitionReassignment does not set an empty list).
         """
         state = s.state[p]
         now, adding, removing = state.replicas, target - state.replicas, state.replicas - target
@@ -74,7 +73,7 @@ class PartitionReassignmentReplicas(PartitionRegistration):
         return Assignment(state.replicas - state.adding, nobody, nobody)
 
     def completed(self, isr: Any, assignment: Assignment | None) -> tuple[Any, Assignment | None]:
-        """maybeCompleteReassignment: ISR and assignment, without the removed replicas if the ISR has all others."""
+        """maybeCompleteReassignment: ISR and assignment, without removed replicas if the reassignment is complete."""
         if assignment is None:
             return isr, None
         replicas, adding, removing = assignment
@@ -88,9 +87,9 @@ class PartitionReassignmentReplicas(PartitionRegistration):
     def have_joined(self, isr: Any, stays: Any, assignment: Assignment) -> Any:
         """Whether the ISR without the removed replicas has every replica that the controller waits for.
 
-        If this ISR lacks replicas that stay, it may have fewer members than min.insync.replicas. Then a record that a
-        larger ISR acknowledged is in too few logs. If a reassignment adds fewer replicas than it removes, the
-        controller therefore waits for all: otherwise the ISR would become smaller than it was.
+        If this ISR lacks replicas in `stays`, it may have fewer members than min.insync.replicas. Then a record that a
+        larger ISR acknowledged is in too few logs. Therefore, if a reassignment adds fewer replicas than it removes,
+        the controller waits for all replicas in `stays`. Otherwise the ISR would become smaller than it was.
         """
         added, all_of_them = assignment.adding <= isr, stays <= isr
         if self.awaited_in_isr == "all":

@@ -39,10 +39,10 @@ class PartitionRegistration(UnifiedLog):
         0,
         at_least=0,
         at_most=5,
-        meaning="number of replicas that the partition is assigned at the start; 0: all brokers",
+        meaning="number of replicas of the partition at the start; 0: all brokers",
     )
     reassignments = budget(at_most=3, meaning="reassignments that an operator asks for")
-    cancellations = setting(False, meaning="with reassignments: an operator may cancel one")
+    cancellations = setting(False, meaning="with reassignments: an operator may cancel the one that is under way")
     replication_factor_changes = setting(
         True,
         meaning="with reassignments: the target may have more or fewer replicas than before (KIP-860); if false, it "

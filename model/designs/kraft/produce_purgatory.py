@@ -52,10 +52,10 @@ class ProducePurgatory(UnifiedLog):
     def complete_delayed(
         self, s: KraftState, b: Any, high_watermark: Any, enough: Any, written: tuple[Any, Any] | None = None
     ) -> None:
-        """Answers the producers at a leader whose records the leader's high watermark has reached.
+        """Answers the producers whose records a leader's high watermark has reached.
 
-        The answer is success if the largest ISR that the leader assumes has `enough` members, otherwise an error.
-        `written` is a record that the leader has just appended.
+        `enough` says whether the largest ISR that the leader assumes has enough members. If so, the answer is success,
+        otherwise an error. `written` is a record that the leader has just appended.
         """
         for i in range(self.max_records):
             at, end = s.waiting[i].at, s.waiting[i].end

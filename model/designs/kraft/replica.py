@@ -4,8 +4,9 @@ A leader knows each follower's log end offset and broker epoch at the follower's
 follower was at the leader's log end within replica.lag.time.max.ms. There is no clock: a follower that was caught up
 may exceed this time at any moment.
 
-Left out: log start offsets; times; the second way of being caught up, which is to have fetched up to the leader's log
-end at the fetch before. Without it a follower counts as lagging more often than it does in Kafka.
+Left out: log start offsets; times; a second rule by which a follower counts as caught up: it has fetched up to the log
+end that the leader had at the fetch before. Without this rule a follower counts as lagging more often than it does in
+Kafka.
 
 Source: Replica.java, ReplicaState.java of Kafka 4.3; KIP-903.
 """
@@ -79,7 +80,7 @@ class Replica(MetadataLog):
 
         A new leader knows nothing else. A broker that already led keeps log end offsets and broker epochs. It may have
         missed an epoch in which another broker led, because it can apply several metadata batches in one step.
-        Followers may then have truncated their logs to offsets below those that it knows.
+        Followers may then have truncated their logs to offsets below those that the leader knows.
         """
         forgets = new_leader
         if self.follower_state == "forgotten":
@@ -122,8 +123,8 @@ class Replica(MetadataLog):
     def is_isr_eligible(self, image: Any, followers: Followers, follower: Any) -> Any:
         """isReplicaIsrEligible: whether a follower may join the ISR as far as the leader's metadata says.
 
-        The follower must be neither fenced nor shutting down (KIP-841). Its last fetch must be in the broker epoch that
-        the metadata has for it, because it may have lost what it fetched before a restart (KIP-903).
+        The follower must be neither fenced nor shutting down (KIP-841). The follower's last fetch must be in the broker
+        epoch that the metadata has for it. Otherwise it may have lost, in a restart, what it fetched before (KIP-903).
         """
         found = image.live.has(follower) & (followers.ends[follower] != UNKNOWN)
         if not self.restarts:

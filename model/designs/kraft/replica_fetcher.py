@@ -5,8 +5,8 @@ fetch offset. The answer has a record or the point where the logs diverge, and t
 The follower applies the answer if it still follows that leader, in the same epoch and from the same offset.
 
 With `fetch = one-step`, a fetch and the handling of its answer are one step, so no answer is late. A request that is
-late on its way to the leader behaves like one that is handled immediately. Until the leader learns of a later epoch,
-nothing that the follower does in the meantime can reach the leader.
+late on its way to the leader behaves like a request that is handled immediately: until the leader learns of a later
+epoch, nothing that the follower does in the meantime can reach the leader.
 
 Left out: fetches of several partitions, sessions, back-off, fetches that wait for records.
 
@@ -74,8 +74,8 @@ class ReplicaFetcher(Partition):
         "at-once",
         choices=("at-once", "apart", "apart-checked"),
         meaning="when a leader notes the fetch offset of a follower. at-once: while it reads for the fetch; apart: "
-        "later, since it releases its lock in between; apart-checked: later, and only if its epoch is still the same, "
-        "which it checks under the lock both when it notes the offset and when it asks for a larger ISR",
+        "later, since it releases its lock in between; apart-checked: later, and only if its epoch is still the same; "
+        "it checks this under the lock, both when it notes the offset and when it asks for a larger ISR",
         leaves_out={"at-once": "fetches that a leader notes later than it reads for them"},
     )
     late_notes = setting(
@@ -89,9 +89,9 @@ class ReplicaFetcher(Partition):
     former_life = setting(
         "refused",
         choices=("refused", "noted"),
-        meaning="with note_fetch: a fetch of a follower that has restarted since. refused: the leader refuses it once "
-        "metadata tells of the restart, and it counts for the broker epoch in which it was sent; noted: it counts for "
-        "the present broker epoch (KAFKA-15221)",
+        meaning="with note_fetch: how a leader treats a fetch of a follower that has restarted since. refused: the "
+        "fetch counts for the broker epoch in which it was sent, and the leader refuses it once metadata tells of the "
+        "restart; noted: the fetch counts for the present broker epoch (KAFKA-15221)",
     )
 
     together: ClassVar[Together] = (
@@ -131,8 +131,9 @@ class ReplicaFetcher(Partition):
     def truncates_later(self) -> bool:
         """Whether a fetcher thread releases its lock between comparing the epoch and truncating.
 
-        In between, the answer is `truncating`. The thread goes on even if the partition is taken from it, as in Kafka
-        if it also fetches another partition. If the partition is added again, the thread truncates its log.
+        In between, the answer has the kind `truncating`. The thread goes on even if the partition is taken from it,
+        like a Kafka thread that also fetches another partition. If the partition has been added again by then, the
+        thread truncates its log.
         """
         return bool(self.fetch == "two-steps" and self.fetch_answer == "appends-checked")
 
@@ -171,7 +172,7 @@ class ReplicaFetcher(Partition):
     def restart_fetcher(self, s: KraftState, p: int, b: Any, where: Any) -> None:
         """Takes a partition from its fetcher and adds it again. If answers are checked, earlier answers are dropped.
 
-        Otherwise an earlier answer may still arrive, and be taken for the answer to a later request.
+        If they are not checked, an earlier answer may still arrive, and be taken for the answer to a later request.
         """
         if self.fetch == "two-steps" and self.fetch_answer != "unchecked":
             for leader in self.brokers:
@@ -181,8 +182,8 @@ class ReplicaFetcher(Partition):
     def orphan_reads(self, s: KraftState, p: int, b: Any, registration: Any = None) -> None:
         """Marks the unnoted reads for followers whose Replica the leader has dropped: their offsets will not be noted.
 
-        makeFollower drops all of them. updateAssignmentAndIsr drops those of brokers that are no replicas in a
-        registration.
+        makeFollower drops the Replica of every follower. updateAssignmentAndIsr drops the Replica of each broker that
+        is no replica in the registration.
         """
         if self.note_fetch != "at-once":
             for follower in self.brokers:
@@ -229,8 +230,8 @@ class ReplicaFetcher(Partition):
         """Whether the leader knows the epoch of the follower's last record, or a later one.
 
         Otherwise it answers OFFSET_OUT_OF_RANGE. This happens only if the follower has applied an answer of another
-        epoch, or if the leader has forgotten epochs. Where neither is possible, nothing is checked. If that were wrong,
-        the end of the epoch would be -1, which is no log end, and the search would report it.
+        epoch, or if the leader has forgotten epochs. If neither is possible, nothing is checked. If this assumption
+        were wrong, the end of the epoch would be -1, which is no log end, and the search would report it.
         """
         if not self.may_be_out_of_range:
             return True
@@ -250,9 +251,9 @@ class ReplicaFetcher(Partition):
     ) -> Leading:
         """updateFollowerFetchState: a leader notes a fetch, may ask for a larger ISR, may raise its high watermark.
 
-        `read` is the leader's earlier read for this fetch, if its log end may have changed since. The offset of an
-        orphan is not noted, but the leader still checks whether it is in sync. So a follower may join the ISR because
-        of an earlier state.
+        `read` is the leader's earlier read for this fetch, if its log end may have changed since. For an orphan, the
+        offset is not noted, but the leader still checks whether the offset is in sync. So a follower may join the ISR
+        because of an earlier state.
         """
         x = self.leading(s, p, leader)
         known, leaders_end = where, x.log.length
@@ -298,7 +299,7 @@ class ReplicaFetcher(Partition):
     def fetch_offset_and_truncate(self, s: KraftState, p: int, follower: Any, leader: Any) -> None:
         """fetchOffsetAndTruncate: a follower that gets OFFSET_OUT_OF_RANGE truncates to the leader's log end.
 
-        If the leader's log end is not below its own, it fetches from the same offset again.
+        If the leader's log end is not below the follower's, the follower fetches from the same offset again.
         """
         if follower == leader or not self.may_be_out_of_range:
             return
@@ -344,7 +345,7 @@ class ReplicaFetcher(Partition):
 
     @action(p=any_partition, follower=broker, leader=broker, actor="leader")
     def update_follower_fetch_state(self, s: KraftState, p: int, follower: Any, leader: Any) -> None:
-        """updateFollowerFetchState: the leader notes the fetch offset of a fetch for which it has read before."""
+        """updateFollowerFetchState: the leader notes the offset of a fetch for which it has read earlier."""
         if follower == leader or self.note_fetch == "at-once":
             return
         read = s.unnoted[p][leader][follower]
@@ -411,10 +412,10 @@ class ReplicaFetcher(Partition):
 
     @action(p=any_partition, follower=broker, leader=broker, actor="follower")
     def process_fetch_request(self, s: KraftState, p: int, follower: Any, leader: Any) -> None:
-        """processFetchRequest: the answer reaches the follower, which ignores it if it no longer waits for it.
+        """processFetchRequest: the answer reaches the follower, which ignores an answer that it no longer waits for.
 
-        With `truncates_later`, an answer that the logs diverge takes two such steps. The first step compares the epoch.
-        The second step is truncateOnFetchResponse, and checks only whether the thread has the partition.
+        With `truncates_later`, an answer that the logs diverge takes two steps. The first step compares the epoch. The
+        second step is truncateOnFetchResponse, and checks only whether the thread has the partition.
         """
         if follower == leader or self.fetch == "one-step":
             return

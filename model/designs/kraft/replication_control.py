@@ -5,7 +5,7 @@ that may be lost.
 
 Left out: creation and deletion of topics, several partitions in a request, and the checks that cannot fail here. These
 are the checks for a topic or partition that does not exist, for a request ahead of the controller, and for an ISR
-member that is not a replica. (The removal of a replica has raised the leader epoch.)
+member that is not a replica (the removal of a replica raises the leader epoch, so the request is refused before).
 
 Source: ReplicationControlManager.java of Kafka 4.3; KIP-497, KIP-841, KIP-903.
 """
@@ -180,8 +180,8 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
         """changePartitionReassignment: an operator assigns the partition to other replicas.
 
         This ends an earlier reassignment. The new reassignment is complete immediately if the ISR has all replicas of
-        the target. It is refused if it would elect a replica that it adds. During an earlier reassignment, an operator
-        may also ask for the present replicas in another order.
+        the target. The request is refused if it would elect a replica that it adds. During an earlier reassignment, an
+        operator may also ask for the present replicas in another order.
         """
         if len(target) < self.fewest_replicas:
             return
@@ -332,7 +332,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
     def incremental_alter_configs(self, s: KraftState) -> None:
         """incrementalAlterConfigs: an operator changes min.insync.replicas, which also clears the ELR.
 
-        The ELR was right only for the value before (KAFKA-16540).
+        The ELR was right only for the earlier value (KAFKA-16540).
         """
         s.require(~s.min_isr_changed)
         self.commit_change(s, {p: self.cleared(s, p) for p in self.all_partitions}, min_isr_changes=True)

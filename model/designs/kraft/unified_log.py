@@ -159,9 +159,9 @@ class UnifiedLog(Part):
     # --- where logs diverge -----------------------------------------------------------------------------------------
 
     def latest_epoch(self, s: KraftState, p: int, b: Any) -> Any:
-        """latestEpoch: the epoch that a fetch names as that of the last record; -1 if the cache is empty.
+        """latestEpoch: what a fetch gives as the epoch of the last record; -1 if the cache is empty.
 
-        It is the last epoch in the cache. If the leader of that epoch wrote nothing, the epoch has no record.
+        The answer is the last epoch in the cache, even if its leader wrote nothing and no record has this epoch.
         """
         return epoch_cache.latest_epoch(s.epoch_cache[p][b])
 
@@ -171,9 +171,9 @@ class UnifiedLog(Part):
         return epoch_cache.floor_epoch(cache, asked, top), epoch_cache.end_of_epoch(cache, asked, end, top)
 
     def truncation_point(self, s: KraftState, p: int, follower: Any, epoch: Any, end: Any) -> Any:
-        """getOffsetTruncationState: the log end of a follower whose leader says that `epoch` ends at `end` (KIP-279).
+        """getOffsetTruncationState: where a follower truncates if its leader says that `epoch` ends at `end` (KIP-279).
 
-        If the follower does not know the epoch, it goes back to the end of the last epoch before it that it knows. Its
+        If the follower does not know the epoch, it goes back to the end of the last earlier epoch that it knows. Its
         next fetch finds out more.
         """
         top, cache, own_end = self.max_leader_epoch, s.epoch_cache[p][follower], s.log[p][follower].length
