@@ -11,7 +11,7 @@ from isrcheck.checker.pages.page import page
 
 
 def review_page(essence: Sequence[str], sections: Sequence[Any], behaviours: Comparison) -> str:
-    """The page of a review: its essence, its sections (title, head, rows, lines, blocks), and interactive behaviours."""
+    """The page of a review: essence, sections (title, head, rows, lines, blocks), and interactive behaviours."""
     stories = _stories(behaviours)
     title = f"{behaviours.a.name} -> {behaviours.b.name}"
     return page("review.html", stories, title=title, essence=essence, sections=sections, stories=stories)

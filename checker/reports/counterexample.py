@@ -126,7 +126,7 @@ def _last_state(trace: Trace, ink: Ink) -> list[str]:
 
 
 def why_text(instance: Instance | None, trace: Trace) -> list[str]:
-    """The lines about the parameters for which the invariant is false, and the values that it reads in the last state."""
+    """The lines about the parameters for which the invariant is false, and the values that it reads there."""
     if instance is None:
         return []
     choice = ", ".join(f"{name} {shown(value)}" for name, value in instance.choice)

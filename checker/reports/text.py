@@ -225,7 +225,7 @@ def _vacuity(result: Result, ink: Ink) -> list[str]:
 
 
 def vacuity(result: Result) -> list[str]:
-    """The lines about actions that never fired and goals that were never reached: a verdict may hold only for that reason."""
+    """The lines about actions that never fired and goals never reached: a verdict may hold for that reason alone."""
     if not result.counted:
         return ["not known: another engine says which actions fire"]
     so_far = " so far" if result.left else ""
