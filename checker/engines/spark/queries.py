@@ -31,7 +31,7 @@ def each_file(query: Query, batches: Iterable[Any]) -> Iterator[tuple[int, Array
 
 
 def damaged(root: str, listed: list[tuple[str, str]]) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A function for `mapInArrow`: it takes positions in `listed` (path, SHA-256), and gives missing or changed files."""
+    """A function for `mapInArrow`: it takes positions in `listed` (path, SHA-256), gives missing or changed paths."""
 
     def whole(path: str, sha256: str) -> bool:
         try:

@@ -78,7 +78,7 @@ class Watch:
 
     @contextmanager
     def while_running(self, solver: z3.Solver) -> Iterator[None]:
-        """In this context, limits interrupt the solver. An idle solver is not interrupted, because z3 would remember it."""
+        """In this context, limits interrupt the solver. z3 would keep an interruption of an idle solver for later."""
         with self._lock:
             self._running = solver
         try:

@@ -13,7 +13,7 @@ from isrcheck.model.language.system import TransitionSystem
 
 
 def facts(system: TransitionSystem) -> Iterator[Expression]:
-    """The facts: slots behind a sequence's end have the first value of their domain; bags stay within their capacity."""
+    """The facts: slots behind a sequence's end have the first value of their domain; no bag exceeds its capacity."""
     nodes = [e.leaf(x) for x in system.leaves]
     for variable, part in zip(system.variables, split([v.domain for v in system.variables], nodes), strict=True):
         yield from _facts(variable.domain, part)

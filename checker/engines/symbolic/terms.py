@@ -137,7 +137,7 @@ class Terms:
     # --- states -----------------------------------------------------------------------------------------------------
 
     def state(self, leaves: Sequence[Leaf], name: str) -> State:
-        """New constants for the leaves of a state, named `name!path`. A leaf with a single value is written as this value."""
+        """New constants for the leaves of a state, named `name!path`. A leaf with a single value becomes this value."""
         return tuple(self.fresh(leaf, f"{name}!{leaf.path}") for leaf in leaves)
 
     def fresh(self, leaf: Leaf, name: str) -> Term:
