@@ -53,7 +53,7 @@ class Partition:
     elr: list[int] = field(default_factory=list)
 
     def change(self, data: Mapping[str, Any]) -> None:
-        """Applies a change like PartitionRegistration.merge: a new partition epoch and, with a leader, a new leader epoch."""
+        """Changes it like PartitionRegistration.merge: the partition epoch rises; with a leader, its epoch, too."""
         self.version += 1
         if data.get("leader", -2) != -2:
             self.leader = data["leader"]
