@@ -1,4 +1,4 @@
-"""Code that Python accepts silently works correctly or is refused in one line, as the table in docs/language.md says."""
+"""Code that Python accepts silently works right or is refused in one line, as the table in docs/language.md says."""
 
 from __future__ import annotations
 
