@@ -45,9 +45,7 @@ def bounds_of(options: dict[str, Any]) -> tuple[tuple[str, ...], Bounds]:
 
 @dataclass(frozen=True)
 class Asked:
-    """A comparison that the command line asks for: the two sides, visible variables, limits, and the form of the
-    answer.
-    """
+    """A comparison that the command line asks for: the sides, visible variables, limits and the form of the answer."""
 
     sides: Sides
     visible: tuple[str, ...]

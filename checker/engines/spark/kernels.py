@@ -22,8 +22,9 @@ LEAST, GREATEST, FAILURES, ACTIONS = 0, 1, 2, 3
 
 
 def kept() -> dict[str, Any]:
-    """The values that a Python process keeps between tasks. Functions that are sent by value have no module of their
-    own.
+    """The values that a Python process keeps between tasks.
+
+    Functions that are sent by value have no module of their own.
     """
     module = sys.modules.setdefault("isrcheck_kept", types.ModuleType("isrcheck_kept"))
     kernels: dict[str, Any] = module.__dict__.setdefault("kernels", {})
