@@ -1,7 +1,6 @@
 """A turnstile, for the tests of guard mutation: one guard of each kind.
 
-Coins are paid one by one, at most two in advance. Everybody who is let in has paid. A lamp goes on and off without
-effect.
+Coins are paid one by one, at most two in advance. Whoever is let in has paid. A lamp without effect goes on and off.
 """
 
 from __future__ import annotations
