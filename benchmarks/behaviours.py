@@ -1,4 +1,4 @@
-"""How fast behaviours are compared: a model with itself, where nothing is found and every pair has to be looked at.
+"""The speed of comparing behaviours: a model is compared with itself, so no difference ends the search early.
 
 python -m benchmarks.behaviours                          # kip-320 and kip-279 at growing sizes
 python -m benchmarks.behaviours v3 --visible log,state   # a design at its profile `plain`
@@ -20,7 +20,7 @@ NAMES: Final = ("replicas", "log_size", "max_records", "max_leader_epoch")
 
 
 def measured(name: str, settings: dict[str, int], visible: tuple[str, ...], pairs: int) -> None:
-    """A row: pairs and sets of one way, and pairs a minute over both, the search for states included."""
+    """Prints a row: pairs and sets in one direction, and pairs a minute in both, including the search for states."""
     loaded = load_model_class(name)
     side = Side(name, loaded, begun(loaded, profile_of(loaded, None), dict(settings)))
     began = time.perf_counter()

@@ -1,8 +1,8 @@
-"""In what the states that a mutant reaches go beyond those of its model.
+"""Finds the scalars in which the states of a mutant differ from all states of its model.
 
-Two sets of states may differ only in a few scalars: without these, each state of the mutant is one that the model
-reaches as well. Then an invariant that does not read them is true in all states of the mutant if it is true in all of
-the model: at these settings no such invariant notices the mutant, whoever writes it.
+The two sets of states may differ only in a few scalars: if these are ignored, the model reaches each state of the
+mutant, too. Then an invariant that does not read these scalars, and that is true in all states of the model, is also
+true in all states of the mutant. So at these settings no such invariant can notice the mutant.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from isrcheck.model.language.system import TransitionSystem
 from isrcheck.model.language.tracing import trace
 
 Rows = npt.NDArray[np.int64]
-"""States by their scalars, of shape (states, scalars)."""
+"""States as arrays (states, scalars)."""
 INDEX: Final = re.compile(r"\[[^\]]*\]")
 RECORDS: Final = ("log", "state", "committed", "acknowledged", "replica.high_watermark")
-"""What is said of records reads these; they are compared for longest."""
+"""The variables that invariants about records read. They are ignored only if this is necessary."""
 BY_FIELD: Final = ("log", "state", "committed", "replica")
-"""Variables of which each field is looked at by itself; others are left out as a whole, messages above all."""
+"""The variables whose fields are ignored one by one. Other variables, such as messages, are ignored as a whole."""
 
 
 def beyond(model: type[Model], mutant: type[Model], settings: Mapping[str, Any]) -> tuple[str, ...]:
-    """The scalars, named without indices, without which the mutant reaches nothing new; none of them is for nothing.
+    """A minimal set of scalars, named without indices: if they are ignored, the mutant reaches no new state.
 
-    What is said of records stays compared for as long as something else can be left out.
+    Variables about records are in the set only if the other variables are not enough.
     """
     names, own = _reached(model, tuple(sorted(settings.items())))
     others = reached(trace(mutant(**settings), {}))
@@ -49,13 +49,13 @@ def beyond(model: type[Model], mutant: type[Model], settings: Mapping[str, Any])
 
 @lru_cache(maxsize=1)
 def _reached(model: type[Model], settings: tuple[tuple[str, Any], ...]) -> tuple[list[str], Rows]:
-    """The names of a model's scalars, and its states."""
+    """The names of a model's scalars, and all its states."""
     system = trace(model(**dict(settings)), {})
     return [_named(leaf.path) for leaf in system.leaves], reached(system)
 
 
 def reached(system: TransitionSystem) -> Rows:
-    """Every state, in no order."""
+    """All reachable states, in no particular order."""
     found, levels = search(system, keep_going=True, deadlock=False, limits=Limits(), report=None, workers=1)
     assert found.stopped is None and found.error is None
     unpack = levels.kernel.layout.unpack

@@ -1,12 +1,12 @@
-"""A search of about a thousand million states on one machine: states, seconds, bytes a state, peak memory.
+"""Measures a search of about 10**9 states on one machine: states, seconds, bytes a state, peak memory.
 
     python benchmarks/billion.py [--bounds 3/3/3/4] [--symmetry] [--store memory] [--share 1.0] [--max-seconds S]
                                  [--checkpoint DIR]
 
-The model is kip-320 at replicas/log_size/max_records/max_leader_epoch; with `--symmetry` the states of the orbits found
-are counted as well. `--share 0.1` stops at the end of the level
-with which a tenth of 10**9 states is passed, and says what the whole would take if every state cost the same; tables
-that no longer fit the caches make the rest somewhat dearer. It needs the machine for itself.
+The model is kip-320, and the bounds are replicas/log_size/max_records/max_leader_epoch. With `--symmetry` the states of
+the orbits are counted, too. `--share 0.1` stops at the end of the level in which the search passes a tenth of 10**9
+states. It then prints the cost of the whole search if every state costs the same. The real cost is somewhat higher,
+because tables that are larger than the caches are slower. Run nothing else on the machine.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ def main() -> None:
     parser.add_argument("--bounds", default="3/3/3/4")
     parser.add_argument("--symmetry", action="store_true")
     parser.add_argument("--store", default="memory", choices=["memory", "disk"])
-    parser.add_argument("--share", type=float, default=1.0, help="of 10**9 states; below 1 the search stops there")
+    parser.add_argument("--share", type=float, default=1.0, help="of 10**9 states; below 1, the search stops there")
     parser.add_argument("--max-seconds", type=float, default=3600.0)
-    parser.add_argument("--checkpoint", help="a new folder; costs what the disk costs")
+    parser.add_argument("--checkpoint", help="a new folder for checkpoints, which take the time of the disk")
     arguments = parser.parse_args()
     settings = [x for pair in zip(NAMES, arguments.bounds.split("/"), strict=True) for x in ("-s", "=".join(pair))]
     command = [sys.executable, "-m", "isrcheck", "check", "kip-320", *settings, "--store", arguments.store]
@@ -45,7 +45,7 @@ def main() -> None:
         command += ["--checkpoint", arguments.checkpoint]
     with tempfile.TemporaryDirectory() as folder:
         written = Path(folder) / "report.json"
-        # The report's last line, and progress on standard error.
+        # The report itself is dropped, and progress appears on standard error.
         done = subprocess.run([*command, "--json", str(written)], cwd=ROOT, stdout=subprocess.DEVNULL)
         if not written.exists():
             sys.exit(done.returncode)

@@ -1,10 +1,10 @@
-"""What columns of numpy cost beside compiled code: `python benchmarks/columns.py [--for KIND]... [NAME]...`.
+"""Compares the cost of numpy columns and compiled code: `python benchmarks/columns.py [--for KIND]... [NAME]...`.
 
-NAME is a scenario, or `kip-320/3/3/3/2`. Its states of the first levels, up to 40,000, are expanded and judged both
-ways, in one process and on one processor, 256 at a time as a search does it; the arrays have to be equal. "begins" is
-what it takes before the first state: to write the programs, or to compile (nothing is kept). Seconds and nanoseconds a
-state of the processor, the least of five runs. Compiled code is for this machine, and with `--for` (x86-64-v3 has AVX2
-alone, x86-64 neither) for others, too.
+NAME is a scenario, or `kip-320/3/3/3/2`. The states of its first levels, up to 40,000, are expanded and judged in both
+ways, in one process and on one processor, 256 at a time as in a search. The resulting arrays must be equal. "begins" is
+the time before the first state, in which the programs are written or compiled (no compiled code is kept). All times are
+processor times, in seconds or in nanoseconds a state, and the least of five runs. Code is compiled for this machine,
+and with `--for` also for other processors (x86-64-v3 has only AVX2, x86-64 has neither AVX2 nor AVX-512).
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def first_states(kernel: Kernel) -> Words:
 
 
 def least(work: Callable[[], Any]) -> float:
-    """The least seconds of five runs."""
+    """The least processor time of five runs, in seconds."""
     seconds = []
     for _ in range(5):
         began = time.process_time()
@@ -74,7 +74,7 @@ def least(work: Callable[[], Any]) -> float:
 
 
 Way = tuple[float, float, float]
-"""Seconds before the first state, nanoseconds to expand and to judge one."""
+"""The seconds before the first state, and the nanoseconds to expand and to judge one state."""
 
 
 def measured(
@@ -96,7 +96,7 @@ def with_columns(kernel: Kernel, states: Words) -> Way:
 
 
 def with_compiled_code(kernel: Kernel, states: Words) -> Way:
-    """As a search calls it: what it writes goes to the same place each time."""
+    """Measures compiled code in the way a search calls it: each call writes its results to the same place."""
     successors = np.empty((BATCH * kernel.transitions + ROOM, kernel.words), dtype=np.uint64)
     verdicts, tally = np.empty((BATCH, kernel.verdicts.words), dtype=np.uint64), kernel.tally()
     code = kernel.code.calls

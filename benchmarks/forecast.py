@@ -1,9 +1,9 @@
-"""How often the truth lay in the forecast, over runs that finish. The counts are those of any machine:
+"""Counts how often the true number of states is in the forecast, for runs that finish. All machines give equal counts:
 
     python benchmarks/forecast.py
 
-A forecast is made from the first 25, 50, 60 and 75 % of the levels of each run, and from every other beginning of it.
-The method was chosen on the runs called "chosen on"; the others were never looked at before.
+Forecasts are made from the first 25, 50, 60 and 75 % of the levels of each run, and from every other number of first
+levels. The method was chosen on the runs called "chosen on". The other runs had no influence on this choice.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def levels_of(model: str, settings: dict[str, Any]) -> list[int]:
 
 
 def judged(levels: list[int], known: int) -> tuple[str, float | None]:
-    """Whether the truth lay in the band of the first `known` levels, and how wide that was."""
+    """Whether the true number is in the range forecast from the first `known` levels, and the width of this range."""
     expected = forecast(levels[:known])
     if expected is None:
         return "-", None

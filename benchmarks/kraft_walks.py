@@ -1,11 +1,11 @@
-"""Random walks through `kraft` with all changes that mend it, far beyond what a search reaches.
+"""Random walks through `kraft` with all its fixes, at settings with far more states than a search can explore.
 
     python benchmarks/kraft_walks.py [NAME]... [--seconds 600]
 
-Three replicas (two where directories fail), logs of three records, leader epochs up to 7, partition epochs up to 14,
-metadata of which the slowest broker may lack four batches, and the failures of the name. Prints rows of the table in
-docs/findings.md; exit code 12 if an invariant is violated, which has to be judged beside the source. The walks differ
-from run to run in number alone: how many there are depends on time.
+The settings: three replicas (two if directories fail), logs of three records, leader epochs up to 7, partition epochs
+up to 14, a metadata lag of up to four batches, and the failures that NAME stands for. The program prints rows of the
+table in docs/findings.md. The exit code is 12 if an invariant is violated; such a violation must be compared with
+Kafka's source. The same walks are taken in every run, but their number depends on the time.
 """
 
 from __future__ import annotations
@@ -70,9 +70,10 @@ FAILURES: dict[str, tuple[int, dict[str, Any]]] = {
         },
     ),
 }
-"""The seed, and what fails. Electing the last known leader counts as unclean, and two copies may fail of two."""
+"""The seed, and the failures. Electing the last known leader counts as unclean, and both of two copies may fail."""
 NOT_ASKED = {"committed-survives", "isr-is-never-empty"}
-"""Who has a record may be down for a while; an ISR may be empty where there are eligible leaders (KIP-966)."""
+"""Invariants that are not asked. The brokers with a record may all be down for a while, and an ISR may be empty while
+there are eligible leaders (KIP-966)."""
 WITHOUT_A_DIRECTORY = {
     "a-write-can-be-acknowledged",
     "acknowledged-has-enough-copies",
@@ -84,12 +85,12 @@ WITHOUT_A_DIRECTORY = {
     "own-isr-has-what-the-leader-committed",
     "service-goes-on",
 }
-"""What fails with a directory: a copy is gone before the controller hears of it, and its broker has no replica until it
-starts anew; nobody is elected in the moment in which it has one again, but later."""
+"""Invariants that a failed directory makes false for a while: a copy is lost before the controller hears of it, its
+broker has no replica until it restarts, and a leader is elected only some time after the restart."""
 
 
 def asked(settings: dict[str, Any]) -> set[str]:
-    """Every invariant that fits the model at these settings, but those that failures make false for a while."""
+    """Every invariant that fits the model at these settings, except those that failures make false for a while."""
     loaded = load_model_class("kraft")
     fitting = set(loaded.invariants) - meaningless(loaded.cls(**settings), loaded.invariants) - NOT_ASKED
     return fitting - WITHOUT_A_DIRECTORY if settings.get("directory_failures") else fitting
@@ -98,7 +99,7 @@ def asked(settings: dict[str, Any]) -> set[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of {', '.join(FAILURES)}; all by default")
-    parser.add_argument("--seconds", type=float, default=600, help="for each, once it is compiled: minutes, for most")
+    parser.add_argument("--seconds", type=float, default=600, help="for each NAME, without its compilation (minutes)")
     given = parser.parse_args()
     code = 0
     for name in given.names or FAILURES:

@@ -1,10 +1,10 @@
-"""How long small questions take: whole processes, medians, beside another version in the same run.
+"""Measures how long small checks take: medians of whole processes, optionally beside another version in the same run.
 
 python benchmarks/latency.py [--runs N] [--only WORDS] [--against FOLDER [--module NAME]]
 
-`--against` names a checkout of another version, which is installed in its own `.venv`; `--module` is what it runs
-(that of 0.1.0 is `checker.cli`). The versions take turns, so that a machine that gets slower meanwhile slows both.
-"cold" is a first check after an install: nothing compiled is kept, and no compiled loops of Numba are at hand.
+`--against` names a checkout of another version, which is installed in its own `.venv`. `--module` is the module to run
+there (`checker.cli` for version 0.1.0). The versions take turns, so that a machine that becomes slower slows both.
+"cold" is like the first check after an installation: there is no compiled code and there are no compiled Numba loops.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ WATCHED = "196 states, each save (--watch)"
 
 @contextmanager
 def caches(cold: bool) -> Iterator[dict[str, str]]:
-    """Where a process keeps what it compiles: in empty folders for a cold one."""
+    """The environment for a process: a cold process gets empty folders for compiled code."""
     if not cold:
         yield {}
         return
@@ -47,10 +47,10 @@ def caches(cold: bool) -> Iterator[dict[str, str]]:
 
 
 def measured(command: list[str], folder: Path, cold: bool) -> tuple[float, float]:
-    """Seconds of the clock and of processors that a command takes."""
+    """The wall-clock seconds and the processor seconds that a command takes."""
     with caches(cold) as folders:
         environment = {**os.environ, **folders}
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed command has its files compiled
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # the files of an installed command are compiled to bytecode
         before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False)
         wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -89,7 +89,7 @@ class Two(Model):
 
 
 def saves(runs: int) -> float:
-    """Seconds from saving a model of 196 states to its new answer."""
+    """The median seconds from saving a model of 196 states to its new answer."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "two.py"
         file.write_text(SAVED)
@@ -130,7 +130,7 @@ def main() -> None:
         for run in range(asked.runs + 1):
             for version, (command, folder) in versions.items():
                 found = measured([*command, *words.split()], folder, cold)
-                if run:  # the first one warms up what is warm
+                if run:  # the first run only warms the caches
                     times[version].append(found)
         rows = {
             version: [statistics.median(column) for column in zip(*times[version], strict=True)] for version in times

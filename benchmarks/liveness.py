@@ -1,4 +1,4 @@
-"""What must happen, design by design, at the profile `plain` or another: the table of docs/liveness.md.
+"""Liveness properties of each design at its default profile: the table of docs/liveness.md.
 
 python -m benchmarks.liveness                  # the table
 python -m benchmarks.liveness --cost 3 2 2 2   # kip-320 at these sizes: the search, and what properties add to it
@@ -23,7 +23,7 @@ NAMES: Final = ("replicas", "log_size", "max_records", "max_leader_epoch")
 
 
 def said(finding: PropertyFinding | None) -> str:
-    """A cell: the verdict, with how it is violated, or how many ends and components are excused."""
+    """The text of a cell: the verdict, and the form of the violation or the number of excused ends and components."""
     if finding is None:
         return "-"
     if finding.trace is not None:
@@ -35,7 +35,7 @@ def said(finding: PropertyFinding | None) -> str:
 
 
 def table(designs: tuple[str, ...]) -> None:
-    """Each property with its verdict in each design."""
+    """Prints each property with its verdict in each design."""
     found = {}
     for name in designs:
         result = check(name, invariants=[], liveness=["all"], keep_going=True, workers=1)
@@ -48,13 +48,15 @@ def table(designs: tuple[str, ...]) -> None:
 
 
 def cost(sizes: list[int], rounds: int) -> None:
-    """What a property adds for each broker that it asks about, over a part of the states and over all: medians of
-    seconds of CPU in this process, and bytes of one of its own that asks of one broker.
+    """Prints the additional cost of two properties for each of their instances.
+
+    The cost is the CPU time, as a ratio to the check (medians, in this process), and the bytes a state, in a process of
+    its own.
     """
     settings = dict(zip(NAMES, sizes, strict=True))
     bare, _ = used(settings, [])
     for name in ("true-leader-commits-its-log", "true-isr-settles"):
-        timed(settings, [name])  # what is compiled once
+        timed(settings, [name])  # so that code is compiled before the measurement
         plain, both = [], []
         for _ in range(rounds):
             plain.append(timed(settings, [])[0])
@@ -74,7 +76,7 @@ def cost(sizes: list[int], rounds: int) -> None:
 
 
 def timed(settings: dict[str, int], liveness: list[str]) -> tuple[float, Result]:
-    """Seconds of CPU that a check of one invariant takes, with or without properties."""
+    """The CPU seconds of a check of one invariant, with or without properties, and its result."""
     began = time.process_time()
     result = check(
         "kip-320", settings, profile="bare", invariants=["weak-isr"], liveness=liveness, workers=1, keep_going=True
@@ -83,7 +85,7 @@ def timed(settings: dict[str, int], liveness: list[str]) -> tuple[float, Result]
 
 
 def used(settings: dict[str, int], liveness: list[str]) -> tuple[int, int]:
-    """The most bytes that a process of its own has for the same, and its states."""
+    """The peak memory in bytes of the same check in a separate process, and its number of states."""
     words = ["check", "kip-320", "--profile", "bare", "--invariant", "weak-isr", "--workers", "1", "--continue"]
     words += [word for name, value in settings.items() for word in ("-s", f"{name}={value}")]
     words += [word for name in liveness for word in ("--liveness", name)]

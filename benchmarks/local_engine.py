@@ -1,9 +1,9 @@
-"""Speed, memory and start-up of the local engine, printed as a table. Run it on a quiet machine:
+"""Measures speed, memory and start-up of the local engine, and prints a table. Run it on a quiet machine:
 
     python benchmarks/local_engine.py [--large] [--runs N]
 
-Every figure is of whole processes; medians over the runs, with the least and the greatest. `--large` adds kip-320 at
-3/3/3/3 (64.7 million states). The ratio against the reference engine is taken in the same run.
+Every figure is for whole processes: the median over the runs, with the least and the greatest. `--large` adds kip-320
+at 3/3/3/3 (64.7 million states). The ratio to the reference engine is measured in the same run.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TARGETS = {
 
 
 def check(bounds: str, engine: str = "local", environment: dict[str, str] | None = None) -> dict[str, Any]:
-    """One process: the JSON of its report, with the wall seconds of the process added."""
+    """Runs one check in a process. Returns the JSON of its report, with the wall-clock seconds of the process added."""
     settings = [x for pair in zip(NAMES, bounds.split("/"), strict=True) for x in ("-s", "=".join(pair))]
     invariants = ["--invariant", "weak-isr", "--invariant", "strong-isr"]
     command = [sys.executable, "-m", "isrcheck", "check", "kip-320", *settings, *invariants]
@@ -61,7 +61,7 @@ def row(name: str, values: list[float], digits: int = 2) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--large", action="store_true", help="also kip-320 at 3/3/3/3: a minute and 2 GB")
+    parser.add_argument("--large", action="store_true", help="add kip-320 at 3/3/3/3, which takes a minute and 2 GB")
     parser.add_argument("--runs", type=int, default=5)
     arguments = parser.parse_args()
     print(

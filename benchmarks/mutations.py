@@ -1,9 +1,9 @@
-"""The tables of docs/mutation.md: `python benchmarks/mutations.py [NAME]...` prints them as Markdown.
+"""Prints the tables of docs/mutation.md as Markdown: `python benchmarks/mutations.py [NAME]...`.
 
-Of each design a row of the summary, with `--survivors` also every mutant that is not explained by its outcome; each is
-as one run of `isrcheck mutate --scenarios`, and tells on standard error how far it is. A survivor has the class that
-`survivors.toml` gives it; one that has none is not explained, and the exit code is 1. `fixes` is the table of the fixes
-of v3. With --json FOLDER the whole outcomes are kept.
+Each design gets one row of the summary. With `--survivors`, its mutants that nothing kills are printed, too. Each
+design is like one run of `isrcheck mutate --scenarios`, with progress on standard error. `survivors.toml` gives each
+survivor a class. A survivor without a class is not explained, and the exit code is then 1. The name `fixes` prints the
+table of the fixes of v3. With --json FOLDER the complete outcomes are kept.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ SCENARIOS = {
     "majority": "majority-with-crashes",
     "kraft": "kraft-last-replica-standing-fixed-by-kip-966",
 }
-"""What is mutated: the model, settings and invariants of a scenario in which everything holds."""
+"""For each design, the scenario whose model and settings are mutated. Everything holds in these scenarios."""
 OVER: dict[str, dict[str, Any]] = {
     **{name: {"log_size": 1} for name in ("v3", "v2", "v1")},
     "alter-isr": {"max_leader_epoch": 1, "max_version": 3, "controller_failover": False},
 }
-"""Settings over those of the scenario, so that a mutant takes seconds."""
+"""Settings that override those of the scenario, so that a mutant takes only seconds."""
 MOST = {"v3": 6_000, "v1": 25_000, "v2": 10_000, "alter-isr": 10_000, "kraft": 6_000}
-"""Other scenarios are asked that have so many states at most; 60,000 where nothing is said here."""
+"""The most states of further scenarios in which mutants are checked; 60,000 for designs that are not named here."""
 LARGER = {
     "v3": (
         "v3-kip-320-with-truncation-fencing",
@@ -71,7 +71,7 @@ LARGER = {
         "majority-counts-copies-of-its-own-epoch",
     ),
 }
-"""Scenarios with more states that are asked as well."""
+"""Further scenarios with more states in which mutants are checked, too."""
 COLUMNS: tuple[tuple[str, tuple[Outcome, ...], bool | None], ...] = (
     ("killed there", ("killed",), False),
     ("killed in another scenario", ("killed",), True),
@@ -83,7 +83,7 @@ COLUMNS: tuple[tuple[str, tuple[Outcome, ...], bool | None], ...] = (
     ("forbids", ("forbids",), None),
     ("survives", ("survived", "not finished"), None),
 )
-"""Of the summary: a heading, outcomes, and whether a scenario decides (None: either way)."""
+"""The columns of the summary: a heading, its outcomes, and whether another scenario decides (None: either way)."""
 FIXES = (
     ("KIP-320, fetches", "v3-stale-fetch-counts-fixed-by-kip-320", "fetch", "same_epoch ="),
     ("KIP-320, truncations", "v3-kip-320-with-truncation-fencing", "truncate", "same_epoch ="),
@@ -126,20 +126,22 @@ FIXES = (
     ("clean elections", "v3-unclean-election-forbidden", "on-broker-change", "possible"),
     ("controller epoch of INIT", "v3-stale-init-fixed-by-the-controller-epoch", "*", "self.is_current("),
 )
-"""Fixes of v3 that are a guard or an update: the scenario in which it holds, actions, and what the line says."""
+"""The fixes of v3 that are a guard or an update: the name, a scenario in which the fixed design holds, the actions, and
+a text in the line of the fix."""
 NAMES = (*SCENARIOS, "fixes")
 CLASSES: dict[str, dict[str, list[list[str]]]] = tomllib.loads(
     Path(__file__).with_name("survivors.toml").read_text(encoding="utf-8")
 )
-"""Why nothing notices a mutant: by class and design the action, the function as `file:name`, and the change."""
+"""The survivors by class (the reason why nothing notices them) and design: the action, the function as `file:name`, and
+the change."""
 UNEXPLAINED = "**not explained**"
 EXPLAINED = {design for mutants in CLASSES.values() for design in mutants}
-"""The designs whose survivors are; those of the published models are what they are."""
+"""The designs whose survivors have classes. Those of the published models need none."""
 LIMITS = Limits(seconds=120, memory=3 << 30)
 
 
 def run(folder: str, workers: int | None, actions: str, text: str) -> Mutation:
-    """The mutants of some actions and lines in the settings of a scenario, with its invariants."""
+    """The outcomes of the mutants of some actions and lines, at the settings of a scenario and with its invariants."""
     scenario = read(FOLDERS[folder])
     names = tuple(fnmatch.filter(load_model_class(scenario.model).cls.actions(), actions))
     question = Question(scenario.model, scenario.settings, scenario.invariants, names, limits=LIMITS, workers=workers)
@@ -147,7 +149,7 @@ def run(folder: str, workers: int | None, actions: str, text: str) -> Mutation:
 
 
 def whole(name: str, workers: int | None) -> Mutation:
-    """All mutants of a design, asked about every invariant that is true of it, and in its other scenarios."""
+    """The outcomes of all mutants of a design, with every invariant that holds in it, also in its other scenarios."""
     settings = {**read(FOLDERS[SCENARIOS[name]]).settings, **OVER.get(name, {})}
     return mutation(
         Question(
@@ -163,7 +165,7 @@ def whole(name: str, workers: int | None) -> Mutation:
 
 
 def true_of(name: str, settings: dict[str, Any]) -> tuple[str, ...]:
-    """Every invariant that fits a model and is true of it at some settings."""
+    """Every invariant that fits a model and that holds in it at these settings."""
     loaded = load_model_class(name)
     fit = tuple(sorted(loaded.invariants.keys() - meaningless(loaded.cls(**settings), loaded.invariants)))
     found = check(loaded, settings, profile=BARE, invariants=fit, keep_going=True, workers=1).findings
@@ -171,7 +173,7 @@ def true_of(name: str, settings: dict[str, Any]) -> tuple[str, ...]:
 
 
 def asked_besides(name: str) -> tuple[Place, ...]:
-    """The recorded scenarios in which a mutant is asked that nothing notices at the settings, the smallest first."""
+    """The recorded scenarios, the smallest first, in which a mutant is checked that nothing notices at the settings."""
     most, larger = MOST.get(name, 60_000), LARGER.get(name, ())
     found = places(name, (str(ROOT / "counterexamples"),))
     return tuple(place for place in found if place[2] <= most or place[0] in larger)
@@ -219,7 +221,7 @@ def survivors(found: Mutation) -> Iterator[str]:
 
 
 def why(design: str, verdict: Verdict) -> str:
-    """The class of a survivor of a design."""
+    """The class of a survivor of a design; `UNEXPLAINED` if it has none."""
     if design not in EXPLAINED:
         return ""
     mutant = [verdict.action, ":".join(place_of(verdict.edit)), verdict.edit.words]
@@ -228,7 +230,7 @@ def why(design: str, verdict: Verdict) -> str:
 
 
 def new_in(question: Question, verdict: Verdict) -> str:
-    """Without which scalars a survivor reaches nothing new where it differs."""
+    """The text on the scalars in which a survivor reaches new states."""
     places = {name: settings for name, settings, _ in question.scenarios}
     settings = places[verdict.scenario] if verdict.scenario is not None else question.settings
     cls = load_model_class(question.model).cls
@@ -246,7 +248,7 @@ def row(verdict: Verdict, more: str = "", why: str = "") -> str:
 
 
 def place_of(edit: Edit) -> tuple[str, str]:
-    """The file and the innermost function that an edit changes: a line number would not outlive the next comment."""
+    """The file and the innermost function that an edit changes. Unlike line numbers, they outlive changed comments."""
     found = ast.walk(ast.parse(Path(edit.file).read_text()))
     around = [f for f in found if isinstance(f, ast.FunctionDef) and f.lineno <= edit.line <= (f.end_lineno or 0)]
     return Path(edit.file).name, max(around, key=lambda f: f.lineno).name
@@ -255,8 +257,8 @@ def place_of(edit: Edit) -> tuple[str, str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of {', '.join(NAMES)}; all by default")
-    parser.add_argument("--json", type=Path, help="keep the whole outcomes in this folder")
-    parser.add_argument("--survivors", action="store_true", help="print what no invariant notices as well")
+    parser.add_argument("--json", type=Path, help="keep the complete outcomes in this folder")
+    parser.add_argument("--survivors", action="store_true", help="also print the mutants that nothing notices")
     parser.add_argument("--workers", type=int)
     given = parser.parse_args()
     if given.json is not None:

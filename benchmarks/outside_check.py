@@ -1,11 +1,11 @@
-"""The states of every model, as isrcheck, Spin and Rumur count them, at several settings of each.
+"""Compares the numbers of states that isrcheck, Spin and Rumur count for every model, at several settings.
 
     python benchmarks/outside_check.py [--large] [--scenarios] [--only TEXT]
     python benchmarks/outside_check.py --each 1 --max-states 2000     # two minutes: one setting of each model
 
-Exit code 10 if any two differ. `--large` adds more settings and the defaults of each model, `--scenarios` the settings
-of all scenarios with at most as many states as `--max-states` says; `--each` instead those of the largest of these
-scenarios of each model. A guard too large for Promela is left to Rumur.
+The exit code is 10 if any two differ. `--large` adds more settings and the defaults of each model. `--scenarios` adds
+the settings of all scenarios with at most `--max-states` states. `--each N` takes only the N largest of these scenarios
+of each model. Models with a guard that is too large for Promela are compared only with Rumur.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ MORE = (
     {"replicas": "2", "crashes": "2"},
     {"replicas": "3", "crashes": "1"},
 )
-"""What is tried with each model that has all of these settings, and allows them."""
+"""Settings that are tried with each model that has them and allows them."""
 Settings = dict[str, str]
 
 
 def settings_of(name: str, large: bool) -> Iterator[Settings]:
-    """Several settings of a model; its defaults where none of those above fit."""
+    """Several settings of a model, or its defaults if none of the settings above fit."""
     cls = load_model_class(name).cls
     fitting = [s for s in (*QUICK, *(MORE if large else ())) if s.keys() <= cls.declared_settings().keys()]
     yield from fitting
@@ -51,7 +51,7 @@ def settings_of(name: str, large: bool) -> Iterator[Settings]:
 
 
 def of_scenarios(most: int) -> Iterator[tuple[str, Settings]]:
-    """Models and settings of the scenarios that explored everything, each once, those of the fewest states first."""
+    """The different models and settings of scenarios that explored everything, those with the fewest states first."""
     seen, sized = set(), []
     for folder, root in folders((str(ROOT / "counterexamples"),)):
         found = json.loads((folder / "expected.json").read_text())
@@ -66,7 +66,7 @@ def of_scenarios(most: int) -> Iterator[tuple[str, Settings]]:
 
 
 def of_each(each: int, most: int) -> Iterator[tuple[str, Settings]]:
-    """So many settings of each model: of its largest scenarios, or of those that are tried with every model."""
+    """At most `each` settings of each model: of its largest scenarios or, without scenarios, those for all models."""
     known = list(of_scenarios(most))[::-1]
     for name in model_names():
         of_model = [s for model, s in known if model == name] or list(settings_of(name, False))
@@ -74,7 +74,7 @@ def of_each(each: int, most: int) -> Iterator[tuple[str, Settings]]:
 
 
 def compared(name: str, settings: Settings) -> tuple[int, str]:
-    """The exit code of a comparison and what to print of it; 150 for settings that the model refuses."""
+    """The exit code of a comparison (150 if the model refuses the settings), and the text to print."""
     given = [x for pair in settings.items() for x in ("-s", "=".join(pair))]
     done = CliRunner().invoke(main, ["crosscheck", name, "--profile", "bare", *given, "--max-seconds", "600"])
     if done.exit_code == 150 and "too large for Promela" in done.output:
@@ -97,11 +97,11 @@ def compare(cases: list[tuple[str, Settings]]) -> int:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--large", action="store_true", help="also more settings, and the defaults")
-    parser.add_argument("--scenarios", action="store_true", help="also the settings of scenarios: an hour")
-    parser.add_argument("--each", type=int, metavar="N", help="so many settings of each model, the largest")
-    parser.add_argument("--max-states", type=int, default=20_000, metavar="N", help="of a scenario that is compared")
-    parser.add_argument("--only", default="", metavar="TEXT", help="only models whose name has this")
+    parser.add_argument("--large", action="store_true", help="add more settings, and the defaults")
+    parser.add_argument("--scenarios", action="store_true", help="add the settings of scenarios, which takes an hour")
+    parser.add_argument("--each", type=int, metavar="N", help="take only the N largest scenarios of each model")
+    parser.add_argument("--max-states", type=int, default=20_000, metavar="N", help="the most states of a scenario")
+    parser.add_argument("--only", default="", metavar="TEXT", help="only models whose name contains this")
     asked = parser.parse_args()
     chosen = [(name, s) for name in model_names() if asked.only in name for s in settings_of(name, asked.large)]
     if asked.each is not None:

@@ -1,13 +1,13 @@
-"""isrcheck beside Spin and Rumur, in one run on one machine. Run it where nothing else runs:
+"""Compares isrcheck with Spin and Rumur, in one run on one machine. Run nothing else on the machine:
 
     python benchmarks/peers.py [--runs N] [--large] [--only TEXT] [--max-seconds S]
 
-Every row is a tool on a model: distinct states, seconds of the search alone (median over the runs, least and greatest),
-states a second, and the peak memory of the process, whole and for each state. What comes before a search (tracing,
-translating, compiling) has a column of its own. "tuned" is `benchmarks/kip320.pml`, by hand; "export" is what
-`isrcheck export` writes. Spin and Rumur check no invariant here, isrcheck checks weak-isr and strong-isr or the model's
-own. Memory below some 30 MiB is that of this program, from which each process is started. Exit code 10 if two tools
-count different states. `--large` adds kip-320 at 3/3/3/3: 64.7 million states.
+Every row is one tool on one model: distinct states, seconds of the search alone (median over the runs, least and
+greatest), states a second, and the peak memory of the process, in total and for each state. The work before a search
+(tracing, translating, compiling) has its own column. "tuned" is `benchmarks/kip320.pml`, written by hand; "export" is
+the output of `isrcheck export`. Spin and Rumur check no invariant here. isrcheck checks weak-isr and strong-isr, or the
+model's own invariants. Memory below some 30 MiB is that of this program, which starts each process. The exit code is 10
+if two tools count different states. `--large` adds kip-320 at 3/3/3/3 with 64.7 million states.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ CORES = len(os.sched_getaffinity(0))
 
 @dataclass(frozen=True)
 class Case:
-    """A model at settings, by the words of a command line; `defines` are those of the tuned Promela, if it has them."""
+    """A model and its settings as on a command line. `defines` are those of the tuned Promela, if it has the model."""
 
     model: str
     settings: dict[str, str]
@@ -78,7 +78,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Run:
-    """One search: seconds before it and in it, distinct states, peak bytes of its process."""
+    """One search: the seconds before it, its own seconds, the distinct states, and the peak bytes of its process."""
 
     prepared: float
     seconds: float
@@ -92,11 +92,11 @@ class TooLong(Exception):
 
 Search = Callable[[], Run]
 Tool = Callable[[Case, Path, float, int], Search]
-"""Given a case, a folder, the seconds it may take and about how many states there will be: prepares a search."""
+"""A function that prepares a search. It gets a case, a folder, the most seconds, and the expected number of states."""
 
 
 def timed(command: list[str], folder: Path, limit: float) -> tuple[str, float, int]:
-    """Output, wall seconds and peak bytes of a process; `TooLong` after so many seconds."""
+    """The output, the wall-clock seconds and the peak bytes of a process. Raises `TooLong` after `limit` seconds."""
     with tempfile.TemporaryFile("w+") as out:
         begin = time.perf_counter()
         process = subprocess.Popen(command, cwd=folder, stdout=out, stderr=subprocess.DEVNULL)
@@ -196,7 +196,7 @@ def has_symmetry() -> bool:
 
 
 def tools(case: Case) -> dict[str, Tool]:
-    """The tools by what their rows are called; ours first, for it says how many states there will be."""
+    """The tools by the names of their rows. isrcheck is first, because its number of states is the expected number."""
     found: dict[str, Tool] = {"isrcheck, 1 worker": isrcheck(1)}
     if CORES > 1:
         found[f"isrcheck, {CORES} workers"] = isrcheck(CORES)
@@ -213,7 +213,7 @@ def tools(case: Case) -> dict[str, Tool]:
 
 
 def compare(case: Case, runs: int, limit: float) -> bool:
-    """A table of the tools on a case; whether they agree on the states."""
+    """Prints a table of the tools on a case. Returns whether they agree on the number of states."""
     print(f"\n{case.title}")
     head = ("states", "search s", "[least .. greatest]", "states/s", "MiB", "bytes/state", "before s")
     print(f"{'':26}{head[0]:>12}{head[1]:>10}{head[2]:>22}{head[3]:>12}{head[4]:>9}{head[5]:>12}{head[6]:>10}")
@@ -247,7 +247,7 @@ def _row(name: str, runs: list[Run]) -> str:
 
 
 def _ratios(rows: dict[str, list[Run]]) -> None:
-    """Of isrcheck's times and memory to those of the fastest way to use Spin here."""
+    """Prints the ratios of isrcheck's time and memory to those of the fastest variant of Spin here."""
     base = rows.get("spin, tuned") or rows.get("spin, export")
     if base is None:
         return
@@ -293,10 +293,10 @@ def cases(large: bool) -> list[Case]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--large", action="store_true", help="also 64.7 million states: minutes a tool, some 12 GB")
-    parser.add_argument("--only", default="", metavar="TEXT", help="only cases whose title has this")
+    parser.add_argument("--large", action="store_true", help="add 64.7 million states: minutes per tool, some 12 GB")
+    parser.add_argument("--only", default="", metavar="TEXT", help="only cases whose title contains this")
     parser.add_argument(
-        "--max-seconds", type=float, default=900.0, metavar="S", help="leave a tool's row out after so long"
+        "--max-seconds", type=float, default=900.0, metavar="S", help="leave out a tool's row if it takes longer"
     )
     arguments = parser.parse_args()
     print(f"{versions()}\n{arguments.runs} runs of each")

@@ -1,6 +1,6 @@
-"""How long the proofs of KIP-320 take: `python benchmarks/proofs.py [NAME...]`, each run in a process of its own.
+"""Measures the proofs of KIP-320, each in a process of its own: `python benchmarks/proofs.py [NAME...]`.
 
-Processor seconds are printed beside wall-clock ones: on a shared machine only those compare.
+Both wall-clock and processor seconds are printed. On a shared machine only processor seconds can be compared.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RUNS = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of: {', '.join(RUNS)}; all by default")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of {', '.join(RUNS)}; all by default")
     for name in parser.parse_args().names or RUNS:
         before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
         command = [sys.executable, "-m", "isrcheck", "prove", *RUNS[name], "--quiet"]

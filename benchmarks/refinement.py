@@ -1,4 +1,4 @@
-"""Which designs are a replicated log, at the profile `plain`: the table of docs/refinement.md.
+"""Checks which designs refine a replicated log, at the profile `plain`: the table of docs/refinement.md.
 
 python -m benchmarks.refinement                  # the table
 python -m benchmarks.refinement --cost 3 2 2 2   # kip-320 at these sizes: its search, and what judging adds
@@ -21,7 +21,7 @@ NAMES: Final = ("replicas", "log_size", "max_records", "max_leader_epoch")
 
 
 def row(name: str, found: Refined) -> str:
-    """A line of the table: what was found, at what length, and in which step."""
+    """A row of the table: the counts, the verdict with the length of a violation, and its last step."""
     trace = found.result.findings[found.name].trace
     verdict, last = "holds", "-"
     if trace is not None:
@@ -37,9 +37,9 @@ def table(designs: tuple[str, ...]) -> None:
 
 
 def cost(sizes: list[int]) -> None:
-    """Seconds of the search of the model with history, and of the search that judges every step as well."""
+    """Prints the seconds of a search of the model with history, and of a search that also judges every step."""
     settings = dict(zip(NAMES, sizes, strict=True))
-    for _ in range(2):  # the first time code may have to be compiled
+    for _ in range(2):  # in the first round code may have to be compiled
         plain = check(with_history(Kip320), settings, invariants=[], workers=1)
         found = refine("kip-320", settings, specification="replicated-log", workers=1)
     alone, judged = plain.seconds["search"], found.result.seconds["search"]

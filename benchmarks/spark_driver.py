@@ -1,11 +1,11 @@
-"""What the driver of a search on Spark does for each level, with as many owners as a large cluster has; no Spark.
+"""Measures the driver's work for each level of a search on Spark, with the owners of a large cluster but without Spark.
 
     python benchmarks/spark_driver.py [--owners 4000] [--levels 30]
 
-The search runs as it is, over a dataset on this disk; only the executors are made up: each owner reports a file of new
-states, and merges its files as the rule of merging says. What they would take is not counted. A table: CPU seconds of
-the driver in a level, what a task is given, what all tasks share, what a manifest takes; then what it takes to read the
-manifests again.
+The search itself is unchanged and uses a dataset on this disk. Only the executors are simulated: each owner reports a
+file of new states, and merges its files by the usual rule. Their time is not counted. The program prints a table: for
+each level the CPU seconds of the driver, and the sizes of a task's data, of the data that all tasks share, and of the
+manifest. At the end it prints the time to read all manifests again.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from isrcheck.model.language.tracing import trace  # noqa: E402
 
 
 class MadeUp:
-    """Answers as executors would, with a million states an owner and level, and counts what the driver takes."""
+    """Answers like executors, with a million states for each owner and level, and measures the driver's work."""
 
     def __init__(self, owners: int, levels: int, verdict_bits: int) -> None:
         self.cores, self.versions, self.begun = owners, dict[str, str](), False

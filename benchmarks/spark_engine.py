@@ -1,13 +1,14 @@
-"""Speed, memory and steadiness of the Spark engine, beside the local engine and the plainest version on Spark.
+"""Measures the speed, memory and reliability of the Spark engine, beside the local engine and a simple Spark program.
 
     python benchmarks/spark_engine.py speed [--large] [--rounds 3]    # tables; best on a quiet machine, 2 cores
     python benchmarks/spark_engine.py plain BOUNDS       # mapInArrow, dropDuplicates, left_anti join
     python benchmarks/spark_engine.py kills [--times 20] # drivers and executors killed at random points
     python benchmarks/spark_engine.py agreement          # every scenario, every model for 1, 2 and 7 partitions
 
-`speed` runs kip-320 at 3/3/3/2 (4.09 million states) with all three, or with --large at 3/3/3/3 (64.7 million) with
-the local engine and Spark; threshold 0, every figure of a process of its own. Wall times are after the session has
-begun; processor seconds are of all processes, with their beginning. What is compared runs by turns, round after round.
+`speed` runs kip-320 at 3/3/3/2 (4.09 million states) with all three. With --large it runs 3/3/3/3 (64.7 million states)
+with the local engine and Spark. The threshold is 0, and every figure is from a process of its own. Wall-clock times
+begin after the start of the session. Processor seconds are those of all processes, including their start. The compared
+programs take turns, round after round.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def settings_of(bounds: str) -> list[str]:
 
 
 def watched(command: list[str]) -> tuple[float, float, float]:
-    """Runs a command: wall seconds, the most bytes that it and all its processes took together, their CPU seconds."""
+    """Runs a command. Returns its wall-clock seconds, and the peak memory and CPU seconds of all its processes."""
     begin, most, cpu = time.perf_counter(), 0, dict[tuple[int, float], float]()
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL) as p:
         while p.poll() is None:
@@ -55,7 +56,7 @@ def watched(command: list[str]) -> tuple[float, float, float]:
             most = max(most, sum(_bytes(x) for x in there))
             for process in there:
                 with suppress(psutil.Error):
-                    # The last look at a process is at most a fifth of a second before its end.
+                    # The last measurement of a process is at most a fifth of a second before its end.
                     times = process.cpu_times()
                     cpu[process.pid, process.create_time()] = times.user + times.system
             time.sleep(0.2)
@@ -73,7 +74,7 @@ def _children(pid: int) -> list[psutil.Process]:
 
 def _bytes(process: psutil.Process) -> int:
     try:
-        # What processes share is counted once in each of them: pss where the system gives it.
+        # The proportional set size (pss), if the system has it, counts memory that processes share only once.
         memory = process.memory_full_info()
         return int(getattr(memory, "pss", 0) or memory.rss)
     except psutil.Error:
@@ -81,7 +82,7 @@ def _bytes(process: psutil.Process) -> int:
 
 
 def check(bounds: str, *options: str) -> dict[str, Any]:
-    """The JSON of a check of kip-320, with wall seconds and bytes of all its processes."""
+    """The JSON of a check of kip-320, with the wall-clock seconds, bytes and CPU seconds of all its processes."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
         command = [sys.executable, "-m", "isrcheck", "check", "kip-320", *settings_of(bounds), "--quiet"]
@@ -98,9 +99,9 @@ def on_spark(bounds: str) -> dict[str, Any]:
 
 
 def fitted(found: dict[str, Any], *clocks: str) -> tuple[float, float]:
-    """Seconds a level and seconds a state, by least squares over the levels but the first two, which compile.
+    """The seconds for a level and for a state, by least squares over the levels except the first two, which compile.
 
-    By the wall clock, in which a small level leaves the processors idle; or by the clocks of the tasks.
+    The seconds are those of the wall clock (small levels leave processors idle), or the sums of the tasks' `clocks`.
     """
     levels = [x for x in found["spark"]["levels"] if x["level"] > 2]
     states = np.array([found["levels"][x["level"] - 1] for x in levels], dtype=float)
@@ -177,7 +178,7 @@ def large(show: bool) -> None:
 
 
 def threshold(bounds: str) -> None:
-    """Seconds of each level by the driver and by Spark: where the second line crosses the first is the threshold."""
+    """Prints the seconds of each level by the driver and by Spark. The threshold is where Spark becomes faster."""
     driver = check(bounds, "--engine", "spark", "--master", MASTER, "--spark-threshold", str(10**12))
     spark = on_spark(bounds)
     print(f"{'level':>6}{'states':>12}{'driver s':>10}{'spark s':>10}")
@@ -190,7 +191,7 @@ def threshold(bounds: str) -> None:
 
 
 def plain(bounds: str, report: str | None) -> None:
-    """Levels as Parquet; expand, drop duplicates, take away what any level before has."""
+    """A simple search on Spark: levels as Parquet; expand, drop duplicates, remove the states of all earlier levels."""
     from isrcheck.checker.engines.spark import kernels
     from isrcheck.checker.engines.spark.cluster import Cluster
     from isrcheck.checker.engines.spark.search import sizes
@@ -241,7 +242,7 @@ def plain(bounds: str, report: str | None) -> None:
 
 
 def kills(times: int, bounds: str, chance: random.Random) -> None:
-    """Drivers killed and gone on with, executors killed: every run ends with the exact result."""
+    """Kills drivers, whose runs are then resumed, and executors. Every run must end with the exact result."""
     wanted = check(bounds)
     with tempfile.TemporaryDirectory() as folder:
         done = drivers_killed(Path(folder), times - times // 4, bounds, wanted, chance)
@@ -266,7 +267,7 @@ def assert_exact(folder: Path, wanted: dict[str, Any]) -> None:
 
 
 def drivers_killed(folder: Path, times: int, bounds: str, wanted: dict[str, Any], chance: random.Random) -> int:
-    """Kills after the next whole level or so, at a random moment; begins anew where there is nothing left to do."""
+    """Kills drivers at random moments after the next few complete levels. A run that ends too early restarts."""
     done = 0
     while True:
         with subprocess.Popen(command_of(folder, bounds, MASTER), cwd=ROOT) as process:
@@ -318,9 +319,10 @@ def _executors(pid: int) -> list[int]:
 
 
 def agreement(largest: int, master: str, group: str) -> None:
-    """Every scenario, or those of one model, of at most so many states: the result with files and traces, every state.
+    """Compares all scenarios (or those of one model) of at most `largest` states: results, files, traces and states.
 
-    A model's three smallest scenarios are asked for 1, 2 and 7 partitions, each other one for one of these in turn.
+    The three smallest scenarios of a model run with 1, 2 and 7 partitions. The others run with one of these numbers, in
+    turn.
     """
     from isrcheck.checker.engines.spark.cluster import Cluster
     from isrcheck.checker.engines.spark.session import Spark
@@ -364,8 +366,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     commands = parser.add_subparsers(dest="command", required=True)
     one = commands.add_parser("speed")
-    one.add_argument("--large", action="store_true", help="64.7 million states instead: minutes, and 12 GB")
-    one.add_argument("--levels", action="store_true", help="bytes and seconds of every level")
+    one.add_argument("--large", action="store_true", help="run 64.7 million states instead: minutes, and 12 GB")
+    one.add_argument("--levels", action="store_true", help="print the bytes and seconds of every level")
     one.add_argument("--rounds", type=int, default=3)
     one = commands.add_parser("plain")
     one.add_argument("bounds")
@@ -379,7 +381,7 @@ def main() -> None:
     one = commands.add_parser("agreement")
     one.add_argument("--largest", type=int, default=1_000_000)
     one.add_argument("--master", default=MASTER)
-    one.add_argument("--model", default="*", help="those of one folder of counterexamples/")
+    one.add_argument("--model", default="*", help="only the scenarios in this folder of counterexamples/")
     given = parser.parse_args()
     match given.command:
         case "speed":

@@ -1,16 +1,17 @@
-"""A standalone cluster of Spark that sets itself up and takes itself down, with executors and drivers killed on it.
+"""Sets up a standalone Spark cluster, runs checks on it while it kills executors and drivers, and removes the cluster.
 
     sudo python benchmarks/standalone.py kills [--times 40] [--bounds 3/3/3/1] [--seed 1] [--s3]
     sudo python benchmarks/standalone.py check [--s3] [OPTION ...]     # one check on it, with options of isrcheck check
 
-A master, and two workers of one core each, every one of these in its own network, mount and host name space, with a
-/tmp of its own: they share a folder and the programs, nothing else. With --s3 the folder is hidden from them, and the
-dataset lies in an S3 server (moto) beside the driver, which they reach by the network alone. Needs Linux, root, `ip`
-and `unshare`, 4 GB, and for --s3 `pip install 'moto[server]'`.
+The cluster has a master and two workers of one core each. Each worker has its own network, mount and host name space
+and its own /tmp. So the workers share only one folder and the programs. With --s3 this folder is hidden from them, and
+the dataset is in an S3 server (moto) beside the driver, which they reach only by the network. The program needs Linux,
+root, `ip` and `unshare`, 4 GB, and for --s3 `pip install 'moto[server]'`.
 
-`kills` asks kip-320 of the cluster again and again and kills, with SIGKILL, executors while they expand, while they
-begin to fetch what others have expanded, and while they merge; every fourth time the driver, which then resumes. Each
-result must be the one of the local engine, which `check` holds it against as well. A line a kill; at the end a table.
+`kills` checks kip-320 on the cluster again and again. It kills executors with SIGKILL while they expand, while they
+begin to fetch the results of others, and while they merge. About every fourth time it kills the driver, which then
+resumes. Each result must be equal to that of the local engine; `check` compares its result in the same way. The program
+prints a line for each kill, and a table at the end.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ CONF: Final = {
 
 
 Kills = collections.Counter[tuple[str, str]]
-"""How often an executor or a driver was killed in a phase."""
+"""How often an executor or a driver was killed in each phase."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ def command(*words: str) -> None:
 
 @contextmanager
 def network() -> Iterator[None]:
-    """A bridge with a name space for each worker behind it."""
+    """A network bridge with a name space for each worker behind it."""
     with ExitStack() as leaving:
         command("ip", "link", "add", "isrc-br", "type", "bridge")
         leaving.callback(command, "ip", "link", "del", "isrc-br")
@@ -109,7 +110,8 @@ def network() -> Iterator[None]:
             command("ip", "netns", "add", space)
             leaving.callback(command, "ip", "netns", "del", space)
             command("ip", "link", "add", f"isrc-v{n}", "type", "veth", "peer", "name", f"isrc-p{n}")
-            # A name space goes with its last process, which may take a while; this goes at once.
+            # A name space disappears only after its last process, which may take a while. This interface is removed
+            # immediately.
             leaving.callback(command, "ip", "link", "del", f"isrc-v{n}")
             command("ip", "link", "set", f"isrc-p{n}", "netns", space)
             command("ip", "link", "set", f"isrc-v{n}", "master", "isrc-br", "up")
@@ -139,7 +141,7 @@ def store() -> Iterator[str]:
 
 @contextmanager
 def cluster(folder: Path, s3: bool) -> Iterator[tuple[Place, list[psutil.Process]]]:
-    """A master and two workers, whose processes are given, and where a dataset lies; logs lie in the folder."""
+    """A master and two workers. Gives the place of the dataset and the workers' processes. Logs are in the folder."""
     import pyspark
 
     spark_class = str(Path(pyspark.__file__).parent / "bin/spark-class")
@@ -172,7 +174,7 @@ def started(words: list[str], log: Path) -> subprocess.Popen[bytes]:
 
 
 def ended(process: subprocess.Popen[bytes]) -> None:
-    """Ends a process and all that it began."""
+    """Ends a process and all its descendants."""
     with suppress(psutil.Error):
         for child in psutil.Process(process.pid).children(recursive=True):
             with suppress(psutil.Error):
@@ -196,7 +198,7 @@ def executors(workers: list[psutil.Process]) -> list[psutil.Process]:
 
 
 def phase() -> str | None:
-    """What the cluster is at, as the driver's UI says; None where it is at nothing."""
+    """The phase of the cluster's work according to the driver's UI; None if it is idle."""
     try:
         base = f"http://{NET}.1:{UI}/api/v1/applications"
         name = asked(base)[0]["id"]
@@ -266,7 +268,7 @@ def local(folder: Path, words: list[str]) -> dict[str, Any]:
 def one_check(
     place: Place, words: list[str], workers: list[psutil.Process], times: int, chance: random.Random, done: Kills
 ) -> bool:
-    """A check, with kills, until it or its driver ends; whether it came to its end."""
+    """Runs a check, with kills, until it ends or its driver is killed. Returns whether the check ended."""
     with subprocess.Popen(check_command(place, words), cwd=ROOT, stdout=subprocess.DEVNULL) as driver:
         aim, wait_for = chance.choice((*PHASES, "driver")), place.levels() + chance.randint(1, 3)
         while driver.poll() is None:
@@ -276,7 +278,7 @@ def one_check(
                 continue
             now, there = phase(), executors(workers)
             if now is None or aim not in ("driver", now) or not there:
-                # Some phases of small levels are too short to be seen: another one after a while.
+                # Some phases of small levels are too short to be observed, so the aim changes after a while.
                 aim = aim if chance.random() < 0.97 else chance.choice((*PHASES, "driver"))
                 continue
             who = "driver" if aim == "driver" else "executor"
@@ -300,7 +302,7 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=40)
     parser.add_argument("--bounds", default="3/3/3/1")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--s3", action="store_true", help="the dataset lies in an S3 server")
+    parser.add_argument("--s3", action="store_true", help="put the dataset into an S3 server")
     given, rest = parser.parse_known_args()
     if os.geteuid():
         raise SystemExit("name spaces need root")

@@ -1,11 +1,12 @@
-"""How long the symbolic engine takes to the published violations, printed as a table. Run it on a quiet machine:
+"""Measures how long the symbolic engine takes to find the published violations, as a table. Run it on a quiet machine:
 
     python benchmarks/symbolic_engine.py [--wide]
 
-Each row is a process of its own. The lengths are those that TLC reports; a wrong one ends the run. `search` is the
-time until the violation is found, all shorter lengths refuted; `trace` until its canonical trace is known. Beside them
-stands the time of the local engine, start and compilation included, and whether its trace is the same. `--wide` adds
-bounds with too many states to enumerate in minutes: the local engine is not asked, the length is only printed.
+Each row is a process of its own. The expected lengths are those that TLC reports, and a wrong length ends the run.
+`search` is the time until the violation is found and all shorter lengths are refuted. `trace` is the further time until
+the canonical trace is known. The last columns have the time of the local engine (with start and compilation), and
+whether its trace is the same. `--wide` adds bounds with too many states to enumerate in minutes. For them the local
+engine does not run, and the length is not compared.
 """
 
 from __future__ import annotations
@@ -37,11 +38,11 @@ PUBLISHED = (
 )
 WIDE = (("truncate-to-hw", "4/4/4/4", "weak-isr"), ("truncate-to-hw", "5/5/5/5", "weak-isr"))
 SEARCH, TRACE = 60.0, 300.0
-"""Seconds that a search and a trace may take on two processors."""
+"""The most seconds for a search and for a trace on two processors."""
 
 
 def check(model: str, bounds: str, invariant: str, *options: str) -> dict[str, Any]:
-    """One process: the JSON of its report, with the wall seconds of the process added."""
+    """Runs one check in a process. Returns the JSON of its report, with the wall-clock seconds of the process added."""
     settings = [x for pair in zip(NAMES, bounds.split("/"), strict=True) for x in ("-s", "=".join(pair))]
     command = [sys.executable, "-m", "isrcheck", "check", model, *settings, "--invariant", invariant, *options]
     with tempfile.TemporaryDirectory() as folder:
@@ -55,7 +56,7 @@ def check(model: str, bounds: str, invariant: str, *options: str) -> dict[str, A
 
 
 def row(model: str, bounds: str, invariant: str, length: int | None) -> bool:
-    """Prints what one violation takes; whether it is within the limits."""
+    """Prints the times for one violation. Returns whether they are within the limits."""
     report = check(model, bounds, invariant, "--engine", "symbolic")
     finding = report["invariants"][invariant]
     if length is not None and finding.get("length") != length:
@@ -75,7 +76,7 @@ def row(model: str, bounds: str, invariant: str, length: int | None) -> bool:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--wide", action="store_true", help="also bounds that are too wide to enumerate")
+    parser.add_argument("--wide", action="store_true", help="add bounds that are too wide to enumerate")
     arguments = parser.parse_args()
     print(f"{platform.machine()}, {os.cpu_count()} processors, Python {platform.python_version()}")
     titles = ("model", "bounds", "invariant", "states", "search", "trace", "", "local")

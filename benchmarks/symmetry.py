@@ -1,4 +1,4 @@
-"""What symmetry saves: states and seconds with and without it, on a quiet machine. Prints a Markdown table.
+"""Prints, as a Markdown table, states and seconds with and without symmetry. Run it on a quiet machine.
 
 python benchmarks/symmetry.py [RUNS]
 """
@@ -34,14 +34,14 @@ def questions() -> Iterator[tuple[str, Any, dict[str, Any], tuple[str, ...] | No
 
 
 def measured(runs: int, model: Any, settings: dict[str, Any], invariants: Any, symmetry: bool) -> tuple[Result, str]:
-    """The result, and the median time of its search and of everything."""
+    """The result, and the median times of the search and of the whole check."""
     results = [check(model, settings, profile="bare", invariants=invariants, symmetry=symmetry) for _ in range(runs)]
     search, total = (statistics.median(r.seconds[name] for r in results) for name in ("search", "total"))
     return results[-1], f"{search:.2f} s, {total:.2f} s"
 
 
 def main(runs: int) -> None:
-    check("kip-320", {"replicas": 2})  # loads and compiles what is independent of the model
+    check("kip-320", {"replicas": 2})  # loads modules, and compiles code that does not depend on the model
     print("| what | interchangeable | states | orbits | search, total | with symmetry |")
     print("| --- | --- | ---: | ---: | ---: | ---: |")
     for name, model, settings, invariants in questions():

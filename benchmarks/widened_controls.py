@@ -1,15 +1,16 @@
-"""Does what holds still hold with wider bounds? `python benchmarks/widened_controls.py [SCENARIO]... [--update]`.
+"""Checks scenarios that hold with wider bounds: `python benchmarks/widened_controls.py [SCENARIO]... [--update]`.
 
-For each scenario that holds, each bound and each budget of failures in it is raised by one, alone and then all
-together, as far as a limit of states allows. Where a verdict turns, the control held for want of room: its story or
-note has to say so. Then what held alone is raised at once, one after the other, as long as it holds within the limit.
+For each scenario that holds, each bound and each budget of failures is raised by one, first alone and then all
+together, as far as a limit of states allows. If a verdict changes, the scenario held only because its bounds are too
+small, and its story or note must say so. Then the raised settings that held alone are combined, one after the other, as
+long as the scenario holds within the limit.
 
-Names may be patterns, such as "v3-*". It prints rows of the table in docs/widened.md; `--update` writes them there,
-and what was raised at once into the scenario, unless that has a `[seen_to_hold]` already.
+Names may be patterns, such as "v3-*". The program prints rows of the table in docs/widened.md. `--update` writes the
+rows there, and writes the combined settings into the scenario, if it has no `[seen_to_hold]` yet.
 
-`--undecided` asks again only what the table leaves undecided, with another limit: `--undecided --states 10000000`.
-The smallest scenarios come first, and with `--update` each cell is written as soon as it is known: it may be stopped at
-any moment, and goes on with what is left.
+`--undecided` checks again only the undecided cells of the table, with another limit: `--undecided --states 10000000`.
+The smallest scenarios come first. With `--update` each cell is written as soon as it is known, so the program can be
+stopped at any moment, and a later run continues with the rest.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ ALL = "all but those from 0"
 
 @dataclass
 class Row:
-    """What became of a scenario with wider bounds: cells of a table, and what it was seen to hold with at once."""
+    """The outcomes of a scenario with wider bounds: the cells of a row, and combined settings with which it holds."""
 
     name: str
     states: int
@@ -54,7 +55,7 @@ class Row:
     together_states: int | None = None
 
     def add(self, words: str, result: Result) -> bool:
-        """Puts an answer into its cell; whether it holds, and with other states than before."""
+        """Puts a result into its cell. Returns whether it holds and has another number of states than before."""
         if lengths(result):
             self.turns.append(f"{words}: {lengths(result)}")
         elif result.verdict != "holds":
@@ -77,7 +78,7 @@ def settings_of(scenario: Scenario) -> dict[str, Any]:
 
 
 def raised(scenario: Scenario) -> Changes:
-    """Each bound of the scenario, and each budget of failures, with one more than it has; a budget may have been 0."""
+    """Each bound and each budget of failures of the scenario, raised by one, also a budget that was 0."""
     settings = settings_of(scenario)
     declared = load_model_class(scenario.specification()).cls.declared_settings()
     bounds = {name: setting for name, setting in declared.items() if setting.bound is not None}
@@ -85,7 +86,7 @@ def raised(scenario: Scenario) -> Changes:
 
 
 def asked(scenario: Scenario, changes: Changes, states: int) -> Result | None:
-    """None where the settings do not go together."""
+    """The result of a scenario with changed settings; None if the model does not allow these settings."""
     try:
         return check(
             scenario.specification(),
@@ -110,7 +111,7 @@ def lengths(result: Result) -> str:
 
 
 def row(scenario: Scenario, states: int) -> Row:
-    """All that is asked of a scenario; what changes nothing, since its bound is not reached, is left out."""
+    """The row of a scenario. Raised settings that change nothing, because the bound is not reached, are left out."""
     before = settings_of(scenario)
     found, alone = Row(scenario.name, states_of(scenario), states), list[tuple[Changes, Result]]()
     wider = raised(scenario)
@@ -130,7 +131,7 @@ def row(scenario: Scenario, states: int) -> Row:
 
 
 def at_once(scenario: Scenario, states: int, found: Row, alone: list[tuple[Changes, Result]]) -> None:
-    """Adds up what held alone, the smallest first, leaving out what would be too large or turns the verdict."""
+    """Combines settings that held alone, the smallest first. Leaves out what is too large or changes the verdict."""
     last: Result | None = None
     for changes, by_itself in sorted(alone, key=lambda one: one[1].distinct):
         now = found.states if last is None else last.distinct
@@ -152,7 +153,7 @@ def at_once(scenario: Scenario, states: int, found: Row, alone: list[tuple[Chang
 
 
 def read_row(line: str) -> Row:
-    """A row as the table has it; what was raised at once stays text."""
+    """A row that is read from the table, without its last cell."""
     _, name, states, *cells, _, _ = (cell.strip() for cell in line.split("|"))
     turns, holds, undecided = (cell.split("<br>") if cell else [] for cell in cells)
     counted = int(states.replace(",", ""))
@@ -160,9 +161,9 @@ def read_row(line: str) -> Row:
 
 
 def ask_again(scenario: Scenario, line: str, states: int) -> Iterator[str]:
-    """The row after each cell that was given up at fewer states, so that one may stop between two cells.
+    """Checks again the cells that were given up at fewer states, and gives the row after each of these cells.
 
-    The last cell, what was raised at once, is left as it is.
+    The last cell (the combined settings) stays as it is.
     """
     found, at_once = read_row(line), line.split("|")[-2]
     cells, found.undecided, found.limit = found.undecided, [], states
@@ -181,7 +182,7 @@ def ask_again(scenario: Scenario, line: str, states: int) -> Iterator[str]:
 
 
 def given_up_at(cell: str) -> int:
-    """At how many states the search was given up of which a cell says only to which depth nothing was found."""
+    """The number of states at which the search of an undecided cell was given up."""
     _, _, states = cell.partition(" in ")
     return int(states.replace(",", "")) if states else STATES
 
@@ -190,13 +191,13 @@ def given_up_at(cell: str) -> int:
 
 
 def rows_of(lines: list[str]) -> tuple[int, dict[str, str]]:
-    """Where the rows of the last table of a page begin, and each by the scenario's name."""
+    """The first line of the rows of a page's last table, and the rows by their scenarios' names."""
     rule = max(i for i, line in enumerate(lines) if line.startswith("|---"))
     return rule + 1, {line.split("`")[1]: line for line in lines[rule + 1 :]}
 
 
 def write_row(page: Path, name: str, row: str) -> None:
-    """Puts a row into the last table of a page, its end, in the place of the old one and in the order of names."""
+    """Puts a row into the table at the end of a page, in place of the old row and in the order of names."""
     lines = page.read_text(encoding="utf-8").splitlines()
     start, rows = rows_of(lines)
     rows[name] = row
@@ -213,7 +214,7 @@ def write_seen(scenario: Scenario, together: Changes) -> None:
 
 
 def holding(names: list[str]) -> list[Scenario]:
-    """The scenarios that hold, those with the fewest states first."""
+    """The matching scenarios that hold, those with the fewest states first."""
     folders = (path.parent for path in ROOT.glob("**/scenario.toml"))
     found = (read(f, ROOT) for f in folders if any(fnmatch.fnmatch(f.name, name) for name in names))
     return sorted((s for s in found if s.expect == "holds"), key=lambda s: (states_of(s), s.name))
@@ -233,9 +234,9 @@ def first_asked(scenario: Scenario, states: int, update: bool) -> Iterator[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=["*"], metavar="SCENARIO")
-    parser.add_argument("--states", type=int, default=STATES, help=f"give up after so many ({STATES:,})")
-    parser.add_argument("--update", action="store_true", help="write the rows, and what was seen to hold")
-    parser.add_argument("--undecided", action="store_true", help="ask again only what the table leaves undecided")
+    parser.add_argument("--states", type=int, default=STATES, help=f"give up after this many states ({STATES:,})")
+    parser.add_argument("--update", action="store_true", help="write the rows, and the settings that were seen to hold")
+    parser.add_argument("--undecided", action="store_true", help="check again only the undecided cells of the table")
     given = parser.parse_args()
     for scenario in holding(given.names):
         if given.undecided:

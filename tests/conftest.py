@@ -1,4 +1,4 @@
-"""Settings shared by all tests: outside tools, and how long hypothesis searches."""
+"""Settings for all tests: outside tools, the order of tests, garbage collection, and the cache of compiled code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skips a test whose outside tool is absent; fails it where ISRCHECK_REQUIRE names the tool."""
+    """Skips a test if its outside tool is missing, or fails the test if ISRCHECK_REQUIRE names the tool."""
     for marker in item.iter_markers("needs"):
         (tool,) = marker.args
         if shutil.which(tool) is None:
@@ -25,11 +25,11 @@ FIRST = (
     "tests/operators/", "tests/smallest/", "tests/wording/", "tests/test_architecture.py", "tests/language/",
     "tests/invariants/",
 )  # fmt: skip
-"""What breaks here breaks much elsewhere: these say in seconds which operation, model, invariant or import it is."""
+"""Tests that run first. In seconds they show the broken operation, model, invariant or import behind other failures."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The pointed tests first, those of a question together, and all others in the order of their files."""
+    """Sorts the tests: first those of `FIRST`, tests of the same question together, others in the order of files."""
     questions: dict[str, int] = {}
 
     def place(item: pytest.Item) -> tuple[int, int]:
@@ -41,14 +41,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Python looks for garbage less often: what a process of tests holds is alive until its end."""
+    """Makes Python collect garbage less often, because most objects of a test process live until its end."""
     gc.set_threshold(50_000)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Tests keep compiled code for each other, and apart from that of the user who runs them.
+    """Sets a cache of compiled code that tests share, apart from the user's own cache.
 
-    They hear Ctrl-C also where a shell has started them in the background: some ask what it does to a process.
+    Also restores Ctrl-C if a shell has started the tests in the background, because some tests send it to a process.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)

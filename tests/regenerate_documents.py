@@ -1,5 +1,8 @@
-"""`python -m tests.regenerate_documents [PAGE ...]`: lines that a page shows and that are no longer printed get the
-nearest line that is. It prints each change; read them, for the words around an example may speak of what was there."""
+"""Renews the output that pages show: `python -m tests.regenerate_documents [PAGE ...]`.
+
+A shown line that is no longer printed is replaced by the most similar printed line. The program prints each change.
+Read the changes, because the text around an example may describe the old output.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from tests.test_documents import EXAMPLES, ROOT
 
 
 def regenerate(page: str, command: str, lines: list[str]) -> None:
-    """Writes the lines of one example anew."""
+    """Renews the lines of one example."""
     output = CliRunner().invoke(main, shlex.split(command)[1:]).output.splitlines()
     text = (ROOT / page).read_text()
     for line in lines:

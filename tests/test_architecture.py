@@ -1,4 +1,4 @@
-"""Who may import whom: `model` <- `invariants` <- `checker` with its layers, and what is imported only when needed."""
+"""The allowed imports (`model` <- `invariants` <- `checker` with its layers), and packages imported when needed."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ HOMES = {
 
 @cache
 def nodes(path: Path) -> tuple[ast.AST, ...]:
-    """What of a file's syntax is asked about here."""
+    """The imports and calls in a file's syntax tree."""
     kinds = (ast.Import, ast.ImportFrom, ast.Call)
     return tuple(node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, kinds))
 
 
 @cache
 def imported(path: Path) -> set[str]:
-    """The dotted names that a file imports, wherever in the file."""
+    """The dotted names that a file imports, anywhere in the file."""
     names: set[str] = set()
     for node in nodes(path):
         if isinstance(node, ast.Import):
@@ -64,7 +64,7 @@ def under(name: str, package: str) -> bool:
 
 
 def dotted(path: Path) -> str:
-    """A file as it is imported."""
+    """The name by which a file is imported."""
     parts = list(path.relative_to(ROOT).with_suffix("").parts)
     parts = parts[2:] if parts[:2] == ["checker", "public"] else parts
     return ".".join(["isrcheck", *parts]).removesuffix(".__init__")
@@ -76,7 +76,7 @@ HEIGHT = {layer: height for height, layer in enumerate(LAYERS)}
 
 
 def module_of(name: str) -> str:
-    """The module that an imported name is, or is of."""
+    """The module that an imported name denotes or belongs to."""
     while name not in NAMES:
         name = name.rpartition(".")[0]
     return name
@@ -84,12 +84,12 @@ def module_of(name: str) -> str:
 
 @cache
 def arrows(name: str) -> set[str]:
-    """The modules that a module imports, wherever in the file and be it for a type alone."""
+    """The modules that a module imports, anywhere in the file and also only for types."""
     return {module_of(other) for other in imported(NAMES[name]) if under(other, "isrcheck")} - {name}
 
 
 def part_of(name: str) -> str | None:
-    """The part of the checker that a module belongs to; None for what is no part of it (the package itself too)."""
+    """The part of the checker to which a module belongs; None for the package itself and for modules elsewhere."""
     if NAMES[name].is_relative_to(ROOT / "checker/public"):
         return "public"
     steps = name.split(".")
@@ -99,7 +99,7 @@ def part_of(name: str) -> str | None:
 
 
 def a_way_back(graph: Mapping[str, set[str]]) -> str:
-    """A circle in words; nothing where there is none."""
+    """The text of a cycle of imports, or "" if there is none."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:

@@ -1,4 +1,4 @@
-"""What the documents show is what happens: their commands are run, their example is checked."""
+"""The documents are up to date: their commands are run, and their example is checked."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PAGES = [
 
 
 def shown(page: str) -> list[tuple[str, list[str]]]:
-    """Each `$ isrcheck ...` of a page with the lines of output shown below it."""
+    """Each `$ isrcheck ...` of a page, with the lines of output below it."""
     text = (ROOT / page).read_text()
     found = []
     for block in re.findall(r"^```(?:text|console)\n(.*?)^```", text, re.S | re.M):
@@ -51,7 +51,7 @@ SLOW = (
     "isrcheck check truncate-to-hw -s replicas=2 --invariant strong-isr --engine symbolic ",
     "isrcheck check kip-320 -s log_size=1 --symmetry ",
 )
-"""What takes seconds: designs in which half a hundred questions are asked of two models, walks by the thousand."""
+"""Commands that take seconds: about fifty questions about two models, or thousands of walks."""
 MARKED = [pytest.param(*x, marks=[pytest.mark.exhaustive] * x[1].startswith(SLOW)) for x in EXAMPLES]
 
 

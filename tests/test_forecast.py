@@ -1,4 +1,4 @@
-"""A forecast is a band around the truth, or nothing where it would be a guess."""
+"""A forecast is a range that contains the truth, or there is none if it would be a guess."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from isrcheck.checker.reports.text import report
 from tests.cli.running import counter
 
 BELL = [math.comb(40, k) for k in range(41)]
-"""The levels of forty switches, each of which is turned on once."""
+"""The sizes of the levels of forty switches, each of which is turned on once."""
 
 
 def test_the_band_holds_the_truth_of_a_bell_once_its_growth_has_slowed_down() -> None:

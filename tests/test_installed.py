@@ -1,4 +1,4 @@
-"""What is installed is one package, `isrcheck`: from a wheel, in an empty folder, and beside packages named as ours."""
+"""The wheel installs one package, `isrcheck`, which also works beside packages with the names of its folders."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ print(isrcheck.check("kip-101", {"replicas": 2}).verdict)
 
 
 class Installed:
-    """A virtual environment with the wheel, and what else it needs from the environment of these tests."""
+    """A virtual environment with the wheel. Dependencies come from the environment of these tests."""
 
     def __init__(self, folder: Path) -> None:
         sources, wheels = folder / "sources", folder / "wheels"
@@ -85,7 +85,7 @@ class Installed:
         (self.packages / "others.pth").write_text(sysconfig.get_path("purelib"))
 
     def run(self, cwd: Path, *words: object, code: int = 0) -> str:
-        """The standard output of a command of that environment, which ends with this exit code."""
+        """The standard output of a command in this environment. Asserts its exit code."""
         command = [str(self.folder / "bin" / str(words[0])), *map(str, words[1:])]
         environment = {name: x for name, x in os.environ.items() if not name.startswith(("PYTHON", "PYTEST"))}
         done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
@@ -146,7 +146,7 @@ def test_every_shipped_scenario_is_as_recorded_from_a_wheel(installed: Installed
 
 
 def test_what_is_installed_is_every_folder_of_python() -> None:
-    """The list in pyproject.toml is written by hand, because the names are not those of the folders."""
+    """The list in pyproject.toml is handwritten, because the packages' names differ from those of the folders."""
     import tomllib
 
     asked = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]

@@ -1,4 +1,4 @@
-"""The interface for Python that has no test elsewhere: proofs and replays, as the command line answers them."""
+"""The parts of the Python interface without tests elsewhere: proofs and replays, with the command line's answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which invariants are checked when nobody names any, and that a file is read as it is."""
+"""The invariants that are checked by default, and the loading of model files."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ SMALL = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 0}
 
 
 def test_a_model_upon_one_that_ships_is_asked_what_stands_in_its_own_file(tmp_path: Path) -> None:
-    """The names of defaults are inherited, so nobody has chosen among the invariants of this file."""
+    """The defaults are inherited, so the author has not chosen among the invariants of this file."""
     (tmp_path / "mine.py").write_text(DERIVED)
     result = check(str(tmp_path / "mine.py"), SMALL)
     assert {*check("truncate-to-hw", SMALL).findings} < {*result.findings}

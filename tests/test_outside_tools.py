@@ -1,4 +1,4 @@
-"""A test that needs another project's tool says so: it is skipped with the reason, or fails where CI installed it."""
+"""A test that needs another project's tool is skipped with the reason, or fails if CI requires the tool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results as rows, and the page on Python: its examples run."""
+"""Results as rows, and the examples of the page on Python, which must run."""
 
 from __future__ import annotations
 

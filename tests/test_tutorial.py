@@ -1,4 +1,4 @@
-"""The tutorial, followed to the letter in an empty folder."""
+"""The tutorial, followed literally in an empty folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PART = re.compile(r"^<!-- write: (\S+) -->\n```\w+\n(.*?)^```|^```console\n(.*?)
 
 
 def is_shown(line: str, output: list[str]) -> list[str]:
-    """The output after a line; `[...]` at the end of one stands for the rest of it."""
+    """The output after a line that is shown. `[...]` at the end of this line stands for its rest."""
     start, rest, _ = line.partition("[...]")
     for n, found in enumerate(output):
         if found == line or (rest and start and found.startswith(start)):
@@ -25,7 +25,7 @@ def is_shown(line: str, output: list[str]) -> list[str]:
 
 
 def follow(console: str) -> int:
-    """Runs each command of a block, and looks for what is shown; how many there were."""
+    """Runs each command of a block, and asserts that the shown lines occur. Returns the number of commands."""
     commands = re.split(r"^\$ ", console, flags=re.M)[1:]
     for part in commands:
         command, *lines = part.splitlines()

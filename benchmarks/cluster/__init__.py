@@ -1,1 +1,1 @@
-"""A real cluster on loopback: three brokers and a controller of Kafka, faults, and a recording of what came of them."""
+"""A real cluster on loopback: three Kafka brokers and a controller, injected faults, and recordings of the effects."""

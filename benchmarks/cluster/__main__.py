@@ -1,8 +1,8 @@
-"""Records runs of a real cluster with faults, and explains each by `kraft`.
+"""Records runs of a real cluster with faults, and explains each run by the model `kraft`.
 
-`python -m benchmarks.cluster OUT --runs 10` keeps in OUT what each run left behind (`N.json`) and its recording
-(`N.ndjson`), and says what `isrcheck explain` answers; `--again` explains what is in OUT already. Java 17 and Maven are
-needed, about 2 GB of memory, and half a minute a run.
+`python -m benchmarks.cluster OUT --runs 10` keeps the data of each run (`N.json`) and its recording (`N.ndjson`) in
+OUT, and prints the answer of `isrcheck explain`. `--again` only explains the runs that are in OUT already. This needs
+Java 17, Maven, about 2 GB of memory, and half a minute for each run.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SECONDS = 300.0
 
 
 def record(running: Cluster, number: int, seed: int, out: Path) -> None:
-    """One run, kept as it was and as a recording."""
+    """Drives one run, and keeps its data."""
     runner = Runner(running, number, seed)
     run = runner.drive()
     (out / f"{number}.json").write_text(json.dumps(runner.left_behind()))
@@ -38,7 +38,7 @@ def record(running: Cluster, number: int, seed: int, out: Path) -> None:
 
 
 def recorded(raw: Path) -> Path:
-    """The recording of a run that was kept."""
+    """Writes the recording of a kept run, and returns its path."""
     lines: list[dict[str, Any]] = Reading(Raw.of(json.loads(raw.read_text()))).recorded()
     path = raw.with_suffix(".ndjson")
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -46,7 +46,7 @@ def recorded(raw: Path) -> Path:
 
 
 def record_all(runs: int, seed: int, out: Path) -> None:
-    """So many runs of one cluster; of one that fails it says why, and goes on."""
+    """Records several runs of one cluster. If a run fails, it prints the reason and continues."""
     with TemporaryDirectory(prefix="isrcheck-") as folder, cluster(Path(folder) / "cluster") as running:
         for number in range(runs):
             try:
@@ -57,7 +57,7 @@ def record_all(runs: int, seed: int, out: Path) -> None:
 
 
 def explain_all(out: Path) -> None:
-    """Explains every run that was kept, and counts the verdicts."""
+    """Explains every kept run, and counts the verdicts."""
     kraft, verdicts = load_model_class("kraft"), Counter[str]()
     for raw in sorted(out.glob("*.json"), key=lambda path: int(path.stem)):
         path = recorded(raw)

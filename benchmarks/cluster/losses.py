@@ -1,10 +1,10 @@
-"""Tries to lose acknowledged records on a real cluster of three brokers, with nothing of Kafka's changed.
+"""Tries to lose acknowledged records on a real cluster of three brokers, with unchanged Kafka.
 
-`python -m benchmarks.cluster.losses missed-elections` makes each step of docs/findings/missed-elections.md happen at
-its time: proxies before the nodes keep requests back, brokers are stopped. With `--late S` nothing is done but that the
-leader's requests to the controller are S seconds late, under a steady load; 0 is no help at all. `--paused` stops the
-leader for a moment by SIGSTOP in place of that. Java 17 and Maven are needed, about 2 GB of memory, and half a minute a
-try.
+`python -m benchmarks.cluster.losses missed-elections` forces the steps of docs/findings/missed-elections.md to happen
+in this order: proxies before the nodes hold back requests, and brokers are stopped. `--late S` forces no steps. It only
+delays the leader's requests to the controller by S seconds, under a steady load; with 0 there is no interference at
+all. `--paused` instead stops the leader for a moment with SIGSTOP. This needs Java 17, Maven, about 2 GB of memory, and
+half a minute for each try.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from isrcheck.checker.results import Exit
 
 
 def tried(running: Cluster, finding: str, number: int, way: Way, out: Path | None) -> Outcome | None:
-    """What came of one try; None where its steps did not come about."""
+    """The outcome of one try; None if its steps could not be brought about."""
     one: Try = FINDINGS[finding](running, f"loss{number}", way)
     try:
         outcome = one.drive()
@@ -52,11 +52,11 @@ def main() -> None:
     parser.add_argument("--tries", type=int, default=1)
     how = parser.add_mutually_exclusive_group()
     how.add_argument(
-        "--late", type=float, metavar="S", help="no steps: the leader's requests to the controller are late"
+        "--late", type=float, metavar="S", help="force no steps; delay the leader's requests to the controller"
     )
-    how.add_argument("--paused", action="store_true", help="no steps: the leader stands still (missed-elections)")
-    parser.add_argument("--shut-down", action="store_true", help="the leader goes by SIGTERM, in place of SIGKILL")
-    parser.add_argument("--out", type=Path, help="keeps what each try left behind, for a recording")
+    how.add_argument("--paused", action="store_true", help="force no steps; pause the leader (missed-elections)")
+    parser.add_argument("--shut-down", action="store_true", help="stop the leader by SIGTERM instead of SIGKILL")
+    parser.add_argument("--out", type=Path, help="keep the data of each try, for a recording")
     asked = parser.parse_args()
     if asked.paused and asked.finding != "missed-elections":
         parser.error("--paused is for missed-elections")

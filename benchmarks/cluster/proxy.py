@@ -1,7 +1,7 @@
-"""A proxy before one node of a cluster: what clients send is passed on, and requests of some kinds may be late.
+"""A proxy before one node of a cluster: passes on the requests of clients, and can delay requests of some kinds.
 
-A request is known by its header: four bytes of length, then the key of the API and its version (2 bytes each), a number
-that the answer repeats (4 bytes), the client's id (2 bytes of length, then its characters).
+The kind of a request is read from its header: the length (4 bytes), the API key and the API version (2 bytes each), the
+correlation id (4 bytes), and the client's id (2 bytes of length, then its characters).
 https://kafka.apache.org/protocol#protocol_messages
 """
 
@@ -19,20 +19,20 @@ _CHUNK: Final = 1 << 16
 
 
 class Kind(NamedTuple):
-    """Requests of one client to one API."""
+    """A kind of request: those of one client to one API."""
 
     client: str
     api: int
 
     @staticmethod
     def of(frame: bytes) -> Kind:
-        """The kind of a request, from its header; what follows the length is given."""
+        """The kind of a request. `frame` is the request after its length."""
         length = int.from_bytes(frame[8:10], "big", signed=True)
         return Kind(frame[10 : 10 + max(length, 0)].decode(), int.from_bytes(frame[:2], "big"))
 
 
 class Waiting(NamedTuple):
-    """A request that is kept back: whose it is, and what ends its wait."""
+    """A request that is held back: its kind, its connection, and the event that ends its wait."""
 
     kind: Kind
     reader: StreamReader
@@ -40,7 +40,7 @@ class Waiting(NamedTuple):
 
 
 class Proxy:
-    """Listens at `port`, and passes on to `target`, both of 127.0.0.1. Works in a thread of its own until `close`."""
+    """Listens at `port` and passes requests on to port `target` of 127.0.0.1, in a thread of its own, until `close`."""
 
     def __init__(self, target: int) -> None:
         self.target = target
@@ -55,23 +55,23 @@ class Proxy:
         self.port: int = self._server.sockets[0].getsockname()[1]
 
     def delay(self, kind: Kind, seconds: float) -> None:
-        """Requests that come from now on are passed on so much later."""
+        """Delays all later requests of a kind by this time."""
         self._loop.call_soon_threadsafe(self.late.__setitem__, kind, seconds)
 
     def hold(self, kind: Kind) -> None:
-        """Requests that come from now on wait until they are let through; one that was passed on is answered."""
+        """Holds back all later requests of a kind until they are released. Earlier requests are still answered."""
         self.delay(kind, math.inf)
 
     def waiting(self, kind: Kind) -> int:
-        """How many requests are kept back by now, of clients that have not given up."""
+        """The number of requests of a kind that are held back, without those of clients that have disconnected."""
         return asyncio.run_coroutine_threadsafe(self._count(kind), self._loop).result()
 
     def let_one_through(self, kind: Kind) -> None:
-        """The first request that is kept back goes on; others wait as before."""
+        """Passes on the first held request of a kind. The others still wait."""
         self._loop.call_soon_threadsafe(self._let_one_through, kind)
 
     def release(self, kind: Kind) -> None:
-        """Whatever is kept back goes on, and nothing is late any more."""
+        """Passes on all held requests of a kind, and ends its delay."""
         self._loop.call_soon_threadsafe(self.late.pop, kind, None)
         self._loop.call_soon_threadsafe(self._let_all_through, kind)
 
@@ -121,7 +121,7 @@ class Proxy:
                     way.cancel()
                 await asyncio.gather(*ways, return_exceptions=True)
         except (OSError, asyncio.CancelledError):
-            pass  # the server is not there; the proxy is closed
+            pass  # the server is not reachable, or the proxy is closed
         finally:
             for each in both:
                 each.close()

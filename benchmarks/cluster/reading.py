@@ -1,7 +1,8 @@
-"""What a run left behind as a recording for `kraft`: the metadata log, the brokers' logs, what the producer was told.
+"""Makes a recording for the model `kraft` from the data of a run: metadata log, brokers' logs, and acknowledgements.
 
-The metadata log is one lane, with the exact order of the controller and the state of the partition after each of its
-decisions. Each broker's log is a lane. Brokers are numbered in the order in which the partition is assigned to them.
+The metadata log is one lane. It has the controller's decisions in their exact order, each with the state of the
+partition after it. Each broker's log is a lane. Brokers are numbered in the order of the partition's replica
+assignment.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any, Final
 LAG: Final = 6
 SEEN: Final = ("state[0]", "elr[0]", "live")
 SEEN_BY_BROKERS: Final = ("role", "epoch", "version", "isr")
-"""What changes with a line alone: of the metadata log, or of a broker's own log."""
+"""The parts of the state that change only with a line, of the metadata log (`SEEN`) or of a broker's log."""
 LAGS: Final = "lag-time-passes"
 HIDDEN: Final = (
     "fetch-records",
@@ -34,13 +35,13 @@ ALONE: Final = (
     "alter-partition-reassignments",
     "handle-assign-replicas-to-dirs",
 )
-"""What may change a partition where no broker comes or goes."""
+"""The actions that may change a partition while no broker registers, is fenced, unfenced or shut down."""
 _STAMP: Final = re.compile(r"^\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{3})\] ")
 
 
 @dataclass
 class Partition:
-    """The partition as the metadata log has it so far; brokers by their node ids."""
+    """The state of the partition in the metadata log so far. Brokers are given by their node ids."""
 
     leader: int
     isr: list[int]
@@ -52,7 +53,7 @@ class Partition:
     elr: list[int] = field(default_factory=list)
 
     def change(self, data: Mapping[str, Any]) -> None:
-        """PartitionRegistration.merge: a change raises the partition epoch; a leader that is named the leader epoch."""
+        """Changes it like PartitionRegistration.merge: the partition epoch rises; with a leader, its epoch, too."""
         self.version += 1
         if data.get("leader", -2) != -2:
             self.leader = data["leader"]
@@ -71,7 +72,7 @@ class Partition:
 
 @dataclass(frozen=True)
 class Raw:
-    """All that one run left behind, as `benchmarks.cluster` keeps it."""
+    """The data of one run, as `benchmarks.cluster` keeps it."""
 
     topic: str
     order: Sequence[int]
@@ -101,7 +102,7 @@ class Raw:
 
 
 class Reading:
-    """The recording of one run."""
+    """Makes the recording of one run."""
 
     def __init__(self, raw: Raw) -> None:
         self.raw = raw
@@ -113,7 +114,7 @@ class Reading:
         self.last = Partition(raw.order[0], list(raw.order), 0, 0, list(raw.order))
 
     def recorded(self) -> list[dict[str, Any]]:
-        """Header and lines."""
+        """The header and the lines of the recording."""
         controller = list(self.controller())
         ids = self.ids()
         brokers = [line for node in self.raw.order for line in self.broker(node, ids, controller)]
@@ -154,13 +155,13 @@ class Reading:
 
     @property
     def shrinks(self) -> bool:
-        """Whether a leader has found a follower to lag: only then it matters that time passes."""
+        """True if a leader has removed a lagging follower from the ISR. Only then the passing of time matters."""
         return any("Shrinking ISR" in text for lines in self.raw.lines.values() for text in lines)
 
     # --- the controller ---------------------------------------------------------------------------------------------
 
     def controller(self) -> Iterator[dict[str, Any]]:
-        """Each decision of the controller since the topic was created: which it was, and what there is after it."""
+        """The lines of the controller's decisions since the topic was created, each with the state after it."""
         records = list(self.raw.metadata)
         topic = next(
             x["data"]["topicId"] for x in records if _is(x, "TopicRecord") and x["data"]["name"] == self.raw.topic
@@ -188,7 +189,7 @@ class Reading:
             }
 
     def decided(self, group: Sequence[Mapping[str, Any]], before: Partition, live: set[int]) -> list[Any] | None:
-        """The actions that a group of records may be; None where the model has nothing of it. Changes what there is."""
+        """The actions that may have written a group of records; None if the model has none. Updates the state."""
         own = [x["data"] for x in group if _is(x, "PartitionChangeRecord")]
         for data in own:
             self.last.change(data)
@@ -227,10 +228,10 @@ class Reading:
     # --- brokers ----------------------------------------------------------------------------------------------------
 
     def broker(self, node: int, ids: Mapping[str, int], controller: Sequence[Any]) -> Iterator[dict[str, Any]]:
-        """What a broker's log says of the partition, when it stopped, and what it has at the end."""
+        """The lines of a broker: events in its log file, its stops, and the records that its log has at the end."""
         b = self.number[node]
         events = [(_time(text), event, text) for text in self.raw.lines[node] for event in self.read(b, text)]
-        events = events[1:]  # the first is that it hears of the topic
+        events = events[1:]  # the first event is that the broker hears of the topic
         events += [
             (at, ({"action": what, **_parameters(what, b)}, {}, None), what)
             for what, n, at in self.raw.stops
@@ -255,7 +256,7 @@ class Reading:
         }
 
     def read(self, b: int, text: str) -> Iterator[tuple[Any, dict[str, Any], int | None]]:
-        """The event that a line tells, what was observed, and the partition epoch that it has heard of."""
+        """The event in a line of a broker's log, the observed values, and the partition epoch that it has heard of."""
         name, me = f"{self.raw.topic}-0", f"replica[0][{b}]"
         leads = {"action": "apply-local-leaders", "parameters": {"b": b}}
         follows = {"action": "apply-local-followers", "parameters": {"b": b}}
@@ -290,12 +291,12 @@ class Reading:
     # --- the producer -----------------------------------------------------------------------------------------------
 
     def ids(self) -> dict[str, int]:
-        """The records that are or were in any log, numbered as they were sent."""
+        """The records that are or were in a log, numbered in the order in which they were sent."""
         written = {x["value"] for log in self.raw.logs.values() for x in log} | set(self.raw.had)
         return {value: i for i, value in enumerate(x["value"] for x in self.raw.sent if x["value"] in written)}
 
     def client(self, ids: Mapping[str, int]) -> Iterator[dict[str, Any]]:
-        """Each record that was written, and that its producer was told so."""
+        """The lines of the client: each written record, and its acknowledgement if there was one."""
         epochs = {**self.raw.had} | {x["value"]: x["epoch"] for log in self.raw.logs.values() for x in log}
         order = 0
         for sent in self.raw.sent:
@@ -317,7 +318,7 @@ class Reading:
 
 
 def _reassignments(done: Sequence[str]) -> int:
-    """How many the operator has asked for."""
+    """The number of reassignments that the operator has requested."""
     return sum(each.startswith("replicas ") for each in done)
 
 
@@ -342,10 +343,10 @@ def _inactive(brokers: Sequence[int], records: Sequence[Mapping[str, Any]]) -> s
 
 
 def _grouped(records: Sequence[Mapping[str, Any]], topic: str) -> Iterator[list[Mapping[str, Any]]]:
-    """The records of each decision: a broker that comes or goes, with what that changes of the partition.
+    """The records grouped by decision: a change of a broker's registration together with its change of the partition.
 
-    handleBrokerFenced and handleBrokerUncleanShutdown write the partition before the broker, handleBrokerUnfenced and
-    handleBrokerInControlledShutdown after it, all in one batch.
+    The records of a decision are in one batch. handleBrokerFenced and handleBrokerUncleanShutdown write the partition's
+    record before the broker's; handleBrokerUnfenced and handleBrokerInControlledShutdown write it after the broker's.
     """
     kinds = ("RegisterBrokerRecord", "BrokerRegistrationChangeRecord")
     own = [

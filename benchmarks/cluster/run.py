@@ -1,4 +1,4 @@
-"""One run: a new topic, records, faults; what was done and when, for the recording."""
+"""Drives one run with a new topic, records and faults, and notes what was done and when, for the recording."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MIN_ISR: Final = 2
 
 @dataclass(frozen=True)
 class Sent:
-    """A record that was sent: whether a producer with acks=all was told that it is safe."""
+    """A record that was sent, and whether it was acknowledged to a producer with acks=all."""
 
     value: str
     acknowledged: bool
@@ -23,10 +23,10 @@ class Sent:
 
 @dataclass
 class Run:
-    """What was done to a topic. `order` are its replicas, `from_size` how long each broker's log was at the start.
+    """The steps of a run. `order` has the topic's replicas, `from_size` the sizes of their log files at the start.
 
-    `stops` are brokers that stopped: killed, or shut down; each with the time as their logs say it. `had` are records
-    that a log had as its broker went, with their leader epochs: at the end it may be that no log has them.
+    `stops` has the brokers that were killed or shut down, each with the time. `had` has the records, with their leader
+    epochs, that a broker's log had when the broker stopped. At the end, perhaps no log has them.
     """
 
     topic: str
@@ -39,14 +39,14 @@ class Run:
 
 
 class Driver:
-    """What every run needs: to ask, and to look into the files."""
+    """The base of all runs: sends requests to the cluster, and reads its files."""
 
     def __init__(self, cluster: Cluster, topic: str, order: tuple[int, ...]) -> None:
         self.cluster = cluster
         self.run = Run(topic, order, dict.fromkeys(BROKERS, 0))
 
     def begin(self) -> None:
-        """Creates the topic where all brokers are active, and waits until they have heard of it."""
+        """Waits until all brokers are active, creates the topic, and waits until the brokers have heard of it."""
         self.quiet_brokers()
         self.run.from_size.update({b: self.cluster.log(b).stat().st_size for b in BROKERS})
         self.ask("create", replicas=list(self.run.order), min_isr=str(MIN_ISR))
@@ -68,7 +68,7 @@ class Driver:
             return file.read().splitlines()
 
     def quiet_brokers(self) -> None:
-        """Waits until every broker is active, and not so only for a moment."""
+        """Waits until every broker is active."""
 
         def is_quiet() -> bool:
             return not inactive(self.cluster.metadata())
@@ -89,7 +89,7 @@ class Driver:
         waited_for("it to be active", lambda: broker not in inactive(self.cluster.metadata()))
 
     def left_behind(self) -> dict[str, Any]:
-        """What there is of a run at its end, for its recording."""
+        """The data of a run at its end, for its recording."""
         name = f"{self.run.topic}-0"
         return {
             "run": {**self.run.__dict__, "sent": [each.__dict__ for each in self.run.sent]},
@@ -101,7 +101,7 @@ class Driver:
 
 
 class Runner(Driver):
-    """Drives one run in a cluster that was quiet before, and leaves it so."""
+    """Drives one run in a cluster whose brokers are all active, and leaves the cluster in this state."""
 
     def __init__(self, cluster: Cluster, number: int, seed: int) -> None:
         self.choose = Random(f"{seed}/{number}")
@@ -133,11 +133,11 @@ class Runner(Driver):
     # --- faults -----------------------------------------------------------------------------------------------------
 
     def somebody(self) -> int:
-        """The leader as often as not."""
+        """A broker for a fault: with a probability of at least 0.6 the leader."""
         return self.leader() if self.choose.random() < 0.6 else self.choose.choice(BROKERS)
 
     def stop_for_long(self) -> None:
-        """A broker stands still until it is fenced, and goes on."""
+        """Pauses a broker until it is fenced, then lets it continue."""
         broker = self.somebody()
         self.run.done.append(f"broker {broker} stands still until it is fenced")
         self.cluster.send(broker, signal.SIGSTOP)
@@ -150,7 +150,7 @@ class Runner(Driver):
         self.active_again(broker)
 
     def stop_two(self) -> None:
-        """Two brokers stand still until both are fenced: there are fewer in the ISR than min.insync.replicas."""
+        """Pauses two brokers until both are fenced, so that the ISR has fewer members than min.insync.replicas."""
         pair = self.choose.sample(BROKERS, 2)
         self.run.done.append(f"brokers {pair} stand still until they are fenced")
         for broker in pair:
@@ -164,7 +164,7 @@ class Runner(Driver):
             self.active_again(broker)
 
     def reassign(self) -> None:
-        """The partition is to be at two brokers, and then at three again."""
+        """Reassigns the partition to two brokers, and then to three again."""
         staying = [self.run.order[0], self.choose.choice(self.run.order[1:])]
         for replicas in (staying, list(self.run.order)):
             self.run.done.append(f"replicas {replicas} are asked for: {self.ask('reassign', replicas=replicas)}")
@@ -172,7 +172,7 @@ class Runner(Driver):
             self.produce()
 
     def stop_shortly(self) -> None:
-        """A broker stands still for longer than replica.lag.time.max.ms, and for less than its session lasts."""
+        """Pauses a broker for longer than replica.lag.time.max.ms, but shorter than its session timeout."""
         broker = self.choose.choice([b for b in BROKERS if b != self.leader()])
         self.run.done.append(f"broker {broker} stands still for a while")
         self.cluster.send(broker, signal.SIGSTOP)
@@ -207,7 +207,7 @@ class Runner(Driver):
 
 
 def inactive(records: list[dict[str, Any]]) -> set[int]:
-    """The brokers that are not registered, or fenced, or shutting down, after some records of metadata."""
+    """The brokers that, after these metadata records, are not registered, are fenced, or are shutting down."""
     found = set(BROKERS)
     for record in records:
         data = record["data"]

@@ -1,4 +1,4 @@
-"""Kafka's server as it is published: a controller, three brokers and an operator, each a process of its own."""
+"""Runs Kafka's published server: a controller, three brokers and an operator, each in a process of its own."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TARGET: Final = SOURCES / "target"
 CONTROLLER: Final = 9
 BROKERS: Final = (0, 1, 2)
 PATIENCE: Final = 180
-"""Seconds within which whatever is waited for comes, on a machine that others use."""
+"""The most seconds to wait for an event. It allows for a machine that others use."""
 LOGGING: Final = """\
 status = error
 appender.file.type = File
@@ -43,7 +43,7 @@ PARTITIONS: Final = """\
 logger.partition.name = kafka.cluster.Partition
 logger.partition.level = DEBUG
 """
-"""Where what a leader asks for has to be told from what it hears."""
+"""Further logging with which a leader's requests can be distinguished from the answers that it gets."""
 SETTINGS: Final[Mapping[str, str]] = {
     "offsets.topic.replication.factor": "1",
     "num.network.threads": "1",
@@ -62,7 +62,7 @@ SETTINGS: Final[Mapping[str, str]] = {
 
 @cache
 def classpath() -> str:
-    """Kafka with what it needs, from Maven Central; the operator is compiled once."""
+    """The class path of Kafka and its dependencies, from Maven Central, and of the operator, which is compiled once."""
     jar, sources = TARGET / "cluster-1.jar", [SOURCES / "pom.xml", *SOURCES.rglob("*.java")]
     if not jar.is_file() or any(each.stat().st_mtime > jar.stat().st_mtime for each in sources):
         maven = shutil.which("mvn")
@@ -83,7 +83,7 @@ def free_ports(count: int) -> list[int]:
 
 
 class Operator:
-    """A process that asks the cluster, and reads its files."""
+    """The operator's process, which sends requests to the cluster and reads its files."""
 
     def __init__(self, servers: str, log: Path) -> None:
         command = [java(), "-Xmx192m", "-cp", classpath(), f"-Dcluster.log={log}"]
@@ -93,7 +93,7 @@ class Operator:
         )
 
     def ask(self, op: str, **arguments: Any) -> dict[str, Any]:
-        """What is answered; an error is told as `error`."""
+        """The answer to a request. It has the key `error` if the request failed."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps({"op": op, **arguments}) + "\n")
@@ -105,7 +105,7 @@ class Operator:
         return answer
 
     def must(self, op: str, **arguments: Any) -> dict[str, Any]:
-        """What is answered by what has to succeed."""
+        """The answer to a request. Raises `Failure` if the request failed."""
         answer = self.ask(op, **arguments)
         if "error" in answer:
             raise Failure(f"{op}: {answer['error']}", Exit.OUTPUT)
@@ -113,7 +113,7 @@ class Operator:
 
 
 class Cluster:
-    """The processes by their node ids, and where their files are."""
+    """The processes of a cluster by their node ids, and the places of their files."""
 
     def __init__(self, folder: Path, is_proxied: bool = False) -> None:
         self.folder = folder
@@ -126,7 +126,7 @@ class Cluster:
         self.operator = Operator(servers, folder / "operator.log")
 
     def address(self, node: int) -> str:
-        """Where others reach a node: itself, or the proxy before it."""
+        """The address at which others reach a node: its own address or that of its proxy."""
         return f"127.0.0.1:{self.proxies[node].port if self.proxies else self.ports[node]}"
 
     def data(self, node: int) -> Path:
@@ -176,7 +176,7 @@ class Cluster:
         self.processes[node].wait()
 
     def heal(self) -> None:
-        """Starts whatever a run that failed has left stopped."""
+        """Continues or restarts the brokers that a failed run has left stopped."""
         for b in BROKERS:
             if self.processes[b].poll() is None:
                 self.send(b, signal.SIGCONT)
@@ -184,17 +184,17 @@ class Cluster:
                 self.start(b)
 
     def metadata(self) -> list[dict[str, Any]]:
-        """All records of the metadata log, in their order."""
+        """All records of the metadata log, in order."""
         files = sorted((self.data(CONTROLLER) / "__cluster_metadata-0").glob("*.log"))
         return [x for file in files for x in self.operator.must("metadata", file=str(file))["records"]]
 
     def records(self, broker: int, topic: str) -> list[dict[str, Any]]:
-        """The records of a broker's replica; none where it has no log."""
+        """The records in a broker's log of the partition; none if it has no log."""
         files = sorted((self.data(broker) / f"{topic}-0").glob("*.log"))
         return [x for file in files for x in self.operator.must("log", file=str(file))["records"]]
 
     def epochs(self, broker: int, topic: str) -> list[tuple[int, int]]:
-        """The leader epochs that a replica knows, each with where it starts."""
+        """The leader epochs in a replica's checkpoint, each with its start offset."""
         lines = (self.data(broker) / f"{topic}-0" / "leader-epoch-checkpoint").read_text().splitlines()[2:]
         return [(int(epoch), int(start)) for epoch, start in map(str.split, lines)]
 
@@ -208,12 +208,12 @@ class Cluster:
 
 
 def _ends_with_us() -> None:
-    """Asks Linux to kill this process when the one that started it is gone, be it killed itself: prctl(2)."""
+    """Asks Linux to kill this process when its parent ends, even if the parent is killed: prctl(2)."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
 def waited_for(what: str, condition: Any, seconds: float = PATIENCE, every: float = 0.2) -> None:
-    """Waits until a condition holds, and looks so often."""
+    """Waits until a condition holds, and checks it every `every` seconds. Raises `Failure` after `seconds`."""
     until = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > until:
@@ -223,7 +223,7 @@ def waited_for(what: str, condition: Any, seconds: float = PATIENCE, every: floa
 
 @contextmanager
 def cluster(folder: Path, is_proxied: bool = False) -> Iterator[Cluster]:
-    """A cluster whose processes are gone at the end, also one by SIGTERM; with a proxy before each node, or none."""
+    """A running cluster, optionally with a proxy before each node. At the end, also by SIGTERM, its processes end."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     folder.mkdir(parents=True)
     found = Cluster(folder, is_proxied)

@@ -1,6 +1,7 @@
-"""Tries to lose an acknowledged record on a real cluster: what is late, who goes, what a consumer reads at the end.
+"""Tries to lose an acknowledged record on a real cluster: delays requests, stops brokers, reads the topic at the end.
 
-A is the leader that tells producers too much, C the replica that is elected without the record, B the third one.
+A is the leader that acknowledges the record although it should not. C is the replica that is elected without the
+record. B is the third replica.
 """
 
 from __future__ import annotations
@@ -18,18 +19,18 @@ from benchmarks.cluster.run import Driver, Sent, inactive
 from benchmarks.cluster.running import BROKERS, CONTROLLER, PATIENCE, Cluster, waited_for
 
 LOAD: Final = 5
-"""Milliseconds between two records of a steady load."""
+"""The milliseconds between two records of a steady load."""
 SOON: Final = 0.02
-"""Seconds between two looks where a broker is to go at once."""
+"""The seconds between two checks of a condition if a broker must be stopped immediately after it."""
 ANSWERS: Final = 0.2
-"""Seconds for which a broker goes on, so that producers hear what it says. A follower that is refused waits for 1 s."""
+"""The seconds for which a broker continues, so that its answers reach producers. A refused follower waits for 1 s."""
 
 
 @dataclass(frozen=True)
 class Way:
-    """How a try is helped: step by step, or by nothing but metadata that reaches A late, or by a pause of A.
+    """The interference of a try: it forces each step, or only delays the metadata of A, or only pauses A.
 
-    `late` is in seconds; A goes by SIGKILL, or by SIGTERM if it `shuts_down`.
+    `late` is in seconds. A is stopped by SIGKILL, or by SIGTERM if it `shuts_down`.
     """
 
     is_guided: bool = True
@@ -40,7 +41,7 @@ class Way:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the producer was told, and what a consumer read at the end."""
+    """The acknowledged records, the records that a consumer read at the end, and the finding's signs in A's log."""
 
     acknowledged: frozenset[str]
     read: tuple[str, ...]
@@ -52,10 +53,10 @@ class Outcome:
 
 
 class Try(Driver):
-    """One try with a topic of its own in a cluster that has proxies."""
+    """One try, with its own topic, in a cluster with proxies."""
 
     order: ClassVar[str]
-    """The roles in the order in which the partition is assigned to them."""
+    """The roles in the order of the partition's replica assignment."""
 
     def __init__(self, cluster: Cluster, topic: str, way: Way) -> None:
         super().__init__(cluster, topic, BROKERS)
@@ -64,7 +65,7 @@ class Try(Driver):
         self.a, self.b, self.c = (self.run.order[self.order.index(role)] for role in "ABC")
 
     def drive(self) -> Outcome:
-        """What came of it; afterwards all brokers are back, and nothing is late."""
+        """Drives the try, and returns its outcome. At the end all brokers are active and no request is delayed."""
         self.begin()
         self.must("open")
         try:
@@ -90,7 +91,7 @@ class Try(Driver):
         raise NotImplementedError
 
     def signs(self) -> int:
-        """How often A did what the finding is about, by its log; a loss needs more."""
+        """How often A's log shows the behaviour of the finding. A loss needs further events, too."""
         raise NotImplementedError
 
     # --- what tries have in common ----------------------------------------------------------------------------------
@@ -102,7 +103,7 @@ class Try(Driver):
         return self.cluster.operator.must(op, topic=self.run.topic, **arguments)
 
     def told(self, value: str, seconds: float) -> str:
-        """What the producer was told of a record; "" if nothing."""
+        """The result that the producer got for a record; "" if it got none in time."""
         return str(self.must("awaited", value=value, milliseconds=round(1000 * seconds))["told"])
 
     def send(self, value: str) -> None:
@@ -110,7 +111,7 @@ class Try(Driver):
         self.run.sent.append(Sent(value, acknowledged=False))
 
     def write(self, value: str) -> None:
-        """A record that is on all replicas."""
+        """Writes a record, and waits until all replicas have it."""
         self.send(value)
         waited_for(f"{value} to be acknowledged", lambda: self.told(value, 1) == "acknowledged")
         waited_for(f"{value} to be everywhere", lambda: all(value in self.values(b) for b in BROKERS))
@@ -130,7 +131,7 @@ class Try(Driver):
         return {x["value"]: x["epoch"] for x in self.cluster.records(broker, self.run.topic)}
 
     def state(self) -> Partition:
-        """The partition by the metadata log."""
+        """The state of the partition in the metadata log."""
         records = self.cluster.metadata()
         named = (x["data"] for x in records if x["type"] == "TopicRecord")
         topic = next(x["topicId"] for x in named if x["name"] == self.run.topic)
@@ -141,7 +142,7 @@ class Try(Driver):
         return found
 
     def says(self, broker: int, *texts: str) -> int:
-        """How many lines of a broker's log about the partition have these texts."""
+        """The number of lines in a broker's log that are about the partition and contain all these texts."""
         name = f"{self.run.topic}-0 ".encode()
         return sum(name in x and all(t.encode() in x for t in texts) for x in self.lines(broker))
 
@@ -150,7 +151,7 @@ class Try(Driver):
         return self.cluster.proxies[CONTROLLER]
 
     def metadata_of(self, broker: int) -> Kind:
-        """A broker asks for metadata as an observer of the controllers' quorum."""
+        """The kind of a broker's requests for metadata, which it sends as an observer of the controllers' quorum."""
         return Kind(f"raft-client-{broker}", FETCH)
 
     def fetches_of(self, broker: int) -> Kind:
@@ -160,24 +161,24 @@ class Try(Driver):
         return Kind(str(broker), ALTER_PARTITION)
 
     def keep(self, proxy: Proxy, kind: Kind) -> None:
-        """From now on such requests wait, and nothing that was asked before is unanswered."""
+        """Holds back later requests of a kind, and waits until one is held, so that earlier requests are answered."""
         proxy.hold(kind)
         waited_for(f"{kind} to wait", lambda: proxy.waiting(kind), every=SOON)
 
     def a_is_late(self) -> None:
-        """What A asks the controller for metadata and for changes of the ISR is as late as the way says."""
+        """Delays A's requests for metadata and for changes of the ISR by the time that `way` gives."""
         if self.way.late:
             for kind in (self.metadata_of(self.a), self.changes_of(self.a)):
                 self.controller.delay(kind, self.way.late)
 
     def free(self) -> None:
-        """Nothing is late any more."""
+        """Ends all delays."""
         for proxy in self.cluster.proxies.values():
             for kind in list(proxy.late):
                 proxy.release(kind)
 
     def goes(self) -> None:
-        """A goes: it is dead, or another one is elected in its place."""
+        """Stops A: kills it, or shuts it down and waits until another leader is elected."""
         if self.way.shuts_down:
             self.cluster.send(self.a, signal.SIGTERM)
             self.run.had = self.epochs_of(self.a)
@@ -193,14 +194,14 @@ class Try(Driver):
         self.run.stops.append(("crash" if crashed else "finish-controlled-shutdown", broker, time.time()))
 
     def restart(self, broker: int) -> None:
-        """Starts a broker that went, when it has gone; a controlled shutdown takes a while."""
+        """Starts a stopped broker again, after its process has ended. A controlled shutdown takes a while."""
         self.cluster.processes[broker].wait(PATIENCE)
         self.cluster.start(broker)
         self.going.remove(broker)
 
 
 class MissedElections(Try):
-    """A hears at once that B was elected and that it was elected itself: docs/findings/missed-elections.md."""
+    """A hears of two elections together, that of B and its own later one: docs/findings/missed-elections.md."""
 
     order = "BAC"
 
@@ -238,7 +239,7 @@ class MissedElections(Try):
         self.goes()
 
     def a_leads(self) -> None:
-        """B is started anew: A leads in leader epoch 1."""
+        """Restarts B, so that A leads in leader epoch 1."""
         self.cluster.send(self.b, signal.SIGTERM)
         self.stopped(self.b, crashed=False)
         self.restart(self.b)
@@ -259,13 +260,13 @@ class MissedElections(Try):
         waited_for("A to be elected", lambda: self.state().leader == self.a, every=SOON)
 
     def signs(self) -> int:
-        """It led in epoch 1, and leads in epoch 3 without a line that it followed in epoch 2."""
+        """1 if A leads in epoch 3 and its log has no line that it followed in epoch 2."""
         follows = self.says(self.a, "Follower", "starts at leader epoch 2")
         return int(bool(self.says(self.a, "Leader", "starts at leader epoch 3") and not follows))
 
 
 class ForgottenExpansion(Try):
-    """A hears of an ISR that it knows, and forgets whom it has asked to add: docs/findings/forgotten-expansion.md."""
+    """A hears of an ISR that it knows, and forgets its pending expansion: docs/findings/forgotten-expansion.md."""
 
     order = "ACB"
 
@@ -296,7 +297,7 @@ class ForgottenExpansion(Try):
         self.goes()
 
     def told_of_b(self) -> int:
-        """How often an answer to A's AlterPartition had the ISR {A, B}."""
+        """The number of answers to A's AlterPartition requests with the ISR {A, B}."""
         return sum(self.says(self.a, f"ISR updated to {x},{y} ") for x, y in ((self.a, self.b), (self.b, self.a)))
 
     def heard(self) -> int:
@@ -319,7 +320,7 @@ class ForgottenExpansion(Try):
 
 
 def forgotten(lines: Sequence[str]) -> int:
-    """How often a leader heard of a partition epoch that it knew while it waited for an answer, by its log at DEBUG."""
+    """How often a leader heard of a partition epoch that it knew while it waited for an answer, by its DEBUG log."""
     known, asks, count = -1, False, 0
     for text in lines:
         if "Submitting ISR state change PendingExpandIsr" in text:

@@ -1,4 +1,4 @@
-"""Verdicts as test cases: one for each invariant of a check, or for each scenario, and the lines concerned."""
+"""Verdicts as test cases: one for each invariant of a check, or one for each scenario, with their source lines."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from isrcheck.checker.wording.source import repository_path
 from isrcheck.checker.wording.values import label_text
 
 Outcome = Literal["passed", "failed", "error", "skipped"]
-"""`failed` is a violation or a difference, `error` a question without an answer, `skipped` one that a failure hid."""
+"""`failed`: a violation or a difference. `error`: a question without an answer. `skipped`: a failure came first."""
 
 
 @dataclass(frozen=True)
 class Location:
-    """Lines of a file, counted from 1, with what happens there; the file is relative to its repository."""
+    """Lines of a file, counted from 1, with a message about them. The file is relative to its repository."""
 
     file: str
     line: int
@@ -36,10 +36,11 @@ class Location:
 
 @dataclass(frozen=True)
 class Case:
-    """A verdict: `message` gives it in one line, `text` in full; `rule` says in a sentence what should hold.
+    """A verdict. `message` is its text in one line, `text` its full text, and `rule` one sentence that should be true.
 
-    `location` is the line to show (for a violation: the action that ends the trace), `path` has the actions of the
-    trace in order, `about` is the source of what is false. `seconds` is the time that the answer took.
+    `location` has the lines to show; for a violation these are the lines of the action that ends the trace. `path` has
+    the actions of the trace in order. `about` has the lines of the violated invariant. `seconds` is the time that the
+    answer took.
     """
 
     suite: str
@@ -56,11 +57,11 @@ class Case:
 
 
 def cases_of(result: Result, loaded: LoadedModel) -> list[Case]:
-    """The verdicts of a check: every invariant, deadlock and evaluation if they were checked, and vacuity.
+    """The verdicts of a check: on each invariant and property, and on deadlock, evaluation and vacuity if they matter.
 
     One search answers all invariants, and all properties are checked on its result. So each invariant gets an equal
-    share of the time of the search, and each property an equal share of the time after it. Together they take the time
-    of the check.
+    share of the time of the search, and each property an equal share of the time after the search. All shares add up to
+    the time of the check.
     """
     maker = _Maker(result, loaded)
     found = [maker.finding(name, f, loaded.invariants.get(name)) for name, f in result.findings.items()]
@@ -73,7 +74,7 @@ def cases_of(result: Result, loaded: LoadedModel) -> list[Case]:
 
 
 def _sharing(cases: Sequence[Case], seconds: float) -> list[Case]:
-    """Cases that were answered together, in this time."""
+    """The cases, each with an equal share of the time in which they were answered together."""
     return [replace(case, seconds=seconds / len(cases)) for case in cases]
 
 
@@ -113,7 +114,7 @@ class _Maker:
         return Case(self._suite, name, outcome, property_text(finding), finding.sentence, about=about, location=about)
 
     def _open(self, finding: Finding) -> tuple[Outcome, str]:
-        """The outcome and the text for an invariant without a counterexample."""
+        """The outcome and the message for an invariant without a counterexample."""
         if finding.verdict == "holds":
             return "passed", f"holds in all of {plural(self.result.distinct, 'state')}"
         so_far = f"not violated to depth {finding.checked_depth}"
@@ -148,7 +149,7 @@ class _Maker:
 
 
 def location_of(function: Callable[..., Any], message: str = "") -> Location:
-    """The lines of a function, its decorators included."""
+    """The lines of a function, with its decorators."""
     code = inspect.unwrap(function).__code__
     try:
         lines, first = inspect.getsourcelines(code)

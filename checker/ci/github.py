@@ -43,7 +43,7 @@ def _property(text: str) -> str:
 
 
 def summary(cases: Sequence[Case], title: str, headline: str) -> str:
-    """Markdown: the verdict, a table of the cases, and of each counterexample a diagram and the whole text."""
+    """The summary in Markdown: the verdict, a table of the cases, and each counterexample as a diagram and as text."""
     head = [f"## {escaped(title)}", "", escaped(headline), "", "| | invariant | |", "|---|---|---|"]
     rows = [f"| {MARKS[c.outcome]} | {escaped(c.name)} | {escaped(c.message)} |" for c in cases]
     text = "\n".join([*head, *rows]) + "\n"
@@ -66,14 +66,14 @@ def _counterexamples(cases: Sequence[Case]) -> Iterator[str]:
 
 
 def fenced(text: str, language: str) -> str:
-    """A block of code, in a fence that the text cannot close."""
+    """A block of code in Markdown, fenced with more backticks than any run of backticks in the text."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text.rstrip()}\n{fence}\n"
 
 
 def escaped(text: str) -> str:
-    r"""Text as Markdown shows it, in a line, also in a table.
+    r"""Text in one line, escaped so that Markdown shows it unchanged, also in a table.
 
     >>> print(escaped("a|b <i> `c`"))
     a\|b &lt;i> \`c\`

@@ -1,6 +1,6 @@
 """JUnit XML in the form that Jenkins, GitLab and most test reporters read.
 
-There is no standard; this is what Jenkins' xUnit plugin accepts by its junit-10.xsd.
+There is no standard. This form follows the schema junit-10.xsd of Jenkins' xUnit plugin.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ELEMENTS: Final = {"failed": "failure", "error": "error", "skipped": "skipped"}
 
 
 def junit(cases: Sequence[Case], properties: dict[str, str], name: str = "isrcheck") -> str:
-    """Test cases as one test suite for each model; `properties` say what was checked (settings, engine)."""
+    """JUnit XML with one test suite for each model; `properties` say what was checked (settings, engine)."""
     root = Element("testsuites", {key: value for key, value in _counts(cases, name).items() if key != "skipped"})
     for suite in dict.fromkeys(case.suite for case in cases):
         mine = [case for case in cases if case.suite == suite]

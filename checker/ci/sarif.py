@@ -20,7 +20,7 @@ KINDS: Final = {"failed": "fail", "error": "fail", "skipped": "notApplicable", "
 
 
 def sarif(cases: Sequence[Case], exit_code: int, settings: dict[str, Any]) -> dict[str, Any]:
-    """Test cases as one run. `settings` go into the fingerprints, by which the alerts of two runs are told apart."""
+    """Test cases as one SARIF run. `settings` are part of the fingerprints, which identify an alert in later runs."""
     names = list(dict.fromkeys(case.name for case in cases))
     rules = [_rule(name, next(case for case in cases if case.name == name)) for name in names]
     return {
@@ -79,7 +79,7 @@ def _uri(path: str) -> str:
 
 
 def _fingerprint(case: Case, settings: dict[str, Any]) -> str:
-    """The same text for the same question (which check of which model at which settings), whatever its answer."""
+    """A text that depends only on the question (the model, the check and the settings), and not on its answer."""
     words = json.dumps([case.suite, case.name, settings], sort_keys=True)
     return hashlib.sha256(words.encode()).hexdigest()[:32]
 

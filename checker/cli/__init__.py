@@ -1,4 +1,4 @@
-"""The command `isrcheck`: one file for each command, loaded when the command is called."""
+"""The command line `isrcheck`. Each command has its own file, which is loaded when the command is called."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ class Commands(click.Group):
 def main() -> None:
     """Explores Kafka's replication protocol, or yours, exhaustively within bounds.
 
-    Exit codes: 0 holds, 2 usage, 10 a difference (vacuity, drift, invalid replay), 11 deadlock, 12 violated, 13 what
-    must happen may not, 14 Kafka does otherwise, 15 a recording is not explained, 75 the model cannot be evaluated,
-    130 interrupted, 150 unknown name or damaged file, 152 a limit, 153 input or output failed, 255 a bug in isrcheck.
+    Exit codes: 0 holds, 2 usage, 10 a difference (vacuity, drift, invalid replay), 11 deadlock, 12 an invariant is
+    violated, 13 a liveness property is violated, 14 Kafka's classes behave differently, 15 a recording is not
+    explained, 75 the model cannot be evaluated, 130 interrupted, 150 unknown name or damaged file, 152 a limit is
+    reached, 153 input or output failed, 255 a bug in isrcheck.
     """

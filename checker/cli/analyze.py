@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 @click.command("analyze", short_help="Says what is in a dataset of states.")
 @click.argument("folder", metavar="DIR")
 @click.option(
-    "--variable", "variables", multiple=True, metavar="NAME", help="How its values are distributed over levels."
+    "--variable", "variables", multiple=True, metavar="NAME", help="Show how NAME's values are distributed over levels."
 )
-@click.option("--diff", "other", metavar="DIR", help="Compare with another dataset: what is only in one of the two.")
+@click.option("--diff", "other", metavar="DIR", help="Compare with another dataset: show states that only one has.")
 @click.option("--model", metavar="FILE", help="The model's file, if the model is your own.")
-@click.option("--model-b", metavar="FILE", help="The model's file of --diff, if that model is your own.")
-@click.option("--json", "json_path", metavar="FILE", help="Write it as JSON; - is standard output.")
-@click.option("--plot", type=plot_file, metavar="FILE", help="Write it as plots, in SVG or PNG.")
+@click.option("--model-b", metavar="FILE", help="The file of the model of --diff, if that model is your own.")
+@click.option("--json", "json_path", metavar="FILE", help="Write the description as JSON; - is standard output.")
+@click.option("--plot", type=plot_file, metavar="FILE", help="Write the description as plots, in SVG or PNG.")
 @click.option("--decode", metavar="DIR", help="Write tables of states, transitions and traces in a new folder.")
-@click.option("--master", metavar="URL", help="Where Spark runs, if the platform does not say it.")
+@click.option("--master", metavar="URL", help="The address of Spark, if the platform does not set it.")
 @click.option("--conf", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE", help="A setting of Spark.")
 def command(
     folder: str, variables: tuple[str, ...], other: str | None, model: str | None, model_b: str | None,
@@ -35,9 +35,9 @@ def command(
     """Describes the dataset in DIR: states of each level, actions, bounds, out-degrees, and values of variables.
 
     With --diff it also shows the states that only one of two datasets has, compared by the variables that both have. It
-    counts them by level, and by the action that leads to them from states of both.
+    counts these states by level, and by the action that leads to them from a state that both have.
 
-    Exit codes: 0; with --diff 10 if one has states that the other has not.
+    Exit codes: 0; with --diff, 10 if one dataset has states that the other does not have.
     """
     if model_b is not None and other is None:
         raise click.UsageError("--model-b goes with --diff")
@@ -86,7 +86,7 @@ def _leaves(dataset: Any, variables: tuple[str, ...]) -> list[int]:
 def _ask_spark(
     dataset: Any, data: dict[str, Any], leaves: list[int], model: str | None, decode: str | None, cluster: Any
 ) -> tuple[Any, Any]:
-    """Starts a Spark session for the dataset's model, which counts whatever the manifests do not have."""
+    """Starts Spark, and adds to `data` counts that the manifests do not have. Returns the origin and Spark."""
     from isrcheck.checker.datasets.origin import origin_of
     from isrcheck.checker.datasets.summary import add_degrees, add_variables
     from isrcheck.checker.engines.spark import analysis
@@ -103,7 +103,7 @@ def _ask_spark(
 
 
 def _decode(spark: Any, dataset: Dataset, origin: Origin, data: dict[str, Any], to: str) -> None:
-    """The dataset as tables, with the canonical trace to each violated invariant."""
+    """Writes the dataset as tables, with the canonical trace to each violated invariant."""
     from isrcheck.checker.cli.stored import judge_of
     from isrcheck.checker.engines.spark.decode import decode
 
@@ -116,7 +116,7 @@ def _decode(spark: Any, dataset: Dataset, origin: Origin, data: dict[str, Any], 
 def _compare(
     spark: Any, datasets: tuple[Dataset, Dataset], origin: Origin, model_b: str | None, data: dict[str, Any]
 ) -> None:
-    """The states that only one of two datasets has, in both directions."""
+    """Adds to `data` the states that only the first dataset has, and those that only the second has."""
     from isrcheck.checker.datasets.common import common
     from isrcheck.checker.datasets.origin import origin_of
     from isrcheck.checker.datasets.summary import add_difference

@@ -19,7 +19,7 @@ MOST_PAIRS: Final = 2_000_000
 
 
 def behaviours_options(command: Command) -> Command:
-    """The options for comparing behaviours."""
+    """Adds the options for comparing behaviours."""
     command = side_options(bounds_options(command))
     for option in reversed(_OPTIONS):
         command = option(command)
@@ -27,14 +27,14 @@ def behaviours_options(command: Command) -> Command:
 
 
 def bounds_options(command: Command) -> Command:
-    """The options for the limits of a comparison of behaviours, and for the visible variables."""
+    """Adds the options for the visible variables, and for the limits of a comparison of behaviours."""
     for option in reversed(_BOUNDS):
         command = option(command)
     return command
 
 
 def bounds_of(options: dict[str, Any]) -> tuple[tuple[str, ...], Bounds]:
-    """Takes the visible variables and the limits out of the options of a command."""
+    """Removes the visible variables and the limits from the options of a command, and returns them."""
     from isrcheck.checker.behaviours.inclusion import Bounds
 
     visible = tuple(name.strip() for text in options.pop("visible") for name in text.split(",") if name.strip())
@@ -45,9 +45,7 @@ def bounds_of(options: dict[str, Any]) -> tuple[tuple[str, ...], Bounds]:
 
 @dataclass(frozen=True)
 class Asked:
-    """A comparison that the command line asks for: the two sides, visible variables, limits, and the form of the
-    answer.
-    """
+    """A comparison that the command line asks for: the sides, visible variables, limits and the form of the answer."""
 
     sides: Sides
     visible: tuple[str, ...]
@@ -93,11 +91,11 @@ _BOUNDS: Final = (
         "--visible",
         multiple=True,
         metavar="NAMES",
-        help="Compare changes of these variables, or parts of them, alone: log,replica.isr. By default all in common.",
+        help="Compare only changes of these variables or parts: log,replica.isr. By default all common variables.",
     ),
     click.option(
-        "--max-pairs", type=click.IntRange(min=1), metavar="N", help="Give up after so many pairs each way [2000000]."
+        "--max-pairs", type=click.IntRange(min=1), metavar="N", help="Give up after N pairs in one direction [2000000]."
     ),
-    click.option("--max-seconds", type=seconds_of, metavar="S", help="Give up after so many seconds each way."),
-    click.option("--max-memory", type=size_of, metavar="SIZE", help="Give up before it takes more memory."),
+    click.option("--max-seconds", type=seconds_of, metavar="S", help="Give up after S seconds in one direction."),
+    click.option("--max-memory", type=size_of, metavar="SIZE", help="Give up before the comparison takes more memory."),
 )

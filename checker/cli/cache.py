@@ -15,9 +15,12 @@ from isrcheck.checker.kernel.objects import VARIABLE, objects
 @click.command("cache", short_help="Says where compiled code is kept and how large it is, or clears it.")
 @click.option("--clear", is_flag=True, help="Delete all of it.")
 def command(clear: bool) -> None:
-    """Compiled code is kept between runs, for this user, this processor and these versions alone.
+    """Shows the folder that keeps compiled code between runs, and its size.
 
-    The environment variable ISRCHECK_CACHE names another folder; empty it keeps nothing, as --no-cache does.
+    Each user has a folder of their own. Code is used again only on the same kind of processor and with the same version
+    of LLVM.
+
+    The environment variable ISRCHECK_CACHE names another folder. If it is empty, nothing is kept, as with --no-cache.
     """
     from isrcheck.checker.wording.layout import plural
 
@@ -40,7 +43,7 @@ def _asked(ctx: click.Context, param: click.Parameter, value: bool) -> None:
 
 @contextmanager
 def _nothing_kept() -> Iterator[None]:
-    """Keeps nothing in this process and in the processes that it starts."""
+    """Keeps no compiled code in this process and in the processes that it starts."""
     before = os.environ.get(VARIABLE)
     os.environ[VARIABLE] = ""
     try:
@@ -53,6 +56,6 @@ def _nothing_kept() -> Iterator[None]:
 
 
 def no_cache_option() -> Any:
-    """The option of every command that compiles."""
+    """The option `--no-cache`, which every command that compiles has."""
     words = "Neither use nor keep compiled code of other runs."
     return click.Option(["--no-cache"], is_flag=True, expose_value=False, callback=_asked, help=words)

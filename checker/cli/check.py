@@ -46,7 +46,7 @@ OF_SPARK: Final = ("master", "partitions", "spark_threshold", "checkpoint", "res
 
 @dataclass(frozen=True)
 class Question:
-    """The question on the command line."""
+    """The options of `isrcheck check`, as the command line gives them."""
 
     model: str | None
     scenario: str | None
@@ -92,13 +92,13 @@ class Question:
     multiple=True,
     metavar="NAME|TEXT",
     shell_complete=completing.invariants,
-    help="Check just these, by name or as text: 'every b: s.log[b].length < 3'.",
+    help="Check only these invariants, by name or as text: 'every b: s.log[b].length < 3'.",
 )
 @liveness_options
 @click.option("--engine", type=click.Choice(ENGINES), default="local", show_default=True)
 @click.option("--continue", "keep_going", is_flag=True, help="Explore everything, also past violations.")
 @click.option("--deadlock", is_flag=True, help="Look for deadlocks: states without a successor.")
-@click.option("--symmetry", is_flag=True, help="Keep one of the states that differ only by exchanging brokers.")
+@click.option("--symmetry", is_flag=True, help="Keep only one of several states that differ by an exchange of brokers.")
 @click.option("--json", metavar="FILE", help="Write the result as JSON; - is standard output.")
 @click.option("--itf", metavar="FILE", help="Write the shortest counterexample as ITF; - is standard output.")
 @html_option
@@ -109,21 +109,21 @@ class Question:
     "--depth",
     type=click.IntRange(min=1),
     metavar="N",
-    help="The last level that is looked at; 20, unless --max-seconds is given.",
+    help="The last level to search; 20 by default, unless --max-seconds is given.",
 )
 @click.option("--fail-on-vacuity", is_flag=True, help="Exit 10 if an action never fires or a goal is never reached.")
 @control_option
-@click.option("--fixes", is_flag=True, help="Say which other value of one setting prevents the violation (searches).")
+@click.option("--fixes", is_flag=True, help="Search for a setting that prevents the violation with another value.")
 @click.option("--plain", is_flag=True, help="Show traces as changes of variables, without their story.")
-@click.option("--quiet", is_flag=True, help="Print only the verdict and what was never seen; no progress.")
-@click.option("--watch", is_flag=True, help="Check a file of your own again each time it is saved.")
+@click.option("--quiet", is_flag=True, help="Print only the verdict, and actions and goals never seen; no progress.")
+@click.option("--watch", is_flag=True, help="Check your own file again each time that it is saved.")
 @keeping_options
 @storing_options
 @cluster_options
 def command(watch: bool, **options: Any) -> None:
     """Explores MODEL (a name, my_model.py or my_model.py:Class) and says whether its invariants hold.
 
-    With --scenario the scenario says what is checked; -s changes its settings.
+    With --scenario, the scenario determines what is checked; -s changes its settings.
     """
     if watch:
         watched(options["model"], lambda: _check(dict(options)))
@@ -239,14 +239,14 @@ def _explain(question: Question, scenario: Scenario | None, loaded: LoadedModel,
         beside = [] if scenario is None else controls_of(scenario, loaded, changed)
         model = loaded.cls(**result.settings)
         controls = [*beside, *(named(text, loaded, model) for text in question.controls)]
-        if not (question.quiet and question.output.is_report_alone):  # a line has no room for where a fix acts
+        if not (question.quiet and question.output.is_report_alone):  # one line has no room for the steps of fixes
             explain_all(result, loaded, controls)
     if question.fixes:
         _add_alternatives(result, loaded, question)
 
 
 def _add_alternatives(result: Result, loaded: LoadedModel, question: Question) -> None:
-    """Adds to the shortest violation the settings of which another value prevents it."""
+    """Adds to the shortest violation the settings that prevent it if they have another value."""
     from isrcheck.checker.alternatives import alternatives
     from isrcheck.checker.exploration import Limits
     from isrcheck.checker.reports.text import violated

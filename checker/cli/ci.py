@@ -1,4 +1,4 @@
-"""The options of `check` and `regress` for continuous integration, and what they write."""
+"""The options of `check` and `regress` for continuous integration, and the reports that they write."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ def mermaid_option(command: Command) -> Command:
 
 @dataclass
 class Reports:
-    """The reports that are asked for."""
+    """The reports that a command line asks for."""
 
     junit: str | None = None
     sarif: str | None = None
     github: bool = False
     mermaid: str | None = None
     to_stderr: bool = False
-    """Annotations need standard output, unless a file takes it."""
+    """Whether GitHub's annotations go to standard error, because a file is written to standard output."""
 
     @classmethod
     def taken(cls, options: dict[str, Any]) -> Reports:
-        """Takes its own options out of the options of a command."""
+        """Removes the options for reports from the options of a command, and returns the reports."""
         return cls(**{name: options.pop(name) for name in ("junit", "sarif", "github", "mermaid") if name in options})
 
     @property

@@ -1,6 +1,6 @@
 """Completions for a shell's Tab: models, their settings with values, scenarios, invariants.
 
-No code of a user's file is run for this. If a file is named, no settings and invariants are offered.
+Completing never runs the code of a user's file. For a model in a file, no settings and invariants are offered.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def models(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Names of models, and files."""
+    """Names of models; if no model matches, names of files."""
     from isrcheck.checker.library import model_names
 
     names = [CompletionItem(name) for name in model_names() if name.startswith(incomplete)]
@@ -52,7 +52,7 @@ def invariants(ctx: click.Context, param: click.Parameter, incomplete: str) -> l
 
 
 def _model(ctx: click.Context) -> LoadedModel | None:
-    """The shipped model that the command line has named so far."""
+    """The shipped model that the command line already names, or None."""
     from isrcheck.checker.library import load_model_class, model_names
 
     # If the line ends in an option without its value, click has not reached its arguments yet.

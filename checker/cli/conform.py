@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 @click.command("conform", short_help="Drives paths of a model through Kafka's own classes.")
 @click.argument("model")
-@click.option("--kafka", "version", metavar="VERSION", help="The version of Kafka; default: the newest that is known.")
+@click.option("--kafka", "version", metavar="VERSION", help="The version of Kafka; default: the newest known version.")
 @settings_option
-@click.option("--scenario", "scenarios", multiple=True, metavar="NAME", help="Drive just these; may be repeated.")
+@click.option("--scenario", "scenarios", multiple=True, metavar="NAME", help="Drive only NAME; may be repeated.")
 @click.option(
     "--walks", type=click.IntRange(min=0), metavar="N", help="Random walks; default: 100, and none with --scenario."
 )
-@click.option("--depth", type=click.IntRange(min=1), metavar="N", default=40, show_default=True, help="Steps of each.")
-@click.option("--seed", type=int, metavar="N", default=1, show_default=True, help="What they are drawn from.")
-@click.option("--cover", is_flag=True, help="Let walks take what was driven least, with all that the model has.")
+@click.option("--depth", type=click.IntRange(min=1), metavar="N", default=40, show_default=True, help="Steps per walk.")
+@click.option("--seed", type=int, metavar="N", default=1, show_default=True, help="The seed of the walks.")
+@click.option("--cover", is_flag=True, help="Prefer the actions driven least, at settings that enable all actions.")
 @click.option("--keep-going", is_flag=True, help="Go on after a path that differs.")
 @click.option("--plain", is_flag=True, help="Show changes of variables, without the story.")
 @click.option("--quiet", is_flag=True, help="Print only the outcome in one line, and no progress.")
-@click.option("--coverage", metavar="FOLDER", help="Add there what was reached of Kafka's classes (JaCoCo).")
+@click.option("--coverage", metavar="FOLDER", help="Add the coverage of Kafka's classes (JaCoCo) to this folder.")
 @click.option("--json", "json_path", metavar="FILE", help="Write the outcome as JSON; - is standard output.")
 def command(
     model: str,
@@ -48,11 +48,12 @@ def command(
 ) -> None:
     """Drives paths of MODEL step by step through Kafka's own classes, and compares the state after each step.
 
-    The paths are those recorded for the model's scenarios, then random walks at -s settings. The command needs Java 17
-    and Maven, and keeps what it builds. A path ends before an action that the harness does not reach.
+    The paths are the recorded traces of the model's scenarios, then random walks at the settings of -s. A path ends
+    before the first action that the harness cannot carry out. The command needs Java 17 and Maven, and keeps its
+    builds.
 
-    Exit codes: 0 every path conforms as far as it was driven; 14 a path does not; 150 an unknown name or version; 153
-    Java or Maven is missing or has failed.
+    Exit codes: 0 every path conforms as far as it was driven; 14 a path does not conform; 150 an unknown name or
+    version; 153 Java or Maven is missing or has failed.
     """
     require_writable(json_path)
     from isrcheck.checker.conformance.report import headline, report_text

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 @click.argument("model")
 @settings_option
 @profile_option
-@click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Check just these; may be repeated.")
-@click.option("--with", "tools", multiple=True, type=click.Choice(["spin", "rumur"]), help="Default: those installed.")
+@click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Check only NAME; may be repeated.")
+@click.option("--with", "tools", multiple=True, type=click.Choice(["spin", "rumur"]), help="Default: all installed.")
 @click.option("--json", metavar="FILE", help="Write the comparison as JSON; - is standard output.")
-@click.option("--max-seconds", type=seconds_of, metavar="S", help="Give up on a tool after so many seconds a step.")
+@click.option("--max-seconds", type=seconds_of, metavar="S", help="Give up on a tool if one step takes more seconds.")
 @click.option("--max-memory", type=size_of, metavar="SIZE", default="16GiB", help="The memory that a tool may use.")
 def command(
     model: str,
@@ -41,8 +41,8 @@ def command(
 ) -> None:
     """Explores MODEL completely, here and with other model checkers, and compares distinct and generated states.
 
-    The other tools get the model as `isrcheck export` writes it. So they check the engine, not the description of the
-    model. Exit code 0: all agree; 10: they differ; 153: a tool is missing or failed.
+    The other tools get the model as `isrcheck export` writes it, so the comparison tests the engine and not the model.
+    Exit code 0: all agree; 10: they differ; 153: a tool is missing or failed.
     """
     require_writable(json)
     require_names(invariants)

@@ -1,4 +1,4 @@
-"""How a result is delivered: the report is printed, then files are written. A failure in one does not stop the rest."""
+"""Delivers a result: prints the report, then writes the files. If one of these fails, the others still follow."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ html_option = click.option(
 class Output:
     """The requested files; - is standard output, and the report then goes to standard error.
 
-    `loaded` is the model, once it is known: reports for continuous integration name its source. `beside` is the result
-    for a page, if the page shows more than the model's own states.
+    `loaded` is the model, as soon as it is known, because reports for continuous integration name its source. `beside`
+    is the result that the page shows instead, if the page shows more than the model's own states.
     """
 
     json: str | None = None
@@ -46,7 +46,7 @@ class Output:
 
     @classmethod
     def taken(cls, options: dict[str, Any]) -> Output:
-        """Takes its own options out of the options of a command."""
+        """Removes the options for files from the options of a command, and returns the files."""
         return cls(
             **{name: options.pop(name, None) for name in ("json", "itf", "html")}, reports=Reports.taken(options)
         )
@@ -58,11 +58,11 @@ class Output:
 
     @property
     def is_report_alone(self) -> bool:
-        """Whether only the report is written."""
+        """True if the report is printed and no file is written."""
         return not self.reports.github and not any(self.files.values())
 
     def require_apart(self) -> None:
-        """Refuses a file that two options name."""
+        """Raises a usage error if two options name the same file."""
         require_different(self.files)
 
     def require_writable(self) -> None:
@@ -74,7 +74,7 @@ class Output:
         return STDOUT in self.files.values()
 
     def write(self, result: Result) -> Failure | None:
-        """Writes all files but the JSON, then the JSON, which names failed files. Returns the last failure."""
+        """Writes the JSON last, because it names the files that failed. Returns the last failure."""
         failure = None
         for write in (self._write_itf, self._write_page, self._write_reports):
             try:
@@ -87,7 +87,7 @@ class Output:
         return failure
 
     def write_failure(self, model: str, settings: dict[str, str], engine: str, failure: Failure) -> None:
-        """Writes the files of a question without an answer. A file that cannot be written is skipped silently."""
+        """Writes the files of a check that gave no result. A file that cannot be written is skipped silently."""
         from isrcheck.checker.reports.unanswered import unanswered
 
         self.reports.write_failure(model, settings, failure)
@@ -142,7 +142,7 @@ def deliver(output: Output, result: Result, text: Callable[[Ink], str]) -> None:
 
 
 def _note_failure(result: Result, message: str) -> None:
-    """Adds to a result that some of its output failed."""
+    """Notes in a result that some of its output failed."""
     result.exit_code = Exit.OUTPUT
     result.reason = message if result.reason is None else f"{result.reason}; {message}"
 

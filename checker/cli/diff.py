@@ -25,18 +25,18 @@ OF_DATASETS: Final = ("model_a", "model_b", "plot", "master", "conf")
 @behaviours_options
 @click.option("--model-a", metavar="FILE", help="The file of dataset A's model, if the model is your own.")
 @click.option("--model-b", metavar="FILE", help="The file of dataset B's model, if the model is your own.")
-@click.option("--json", "json_path", metavar="FILE", help="Write it as JSON; - is standard output.")
-@click.option("--plot", type=plot_file, metavar="FILE", help="Write datasets as a plot, in SVG or PNG.")
-@click.option("--master", metavar="URL", help="Where Spark runs, if the platform does not say it.")
+@click.option("--json", "json_path", metavar="FILE", help="Write the difference as JSON; - is standard output.")
+@click.option("--plot", type=plot_file, metavar="FILE", help="Write the difference of datasets as a plot (SVG or PNG).")
+@click.option("--master", metavar="URL", help="The address of Spark, if the platform does not set it.")
 @click.option("--conf", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE", help="A setting of Spark.")
 def command(one: str | None, other: str | None, json_path: str | None, **options: Any) -> None:
     """Shows which states of dataset A are not in dataset B, compared by the variables that both have.
 
-    With --behaviours, A and B are models (without B, both sides are A), and their behaviours are compared: the shortest
-    behaviour that B has and A has not, and the shortest one that A has and B has not. Two behaviours differ if visible
-    variables change differently; the steps between these changes do not count.
+    With --behaviours, A and B are models; without B, both sides are A. The command shows the shortest behaviour that
+    only B has, and the shortest behaviour that only A has. Two behaviours differ if the visible variables change
+    differently. Steps that change no visible variable do not count.
 
-    Exit codes: 0 no difference, 10 a difference, 152 a limit was reached before that was known.
+    Exit codes: 0 no difference, 10 a difference, 152 a limit was reached before the answer was known.
     """
     of_datasets = {f"--{name.replace('_', '-')}": options.pop(name) for name in OF_DATASETS}
     asked = asked_of(options)

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def settle(scenario: Scenario, given: Iterable[str], result: Result) -> None:
-    """An outcome that is not as expected is a difference: exit code 10, unless another one wins.
+    """Gives an outcome that is not as expected the exit code 10, unless its own exit code takes precedence.
 
-    `given` are the settings of the command line. If they differ from the scenario's, nothing is expected.
+    `given` are the settings of the command line. If they differ from the scenario's settings, no outcome is expected.
     """
     if not _changed(scenario, given, result) and _unmet(scenario, result):
         codes = {result.exit_code, Exit.DIFFERENCE}
@@ -24,7 +24,7 @@ def settle(scenario: Scenario, given: Iterable[str], result: Result) -> None:
 
 
 def expectation_lines(scenario: Scenario, given: Iterable[str], result: Result, ink: Ink) -> list[str]:
-    """The title, the settings that differ from the scenario's, and whether the outcome is as expected."""
+    """The title, then the settings that differ from the scenario's, or else whether the outcome is as expected."""
     from isrcheck.checker.wording.layout import columns
 
     if changed := _changed(scenario, given, result):
@@ -49,7 +49,7 @@ def _unmet(scenario: Scenario, result: Result) -> list[str]:
 
 
 def _changed(scenario: Scenario, given: Iterable[str], result: Result) -> list[tuple[str, str]]:
-    """The settings of the command line that differ from the scenario's: the name and both values in words."""
+    """The settings of the command line that differ from the scenario's settings: the name and both values in words."""
     own = {name: _text(value) for name, value in scenario.settings.items()}
     now = {name: _text(result.settings[name]) for name in sorted(given)}
     return [(n, f"{value}, there {own.get(n, 'the default')}") for n, value in now.items() if value != own.get(n)]

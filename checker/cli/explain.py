@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 @click.option("--model", "spec", metavar="SPEC", help="The model, if it is not a shipped one: my_model.py.")
 @settings_option
 @click.option(
-    "--hidden", "at_most", type=click.IntRange(min=0), metavar="N", help="Hidden steps in a row, at most; 3 by default."
+    "--hidden", "at_most", type=click.IntRange(min=0), metavar="N", help="The most hidden steps in a row; 3 by default."
 )
-@click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="Stop when more were visited; 2,000,000.")
+@click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="Stop after N states [2,000,000].")
 @click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after so many seconds.")
 @click.option("--plain", is_flag=True, help="Show changes of variables, without the story.")
 @click.option("--quiet", is_flag=True, help="Print only the answer in one line, and no progress.")
@@ -45,14 +45,14 @@ def command(
     json_path: str | None,
     html: str | None,
 ) -> None:
-    """Looks for an order of the lines of FILE, and for steps that nobody saw, that the model allows.
+    """Looks for an order of the lines of FILE that the model allows, with unrecorded steps between the lines.
 
-    FILE is a recording (docs/explain.md). The order of the lines on a lane is known, and the order between lanes is
-    not. The answer is a story with all lines, or the line that no order explains, and why it cannot happen where most
-    lines are explained.
+    FILE is a recording (docs/explain.md). The order of the lines on one lane is known, and the order between lanes is
+    not. The answer is a story with all lines. If there is no such story, the answer is the line that no order explains,
+    and the reason why this line cannot happen at the point where the most lines are explained.
 
     Exit codes: 0 explained; 12 explained, and an invariant is false in the story; 15 not explained; 75 the model is
-    undefined somewhere; 150 a damaged file, or an unknown name; 152 a limit was reached before.
+    undefined somewhere; 150 a damaged file, or an unknown name; 152 a limit was reached first.
     """
     require_different({"--json": json_path, "--html": html})
     failure: Failure | None = None

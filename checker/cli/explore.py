@@ -1,4 +1,4 @@
-"""`isrcheck explore`: walks a model by hand, in a browser on this machine."""
+"""`isrcheck explore`: the user walks through a model step by step, in a browser on this machine or in the terminal."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     metavar="N",
     help="The port to listen on; by default any free one.",
 )
-@click.option("--no-browser", is_flag=True, help="Print the address, and open nothing.")
+@click.option("--no-browser", is_flag=True, help="Print the address, and do not open a browser.")
 @click.option(
     "--terminal", is_flag=True, help="Walk in the terminal: each line of standard input is a step or a question."
 )
@@ -48,8 +48,8 @@ def command(
 ) -> None:
     """Serves a page on which MODEL (a name, my_model.py or my_model.py:Class) is walked step by step.
 
-    With --spec each state is shown with the state of the specification that it stands for, and each step that the
-    specification does not allow is marked. Only this machine can reach the page, and only a browser that uses its exact
+    With --spec, each state is shown beside the state of the specification that it is mapped to, and each step that the
+    specification does not allow is marked. The page can be reached only from this machine and only at its exact
     address. Ctrl-C ends the server.
     """
     if specification is None and (mapping is not None or specification_settings):
@@ -74,7 +74,7 @@ def command(
 
 
 def _walk(walking: Walking) -> None:
-    """Answers line by line until the walk or the input ends."""
+    """Answers each line of standard input until the walk or the input ends."""
     from isrcheck.checker.explorer.terminal import Terminal
     from isrcheck.checker.library import blaming
 
@@ -89,10 +89,10 @@ def _walk(walking: Walking) -> None:
 
 
 def _lines() -> Iterator[str]:
-    """What is typed, until the end of the input."""
+    """The lines of standard input, until its end."""
     prompt = "> " if sys.stdin.isatty() else ""
     with suppress(ImportError):
-        import readline  # noqa: F401  # a line can be edited, and called back
+        import readline  # noqa: F401  # lets the user edit a line and recall earlier lines
     with suppress(EOFError):
         while True:
             yield input(prompt)
@@ -102,7 +102,7 @@ def _lines() -> Iterator[str]:
 def _walking(
     spec: str, texts: dict[str, str], profile: str | None, asked: tuple[str, str | None, dict[str, str]] | None
 ) -> Walking:
-    """The model at its settings; the options name the specification beside it, the mapping and its settings."""
+    """The walk through a model; `asked` has the specification to show beside it, its mapping and its settings."""
     from isrcheck.checker.explorer.beside import Beside
     from isrcheck.checker.explorer.walking import Walking
     from isrcheck.checker.library import blaming, load_model_class

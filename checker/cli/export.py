@@ -22,10 +22,10 @@ LANGUAGES: Final = ("promela", "murphi", "tla")
 
 @click.command("export", short_help="Writes a model for Spin, Rumur or TLC.")
 @model_or_scenario
-@click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Export just these; may be repeated.")
+@click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Export only NAME; may be repeated.")
 @liveness_options
 @click.option("--to", "language", type=click.Choice(LANGUAGES), required=True, help="Spin, Rumur (CMurphi), or TLC.")
-@click.option("--output", metavar="FILE", default=STDOUT, help="Write it there; - (the default) is standard output.")
+@click.option("--output", metavar="FILE", default=STDOUT, help="The file to write; - (the default) is standard output.")
 def command(
     model: str,
     settings: dict[str, str],
@@ -35,10 +35,10 @@ def command(
     output: str,
     **asked: Any,
 ) -> None:
-    """Writes MODEL at the given settings, as it is explored: one block for each transition, under its action.
+    """Writes MODEL at the given settings as it is explored: one block for each transition, grouped under its action.
 
-    With --to tla, FILE.cfg (or FILE without .tla) is written with FILE, and --liveness adds properties with the
-    fairness that they assume.
+    With --to tla, a configuration for TLC is written beside FILE, with the ending .cfg. --liveness adds properties, and
+    the fairness that they assume.
     """
     fairness = fairness_of(asked)
     if asked["liveness"] and language != "tla":
@@ -79,7 +79,7 @@ def require_names(invariants: tuple[str, ...]) -> None:
 
 
 def traced(model: str, settings: dict[str, str], profile: str | None, invariants: tuple[str, ...]) -> TransitionSystem:
-    """A model as data, given by name or file, with the profile and settings of a command line."""
+    """The transition system of a model (a name or a file) at the profile and settings of a command line."""
     from isrcheck.checker.library import blaming, load_model_class
     from isrcheck.model.language.tracing import trace
 
@@ -97,7 +97,7 @@ def promised(
     liveness: tuple[str, ...],
     fairness: Fairness,
 ) -> tuple[TransitionSystem, tuple[Obligation, ...]]:
-    """A model as data with properties, and the fairness of its transitions."""
+    """The transition system of a model with its liveness properties, and the fairness of its transitions."""
     from isrcheck.checker.checking import properties_of
     from isrcheck.checker.library import blaming, load_model_class
     from isrcheck.model.language.fairness import obligations

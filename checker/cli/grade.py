@@ -1,4 +1,4 @@
-"""`isrcheck grade`: the exercises of the course, and whether an answer to one is right."""
+"""`isrcheck grade`: shows the exercises of the course, and says whether an answer to an exercise is right."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 @click.argument("exercise", required=False)
 @click.argument("answer", required=False)
 @click.option(
-    "--start", metavar="FILE", help="Begin an answer: write the file, or the folder of two scenarios, to change."
+    "--start", metavar="FILE", help="Begin an answer: write the file, or the folder of two scenarios, that you change."
 )
 @click.option("--json", "json_file", metavar="FILE", help="Write the criteria as JSON; - is standard output.")
 def command(exercise: str | None, answer: str | None, start: str | None, json_file: str | None) -> None:
     """Says whether an ANSWER to an EXERCISE is right, criterion by criterion. The code of the answer is run.
 
-    Without ANSWER it shows the exercise, without EXERCISE it lists all exercises. An EXERCISE is a name, or a folder
+    Without ANSWER it shows the exercise. Without EXERCISE it lists all exercises. An EXERCISE is a name, or a folder
     with an exercise.toml.
 
-    Exit codes: 0 solved, 10 not yet; otherwise those of the other commands.
+    Exit codes: 0 solved, 10 not yet solved; after an error, as for the other commands.
     """
     if exercise is None:
         if start is not None or json_file is not None:

@@ -26,20 +26,20 @@ LIMIT: Final = 1000
 @click.command("graph", short_help="Writes the state graph, or the part around a trace.")
 @model_or_scenario
 @click.option(
-    "--invariant", "invariants", multiple=True, metavar="NAME", help="Mark the states in which just these are false."
+    "--invariant", "invariants", multiple=True, metavar="NAME", help="Mark only states that violate NAME; repeatable."
 )
 @click.option("--format", "form", type=click.Choice(("dot", "graphml")), default="dot", show_default=True)
-@click.option("--around", metavar="FILE", help="Only the states of a trace (JSON of check, or ITF), and those near it.")
-@click.option("--radius", type=click.IntRange(min=0), metavar="N", help="How many steps off the trace; 1 by default.")
+@click.option("--around", metavar="FILE", help="Only states on a trace (JSON of check, or ITF), or near it.")
+@click.option("--radius", type=click.IntRange(min=0), metavar="N", help="Number of steps from the trace; 1 by default.")
 @click.option(
     "--max-states",
     type=click.IntRange(min=1),
     default=LIMIT,
     show_default=True,
     metavar="N",
-    help="At most so many states.",
+    help="Give up if there are more states.",
 )
-@click.option("--output", metavar="FILE", default=STDOUT, help="Write it there; - (the default) is standard output.")
+@click.option("--output", metavar="FILE", default=STDOUT, help="The file to write; - (the default) is standard output.")
 def command(
     model: str,
     settings: dict[str, str],
@@ -53,8 +53,9 @@ def command(
 ) -> None:
     """Writes the reachable states of MODEL and the steps between them as DOT or GraphML.
 
-    With --around it writes the states of a trace and those that can be reached from them in --radius steps. Settings
-    that -s does not give are those of the trace. Exit code 152 if there are more states than --max-states.
+    With --around it writes only the states of a trace, and the states that at most --radius steps reach from them.
+    Settings that -s does not give are those of the trace. The exit code is 152 if there are more states than
+    --max-states.
     """
     if radius is not None and around is None:
         raise click.UsageError("--radius goes with --around")
@@ -93,7 +94,7 @@ def _interpreter(loaded: LoadedModel, model: Model, invariants: tuple[str, ...])
 def _recorded(
     loaded: LoadedModel, file: str, texts: dict[str, str], invariants: tuple[str, ...]
 ) -> tuple[Interpreter, Trace]:
-    """The first trace of a file, replayed: the file is data, and can only show what the model allows."""
+    """Replays the first trace of a file, and refuses a trace that the model does not allow."""
     from isrcheck.checker.traces.files import DamagedFile, decoded, read
     from isrcheck.checker.traces.replay import replay
     from isrcheck.model.language.errors import UnknownName, nearest

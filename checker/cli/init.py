@@ -1,4 +1,4 @@
-"""`isrcheck init`: a first file that runs as it is: a variant of a shipped model, a model, or a scenario."""
+"""`isrcheck init`: writes a first file that runs unchanged: a variant of a shipped model, a model, or a scenario."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from isrcheck.checker.results import Exit
 
 @click.group("init", short_help="Begins a file of your own: a variant of a model, a new one, a scenario.")
 def command() -> None:
-    """Writes a first file of your own that runs as it is: a variant of a model, a new model, or a scenario."""
+    """Writes a first file of your own that runs unchanged: a variant of a model, a new model, or a scenario."""
 
 
 command.add_command(new, "scenario")
@@ -22,7 +22,7 @@ command.add_command(new, "scenario")
 @command.command("variant-of")
 @click.argument("model")
 @click.argument("file")
-@click.option("--action", "actions", multiple=True, metavar="NAME", help="Copy this action, to be changed; repeatable.")
+@click.option("--action", "actions", multiple=True, metavar="NAME", help="Copy this action, to change it; repeatable.")
 def variant_of(model: str, file: str, actions: tuple[str, ...]) -> None:
     """Writes FILE: a subclass of the shipped MODEL, with the text of each named action."""
     from isrcheck.checker.beginnings import variant

@@ -16,15 +16,15 @@ from isrcheck.model.language.errors import UnknownName
 
 @click.command("lessons", short_help="The counterexamples as a course: lists the lessons, or shows one.")
 @click.argument("number", required=False, type=int)
-@click.option("--plain", is_flag=True, help="Print Markdown as it was written, also on a terminal.")
+@click.option("--plain", is_flag=True, help="Print the Markdown source, also on a terminal.")
 @click.option(
     "--slides", metavar="FILE", help="Write the lessons, or this one, as slides for a browser; - is standard output."
 )
 def command(number: int | None, plain: bool, slides: str | None) -> None:
     """Lists the lessons, or shows the one with this NUMBER.
 
-    With --slides it writes one page that needs no network. Arrow keys move between slides. Printed, each slide is a
-    page.
+    With --slides it writes one page that needs no network. Arrow keys move between slides. When the page is printed,
+    each slide fills one sheet of paper.
     """
     found = pages()
     if slides is not None and plain:
@@ -56,7 +56,7 @@ def _write_slides(path: str, lessons: dict[int, Path]) -> None:
 
 
 def _story(name: str) -> dict[str, Any]:
-    """The recorded trace of a scenario beside its controls, as data of a page."""
+    """The recorded trace of a scenario beside its controls, as the data of a page."""
     from isrcheck.checker.cli.replay import replayed_file
     from isrcheck.checker.pages.shown import shown_stories
     from isrcheck.checker.scenarios.collection import called, shipped

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=completing.models)
 @click.option("--json", "as_json", is_flag=True, help="Write JSON instead of text.")
 @click.option("--source", is_flag=True, help="Print the text of the model's file.")
-@click.option("--types", is_flag=True, help="Print the class of its state, for editors and type checkers.")
+@click.option("--types", is_flag=True, help="Print the class of the model's state, for editors and type checkers.")
 @click.option("--as", "class_name", metavar="CLASS", help="With --types: the name of that class.")
 @settings_option
 def command(
@@ -33,11 +33,12 @@ def command(
     class_name: str | None,
     settings: dict[str, str],
 ) -> None:
-    """Lists the models; with NAME (or a file of your own) its file, settings, variables, actions and invariants.
+    """Lists the models, or shows the file, settings, variables, actions and invariants of NAME (or of your own file).
 
-    With --types it writes a Python module with the type of each variable, for all settings or at those of -s. A method
-    of the model that names this type for its state is then completed and checked by an editor. For several NAMEs there
-    is one class, which has the variables of all of them, for models that share methods; --as names the class.
+    With --types it prints a Python module: a class with the type of each variable, for all settings or at the settings
+    of -s. An editor can complete and check a method of the model that declares this class as the type of its state.
+    Several NAMEs give one class with the variables of all these models, for models that share methods. --as names the
+    class.
     """
     from isrcheck.checker.library import load_model_class, model_names
 
@@ -158,7 +159,7 @@ def _details(model: LoadedModel) -> str:
 
 
 def _profiles(data: dict[str, Any]) -> list[str]:
-    """Each profile: its description, its size if that is recorded, and the settings that are not the default."""
+    """Each profile: its description, its size if the size is recorded, and the settings that are not the default."""
     from isrcheck.checker.wording.layout import columns, number
 
     lines = ["", "Profiles (what -s changes: plain unless --profile names another; bare is all defaults)"]

@@ -1,4 +1,4 @@
-"""`isrcheck mutate`: one line of a model is removed or weakened; does an invariant or a property notice?"""
+"""`isrcheck mutate`: removes or weakens one line of a model at a time: does an invariant or a property notice?"""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 @click.command("mutate", short_help="Takes guards away one by one: which invariant notices?")
 @model_or_scenario
-@click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Check just these; may be repeated.")
+@click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Check only NAME; may be repeated.")
 @liveness_options
-@click.option("--action", "actions", multiple=True, metavar="NAME", help="Mutate just these; may be repeated.")
+@click.option("--action", "actions", multiple=True, metavar="NAME", help="Mutate only NAME; may be repeated.")
 @click.option("--scenarios", is_flag=True, help="Check unnoticed mutants in the recorded scenarios of MODEL, too.")
 @click.option("--show", type=click.IntRange(min=1), metavar="N", help="Check mutant N alone and print its trace.")
 @click.option("--json", "json_path", metavar="FILE", help="Write the outcome as JSON; - is standard output.")
@@ -52,13 +52,13 @@ def command(
     Exit codes: 0 each mutant violates an invariant, behaves as MODEL does, or leaves a domain; 10 a mutant survives;
     152 a mutant did not finish; 12, 75 or 152 if the model itself does not hold.
 
-    With --scenarios, a mutant that nothing notices is checked in each recorded scenario in which MODEL holds (those of
-    ./counterexamples, or the shipped ones), smallest first, with every invariant that holds there. Scenarios with more
-    states than --max-states are left out.
+    With --scenarios, a mutant that nothing notices is also checked in each recorded scenario in which MODEL holds, with
+    every invariant that holds there. The scenarios are those of ./counterexamples, or the shipped ones, and the
+    smallest comes first. Scenarios with more states than --max-states are left out.
 
-    With --liveness, a mutant that no invariant kills is checked for liveness: a mutant that violates a property of
-    MODEL is killed, too. A property kills nothing if MODEL itself violates it or if it holds vacuously in MODEL. The
-    exit code is 152 also if a property has no answer within the limits.
+    With --liveness, a mutant that no invariant kills is checked for liveness: it is killed if it violates a property of
+    MODEL. A property kills nothing if MODEL itself violates it or if it holds vacuously in MODEL. The exit code is also
+    152 if a property has no answer within the limits.
     """
     fairness, liveness = fairness_of(promised), promised["liveness"]
     require_writable(json_path)

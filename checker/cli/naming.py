@@ -1,4 +1,4 @@
-"""How a command names its model: by MODEL with settings and a profile, or by a scenario, which has all of these."""
+"""How a command line names its model: by MODEL with settings and a profile, or by a scenario, which has all three."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from isrcheck.model.language.profiles import BARE
 
 
 def model_or_scenario(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Gives a command MODEL, `-s` and `--profile`, or `--scenario` instead of MODEL and profile.
+    """Adds to a command MODEL, `-s`, `--profile`, and `--scenario`, which takes the place of MODEL and `--profile`.
 
-    The command is called with `model`, `settings` and `profile`. A scenario also gives `invariants`, if the command
-    takes them and none are named.
+    The command is called with `model`, `settings` and `profile`. A scenario also gives `invariants`, if the command has
+    this option and the command line names no invariants.
     """
 
     @wraps(function)
@@ -40,7 +40,7 @@ def model_or_scenario(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _asked(model: str | None, name: str, options: dict[str, Any]) -> str:
-    """The model of a scenario. Its settings, below those of the command line, and its invariants become options."""
+    """The model of a scenario. `options` gets its invariants, and its settings where the command line gives none."""
     given = [option for option, value in (("MODEL", model), ("--profile", options["profile"])) if value is not None]
     if given:
         raise click.UsageError(f"--scenario names already what it is about; take {' and '.join(given)} away")

@@ -1,4 +1,4 @@
-"""The meaning of options: settings, sizes, seconds, where Spark runs."""
+"""Options that several commands share, and their values: settings, sizes, durations, where Spark runs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def seconds_of(text: str) -> float:
 
 
 def assignment(text: str) -> tuple[str, str]:
-    """NAME=VALUE."""
+    """The name and the value of the text NAME=VALUE."""
     name, equals, value = text.partition("=")
     if not name or not equals:
         raise click.BadParameter(f"{text!r} is not NAME=VALUE")
@@ -113,21 +113,21 @@ def meant(paths: tuple[str, ...], shipped: bool) -> tuple[str, ...]:
 
 
 def keeping_options(command: Command) -> Command:
-    """The options for keeping what was explored; each is None if it is not given."""
+    """Adds the options for checkpoints; each is None if it is not given."""
     for option in reversed(_KEEPING):
         command = option(command)
     return command
 
 
 def limits_options(command: Command) -> Command:
-    """The options for the limits of a search, and for its number of threads."""
+    """Adds the options for the limits of a search, and for its number of threads."""
     for option in reversed(_LIMITS):
         command = option(command)
     return command
 
 
 def specification_options(default: str | None) -> Callable[[Command], Command]:
-    """The options for what a model should refine; without a default it need not refine anything."""
+    """Adds the options for the specification that a model should refine. Without a default it is optional."""
 
     def added(command: Command) -> Command:
         for option in reversed((_specification_option(default), *_SPECIFICATION)):
@@ -149,14 +149,14 @@ def _specification_option(default: str | None) -> Callable[[Command], Command]:
 
 
 def liveness_options(command: Command) -> Command:
-    """The options for liveness properties and the fairness that they assume."""
+    """Adds the options for liveness properties and the fairness that they assume."""
     for option in reversed(_LIVENESS):
         command = option(command)
     return command
 
 
 def fairness_of(options: dict[str, Any]) -> Fairness:
-    """Takes the fairness out of the options of a command."""
+    """Removes the fairness from the options of a command, and returns it."""
     default, names = options.pop("fairness"), {name: options.pop(name) for name in ("strong", "weak", "unfair")}
     given = ["--fairness"] * (default is not None) + [f"--{name}" for name, actions in names.items() if actions]
     if given and not options["liveness"]:
@@ -167,14 +167,14 @@ def fairness_of(options: dict[str, Any]) -> Fairness:
 
 
 def storing_options(command: Command) -> Command:
-    """The options for where states are stored."""
+    """Adds the options for the place where states are stored."""
     for option in reversed(_STORING):
         command = option(command)
     return command
 
 
 def storing_of(store: str, folder: str | None) -> Storing:
-    """The choice of the options for the local engine."""
+    """Where the local engine stores states, as the options choose."""
     if folder is not None and store == "memory":
         raise click.UsageError("--store-folder goes with --store disk")
     from isrcheck.checker.exploration import Storing
@@ -183,7 +183,7 @@ def storing_of(store: str, folder: str | None) -> Storing:
 
 
 def fitting_options(command: click.Command) -> click.Command:
-    """Adds to the help of each option the engines that it is for, unless it is for all."""
+    """Adds to the help of each option the engines that support the option, unless all do."""
     for option in command.params:
         if isinstance(option, click.Option):
             option.help = helped(option.opts[0], option.help or "")
@@ -191,7 +191,7 @@ def fitting_options(command: click.Command) -> click.Command:
 
 
 def cluster_options(command: Command) -> Command:
-    """The options for exploring with Spark; each is None, empty or false if it is not given."""
+    """Adds the options for exploring with Spark; each is None, empty or false if it is not given."""
     for option in reversed(_CLUSTER):
         command = option(command)
     return command
@@ -200,12 +200,12 @@ def cluster_options(command: Command) -> Command:
 Command = TypeVar("Command", bound=Callable[..., Any])
 _KEEPING: Final = (
     click.option("--checkpoint", metavar="DIR", help="Keep checkpoints in a new folder (Spark: as a dataset)."),
-    click.option("--resume", metavar="DIR", help="Go on from the checkpoint in a folder, and keep new ones there."),
+    click.option("--resume", metavar="DIR", help="Continue from the checkpoint in a folder, and keep new ones there."),
     click.option(
         "--checkpoint-every",
         type=seconds_of,
         metavar="S",
-        help="Keep a checkpoint at most once in so many seconds; 30 by default.",
+        help="Keep a checkpoint at most every S seconds; 30 by default.",
     ),
 )
 _LIMITS: Final = (
@@ -213,14 +213,14 @@ _LIMITS: Final = (
         "--max-states",
         type=click.IntRange(min=1),
         metavar="N",
-        help="Stop after the level that brings the states above this number.",
+        help="Stop after the level in which the states become more than N.",
     ),
     click.option("--max-memory", type=size_of, metavar="SIZE", help="Stop before states take more: 512MB, 2GiB."),
     click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after so many seconds."),
     click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Threads; by default one per core."),
 )
 _SPECIFICATION: Final = (
-    click.option("--mapping", metavar="NAME", help="The mapping to it; only where there are several."),
+    click.option("--mapping", metavar="NAME", help="The mapping to the specification, if there are several."),
     click.option(
         "--spec-setting",
         "specification_settings",
@@ -228,7 +228,7 @@ _SPECIFICATION: Final = (
         multiple=True,
         callback=once,
         metavar="NAME=VALUE",
-        help="A setting of the specification, in place of what the mapping gives it.",
+        help="A setting of the specification, in place of the value from the mapping.",
     ),
 )
 _STORING: Final = (
@@ -237,12 +237,12 @@ _STORING: Final = (
         type=click.Choice(["memory", "disk"]),
         default="memory",
         show_default=True,
-        help="Where states are kept: in memory, or on disk, which needs a small part of that.",
+        help="Where states are kept: in memory, or on disk, which needs much less memory.",
     ),
     click.option("--store-folder", metavar="DIR", help="The folder for the files of --store disk."),
 )
 _CLUSTER: Final = (
-    click.option("--master", metavar="URL", help="Where Spark runs; by default where the platform says, or local[*]."),
+    click.option("--master", metavar="URL", help="Where Spark runs; by default as the platform says, or local[*]."),
     click.option("--partitions", type=click.IntRange(1, 10**5), metavar="N", help="Partitions of the states."),
     click.option(
         "--spark-threshold", type=click.IntRange(min=0), metavar="N", help="Use Spark only for levels with more states."
@@ -255,7 +255,7 @@ _CLUSTER: Final = (
         metavar="NAME=VALUE",
         help="One of Spark's settings.",
     ),
-    click.option("--transitions", is_flag=True, help="Keep the steps in the dataset too."),
+    click.option("--transitions", is_flag=True, help="Store the steps in the dataset, too."),
 )
 
 
@@ -272,7 +272,7 @@ def cluster_of(engine: str, options: dict[str, Any]) -> Cluster | None:
 
 
 def keeping_of(engine: str, checkpoint: str | None, resume: str | None, every: float | None) -> Keeping | None:
-    """The choice of the options for the local engine. Spark has its dataset, and the other engines keep nothing."""
+    """The checkpoints of the local engine, or None. For Spark they are in its dataset, and other engines keep none."""
     if checkpoint is not None and resume is not None:
         raise click.UsageError("--checkpoint begins and --resume goes on; take one of them away")
     folder = checkpoint if resume is None else resume
@@ -286,7 +286,7 @@ def keeping_of(engine: str, checkpoint: str | None, resume: str | None, every: f
 
 
 def model_at(loaded: LoadedModel, texts: dict[str, str], profile: str | None) -> Model:
-    """The model at its profile, with the settings of a command line over those of the profile."""
+    """The model at a profile; the settings of a command line override those of the profile."""
     from isrcheck.checker.profiles import begun, profile_of, settings_of
 
     return begun(loaded, profile_of(loaded, profile), settings_of(loaded.cls, loaded.name, texts))
@@ -294,7 +294,7 @@ def model_at(loaded: LoadedModel, texts: dict[str, str], profile: str | None) ->
 
 _LIVENESS: Final = (
     click.option(
-        "--liveness", multiple=True, metavar="NAME", help="Check a property (what must happen), or all; repeatable."
+        "--liveness", multiple=True, metavar="NAME", help="Check a liveness property, by name, or all; repeatable."
     ),
     click.option(
         "--fairness", type=click.Choice(["weak", "strong"]), help="The fairness of every healing action [weak]."

@@ -1,4 +1,4 @@
-"""Files that a command writes: tested before the work, and written at the end, whole or not at all."""
+"""The files that a command writes: tested before the work starts, then written at its end, completely or not at all."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _named(text: str, *endings: str) -> str:
 
 
 def write_plot(path: str, drawing: Drawing) -> None:
-    """Writes a plot as the ending of the file says, as `write_text` does."""
+    """Writes a plot as `write_text` does: PNG if the file's name ends in .png, and SVG otherwise."""
     from isrcheck.checker.datasets.shapes import png, svg
 
     if Path(path).suffix.lower() == ".png":
@@ -89,7 +89,7 @@ def write_json(path: str, data: Any) -> None:
 
 
 def write_text(path: str, text: str) -> None:
-    """Writes a file by renaming a whole one, or to standard output (`-`). Raises `Failure` (153) if that fails."""
+    """Writes a file completely or not at all, or to standard output (`-`). Raises `Failure` (153) if that fails."""
     if path == STDOUT:
         click.echo(text, nl=False)
     else:
@@ -108,7 +108,7 @@ def _write(path: str, content: bytes) -> None:
 
 
 def _in_place(target: Path) -> bool:
-    """Devices and pipes are written as they are; a rename would replace them."""
+    """True for devices and pipes, which are written directly because a rename would replace them."""
     return target.exists() and not target.is_file()
 
 

@@ -27,7 +27,7 @@ STAGES: Final = {
 class Watcher:
     """Keeps the latest progress of a check and shows it. Nothing is shown before `interval` seconds have passed.
 
-    A thread shows it, because nothing reports progress while something compiles.
+    A thread shows the progress, because a compilation reports none while it runs.
     """
 
     def __init__(self, stream: TextIO | None = None, interval: float = INTERVAL, quiet: bool = False) -> None:
@@ -61,7 +61,7 @@ class Watcher:
             self._thread.join()
 
     def line(self) -> str:
-        """The news in one line."""
+        """The elapsed time, the stage and the latest progress, in one line."""
         elapsed = f"{time.perf_counter() - self.start:.0f} s"
         words = STAGES.get(self.stage_name, self.stage_name)
         return f"{elapsed}  {words}" if self.latest is None else f"{elapsed}  {words}: {counts(self.latest)}"
@@ -109,7 +109,7 @@ def counts(progress: Progress) -> str:
 
 
 def _forecast(progress: Progress) -> list[str]:
-    """The estimated rest of the search at the present speed, if the sizes of the levels allow an estimate."""
+    """The estimated size and duration of the whole search at the present speed, if the levels allow an estimate."""
     expected = forecast(progress.levels)
     if expected is None or not progress.distinct or progress.seconds <= 0:
         return []

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 @click.command("prove", short_help="Proves an invariant by induction, within bounds or without.")
 @model_or_scenario
-@click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Prove just these; may be repeated.")
+@click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Prove only NAME; may be repeated.")
 @click.option("--k", type=int, metavar="N", help="Plain k-induction, without lemmas.")
 @click.option("--proof", "proof", metavar="SPEC", help="Lemmas: a name, my_proof.py or my_proof.py:Class.")
-@click.option("--unbounded", is_flag=True, help="Prove without bounds; only the number of brokers stays as set.")
+@click.option("--unbounded", is_flag=True, help="Prove without bounds; only the number of brokers stays bounded.")
 @click.option("--redundant", is_flag=True, help="Say which lemmas can be dropped.")
 @click.option("--houdini", is_flag=True, help="Drop lemmas that a step can break, until the rest is inductive.")
-@click.option("--mutants", is_flag=True, help="Try the proof on models that lack what it needs: none may be proved.")
+@click.option("--mutants", is_flag=True, help="Try the proof on models that lack a needed rule: it must fail there.")
 @click.option("--certificate", metavar="DIR", help="Write every obligation as SMT-LIB into a new folder.")
 @click.option("--json", "json_path", metavar="FILE", help="Write the result as JSON; - is standard output.")
 @click.option("--max-memory", type=size_of, metavar="SIZE", help="Stop before the solver takes more: 512MB, 2GiB.")
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 def command(model: str, settings: dict[str, str], json_path: str | None, **options: Any) -> None:
     """Proves invariants of MODEL: they hold at the start, and every step keeps them.
 
-    Without --profile the settings are the bare defaults, at which the proofs that ship were written.
+    Without --profile the settings are the bare defaults, for which the shipped proofs were written.
 
-    Without --proof and --k it tries the proof that ships with the model, if that is about these invariants, else plain
-    induction. Exit codes: 0 proved, 10 not proved (which says nothing about reachable states), 12 violated, 152 a
-    limit, 150 unknown names.
+    Without --proof and --k it tries the shipped proof of the model if this proof covers the invariants, and plain
+    induction otherwise. Exit codes: 0 proved, 10 not proved (which says nothing about reachable states), 12 violated,
+    152 a limit, 150 unknown names.
     """
     about = {"format": FORMAT, "prove": model, "settings": settings, "verdict": "incomplete"}
     try:

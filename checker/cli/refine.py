@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     "--steps",
     type=click.IntRange(min=1),
     metavar="N",
-    help="At most so many steps of the specification for one step of the model; else any number.",
+    help="Allow at most N steps of the specification for one step of the model; by default any number.",
 )
 @liveness_options
-@click.option("--symmetry", is_flag=True, help="Keep one of the states that differ only by exchanging brokers.")
+@click.option("--symmetry", is_flag=True, help="Keep only one of several states that differ by an exchange of brokers.")
 @click.option("--json", metavar="FILE", help="Write the result as JSON; - is standard output.")
 @click.option("--itf", metavar="FILE", help="Write the counterexample as ITF; - is standard output.")
 @html_option
@@ -46,14 +46,14 @@ if TYPE_CHECKING:
 @click.option("--fail-on-vacuity", is_flag=True, help="Exit 10 if an action never fires or a goal is never reached.")
 @control_option
 @click.option("--plain", is_flag=True, help="Show the trace as changes of variables, without its story.")
-@click.option("--quiet", is_flag=True, help="Print only the verdict and what is not allowed; no progress.")
+@click.option("--quiet", is_flag=True, help="Print only the verdict and the changes that are not allowed; no progress.")
 def command(model: str, settings: dict[str, str], quiet: bool, plain: bool, **asked: Any) -> None:
     """Explores MODEL (a name, my_model.py or my_model.py:Class) and compares each of its steps with a specification.
 
-    A mapping gives the specification's state that a state of the model stands for. Each step of the model must stand
-    for no step or for some steps of the specification. If one does not, the shortest trace to it is shown, with exit
-    code 12. With --liveness the liveness properties of the specification are checked as well, with exit code 13 if one
-    is violated.
+    A mapping turns each state of the model into a state of the specification. Each step of the model must correspond to
+    zero, one or more steps of the specification. The shortest trace to a step that does not is shown, with exit code
+    12. With --liveness, the liveness properties of the specification are also checked, with exit code 13 if one is
+    violated.
     """
     output, asked["fairness"] = Output.taken(asked), fairness_of(asked)
     output.require_apart()
@@ -97,7 +97,7 @@ def _answer(model: str, texts: dict[str, str], quiet: bool, asked: dict[str, Any
 
 
 def _explain(found: Refined, loaded: LoadedModel, named: tuple[str, ...], mapping: Any) -> None:
-    """Adds the step at which the named controls and those of the scenario differ from the trace."""
+    """Adds, for each named control and each control of the scenario, the step at which it differs from the trace."""
     from isrcheck.checker.explaining import parted
     from isrcheck.checker.refinement.named import with_history
     from isrcheck.checker.scenarios import controls

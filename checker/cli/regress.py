@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from isrcheck.checker.scenarios.scenario import Scenario
 
     Answer: TypeAlias = tuple[Derived | tuple[str, int], float]
-    """The result of a scenario, or why it could not run, with an exit code; and how many seconds it took."""
+    """The result of a scenario (or why it could not run, with an exit code), and the seconds that it took."""
 
 ORDER: Final = (*Exit.PRECEDENCE[:-2], Exit.UNKNOWN, *Exit.PRECEDENCE[-2:])
-"""Which exit code wins: that of scenarios that could not run over that of a difference."""
+"""Exit codes by precedence: a scenario that could not run precedes a difference."""
 
 
 @dataclass
 class Regression:
-    """The outcome of one scenario: `status` in a word or two, and what is not as recorded or not as expected.
+    """The outcome of one scenario: a `status` in a word or two, and all that is not as recorded or not as expected.
 
-    `reason` says why it could not run. `rewritten` names the files that were updated. `seconds` is the time that it
-    took in its process.
+    `reason` says why the scenario could not run. `rewritten` names the files that were updated. `seconds` is the time
+    that the scenario took in its process.
     """
 
     name: str
@@ -86,10 +86,11 @@ def command(
 ) -> None:
     """Derives the scenarios of PATH again and compares every byte.
 
-    Without PATH it derives those in ./counterexamples, and where there is no such folder, or with --shipped, those that
-    come with isrcheck.
+    Without PATH it derives those in ./counterexamples. If there is no such folder, or with --shipped, it derives those
+    that come with isrcheck.
 
-    Exit codes: 0 all as recorded and as expected, 10 a difference, else that of what could not run (75, 150, 152).
+    Exit codes: 0 all as recorded and as expected, 10 a difference, otherwise the code of a scenario that could not run
+    (75, 150, 152).
     """
     output = Output.taken(options)
     output.require_apart()
@@ -134,7 +135,7 @@ def command(
 def _regressions(
     found: list[tuple[Path, Path]], derive: Callable[[Scenario], Answer], workers: int, update: bool
 ) -> Iterator[Regression]:
-    """The outcomes in the order of the folders. A scenario that cannot run does not keep the others from running."""
+    """The outcomes in the order of the folders. A scenario that cannot run does not stop the others."""
     from isrcheck.checker.scenarios.pool import in_order
 
     readable = [_read(pair) for pair in found]
@@ -154,9 +155,9 @@ def _read(pair: tuple[Path, Path]) -> Scenario | Regression:
 
 
 def _derived(scenario: Scenario, limits: Limits, told: bool) -> Answer:
-    """The files of a scenario, or why it could not run, with an exit code; and the seconds it took.
+    """The files of a scenario (or the reason why it could not run, with an exit code), and the seconds that it took.
 
-    It is derived in a process of its own, so the result is plain data.
+    This runs in a process of its own, so the result is plain data.
     """
     from isrcheck.checker.scenarios.derived import derive
 
@@ -230,7 +231,7 @@ def _not_run(outcome: Regression, reason: str, code: int) -> Regression:
 
 
 def _write_reports(reports: Reports, outcomes: list[Regression], code: int, failure: Failure | None) -> None:
-    """The reports for continuous integration; a scenario is a test case, at its own file."""
+    """Writes the reports for continuous integration: each scenario is a test case, located at the scenario's file."""
     from isrcheck.checker.ci.cases import Case, Location, Outcome, unfinished
     from isrcheck.checker.scenarios.scenario import FILE
     from isrcheck.checker.wording.source import repository_path

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 @click.argument("file")
 @click.option("--model", "spec", metavar="SPEC", help="The model, if it is not a shipped one: my_model.py.")
 @settings_option
-@click.option("--invariant", metavar="NAME", help="Replay just the trace of this invariant.")
-@click.option("--expect-violation", is_flag=True, help="Exit 0 if the trace ends in what it was recorded for, else 10.")
+@click.option("--invariant", metavar="NAME", help="Replay only the trace of this invariant.")
+@click.option("--expect-violation", is_flag=True, help="Exit 0 if the trace ends in its recorded violation, else 10.")
 @control_option
 @expression_option
 @click.option("--plain", is_flag=True, help="Show changes of variables, without the story.")
@@ -46,7 +46,7 @@ def command(
 ) -> None:
     """Re-checks the traces of FILE (JSON of `check`, or ITF) with the model's own methods.
 
-    The file never chooses code: its model is looked up among the shipped ones, or given by --model.
+    The file never chooses which code runs: its model is one of the shipped ones, or is given by --model.
     """
     about: dict[str, Any] = {
         "format": FORMAT,
@@ -82,7 +82,7 @@ def command(
 
 
 def shown(replayed: list[Replayed], plain: bool, quiet: bool) -> list[str]:
-    """In lines, whether each trace is valid, then the story of each valid trace, each once."""
+    """Lines that say whether each trace is valid, then the stories of the valid traces, without repetitions."""
     from isrcheck.checker.reports.counterexample import replayed_text
 
     lines, told = [each.text() for each in replayed], list[list[Any]]()
@@ -125,7 +125,7 @@ def replayed_file(
     about: dict[str, Any],
     controls: tuple[str, ...] = (),
 ) -> tuple[Interpreter, list[Replayed]]:
-    """The replayed traces of a file, and the interpreter that replayed them; `about` gets their description."""
+    """The interpreter, and the traces of a file that it has replayed; `about` gets the model and the settings."""
     from isrcheck.checker.library import blaming
     from isrcheck.checker.replaying import chosen, model_of, walked_again, walkers_of, with_specification
     from isrcheck.checker.scenarios.controls import named
@@ -150,7 +150,7 @@ def replayed_file(
 def _explained(
     told: list[Replayed], interpreter: Interpreter, controls: list[Control], implementation: Implementation | None
 ) -> list[Replayed]:
-    """The traces with the steps at which the controls differ from them."""
+    """The traces, each with the steps at which the controls differ from it."""
     from isrcheck.checker.explaining import explain, parted
     from isrcheck.checker.refinement.named import with_history
 

@@ -22,14 +22,14 @@ from isrcheck.checker.cli.sides import Sides, side_options
 @click.option(
     "--max-states", type=click.IntRange(min=1), metavar="N", help="Leave a question open if it needs more states."
 )
-@click.option("--no-scenarios", is_flag=True, help="Ask no recorded scenarios.")
+@click.option("--no-scenarios", is_flag=True, help="Do not check the recorded scenarios.")
 @click.option(
     "--mutate", is_flag=True, help="Mutate changed actions: say which mutants no invariant or property notices."
 )
-@click.option("--prove", is_flag=True, help="Say whether the proof of each version goes through.")
-@click.option("--markdown", metavar="FILE", help="Write it for a comment on a pull request; - is standard output.")
-@click.option("--html", metavar="FILE", help="Write it as a page.")
-@click.option("--json", "json_path", metavar="FILE", help="Write it as JSON; - is standard output.")
+@click.option("--prove", is_flag=True, help="Say whether the proof of each version succeeds.")
+@click.option("--markdown", metavar="FILE", help="Write it as Markdown, for a comment on a pull request.")
+@click.option("--html", metavar="FILE", help="Write the review as a page.")
+@click.option("--json", "json_path", metavar="FILE", help="Write the review as JSON; - is standard output.")
 @click.option("--quiet", is_flag=True, help="Print only the first three lines; no progress.")
 def command(
     old: str | None,
@@ -46,11 +46,11 @@ def command(
 ) -> None:
     """Shows what differs between two versions of a model, and the effects of the differences.
 
-    OLD and NEW are two models, or one model with different settings (--b-setting) or revisions in git (--a-ref). Both
-    are checked at the same settings. Each limit applies to each part.
+    OLD and NEW are two models, or one model with different settings (--b-setting) or revisions in git (--a-ref). Apart
+    from these differences both are checked at the same settings. Each limit applies to each part of the review.
 
-    Exit codes: 0 nothing that held is broken, 12 an invariant is broken, 13 a property is broken, 152 something is
-    open, 75 a model cannot be evaluated.
+    Exit codes: 0 everything that held still holds, 12 an invariant no longer holds, 13 a property no longer holds, 152
+    a question is open, 75 a model cannot be evaluated.
     """
     files = {"--markdown": markdown, "--html": html, "--json": json_path}
     require_different(files)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ListOrNew(click.Command):
-    """`new` is a command of its own. A folder of that name is given as `./new`."""
+    """A command with the subcommand `new`. A folder named `new` is given as `./new`."""
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
@@ -30,7 +30,7 @@ class ListOrNew(click.Command):
 @shipped_option
 @click.option("--json", "as_json", is_flag=True, help="Write JSON instead of text.")
 def command(paths: tuple[str, ...], shipped: bool, as_json: bool) -> None:
-    """Lists the scenarios of PATH: a scenario's folder, or a folder that has such folders.
+    """Lists the scenarios of PATH: PATH is a scenario's folder, or a folder of such folders.
 
     Without PATH it lists those in ./counterexamples. If there is no such folder, or with --shipped, it lists those that
     come with isrcheck. `isrcheck scenarios new NAME --model MODEL` begins one: `isrcheck scenarios new --help`.
@@ -50,11 +50,11 @@ def command(paths: tuple[str, ...], shipped: bool, as_json: bool) -> None:
 @click.argument("name")
 @click.option("--model", required=True, metavar="MODEL", help="A name, my_model.py or my_model.py:Class.")
 @settings_option
-@click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Check just these; may be repeated.")
+@click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Check only NAME; may be repeated.")
 @click.option("--continue", "keep_going", is_flag=True, help="Explore everything, also past violations.")
 @click.option("--deadlock", is_flag=True, help="Look for deadlocks: states without a successor.")
 @click.option(
-    "--in", "group", metavar="DIR", help="The folder to make its folder in; by default beside others of this model."
+    "--in", "group", metavar="DIR", help="Where to create the folder; by default beside other scenarios of MODEL."
 )
 def new(
     name: str,
@@ -89,7 +89,7 @@ def new(
 
 
 def expected(scenario: Scenario) -> str:
-    """`holds`, or what is violated, in how many states."""
+    """The expected verdict; for violated invariants their names and the lengths of their traces."""
     if not scenario.lengths:
         return scenario.expect
     return f"violated: {', '.join(f'{name} {n}' for name, n in sorted(scenario.lengths.items()))}"

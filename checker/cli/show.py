@@ -16,7 +16,7 @@ from isrcheck.checker.results import Exit
 @click.argument("file")
 @click.option("--model", "spec", metavar="SPEC", help="The model, if it is not a shipped one: my_model.py.")
 @settings_option
-@click.option("--invariant", metavar="NAME", help="Show just the trace of this invariant.")
+@click.option("--invariant", metavar="NAME", help="Show only the trace of this invariant.")
 @control_option
 @expression_option
 @click.option("--plain", is_flag=True, help="Show changes of variables, without the story.")

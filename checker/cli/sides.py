@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def side_options(command: Command) -> Command:
-    """The options for the two sides of a comparison."""
+    """Adds the options for the two sides of a comparison."""
     for option in reversed(_SIDES):
         command = option(command)
     return settings_option(profile_option(command))
@@ -38,7 +38,7 @@ class Sides:
 
     @classmethod
     def of(cls, options: dict[str, Any]) -> Sides:
-        """Takes its own options out of the options of a command."""
+        """Removes the options for the two sides from the options of a command, and returns the sides."""
         own = options.pop("a_settings"), options.pop("b_settings")
         refs = options.pop("a_ref"), options.pop("b_ref")
         return cls(options.pop("settings"), options.pop("profile"), own, refs, options.pop("scenario"))
@@ -53,9 +53,9 @@ class Sides:
     def resolved(
         self, one: str | None, other: str | None, leaving: ExitStack, names: tuple[str, str] = ("A", "B")
     ) -> tuple[Side, Side]:
-        """The two sides. Files from git exist until `leaving` ends. `names` are those of the two arguments.
+        """The two sides. Files from git exist until `leaving` ends. `names` are the names of the two arguments.
 
-        Raises a usage error for options that do not fit together, `UnknownName` for unknown names and values.
+        Raises a usage error for options that do not fit together, and `UnknownName` for unknown names and values.
         """
         if self.scenario is not None:
             return self._of_scenario(one, other)
@@ -77,7 +77,7 @@ class Sides:
             return Side(name, loaded, model, found, frozenset(self.own_settings[i]))
 
     def _loaded(self, i: int, spec: str, leaving: ExitStack) -> tuple[LoadedModel, str, str]:
-        """A side's model, its name, and its present place."""
+        """A side's model, the name that reports show, and the name or file from which the model was loaded."""
         from isrcheck.checker.library import load_model_class
         from isrcheck.checker.revisions import load_at
 
@@ -91,7 +91,7 @@ class Sides:
         return loaded, f"{loaded.name} at {revision}", f"{loaded.origin}{wanted and ':' + wanted}"
 
     def _of_scenario(self, one: str | None, other: str | None) -> tuple[Side, Side]:
-        """A violated scenario and the scenario that holds, in this order if they are such a pair."""
+        """A scenario and its control; if one is violated and the other holds, the violated one comes first."""
         if one is not None or other is not None or self.profile or any(self.refs):
             raise click.UsageError("--scenario compares a scenario with its control; take all else away")
         from isrcheck.checker.scenarios.collection import one as scenario_named
@@ -140,6 +140,6 @@ _SIDES: Final = (
         "--b-setting", "b_settings", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE",
         help="A setting of B alone.",
     ),
-    click.option("--a-ref", metavar="REVISION", help="Take the file of A as it is at a revision in git, and run it."),
-    click.option("--b-ref", metavar="REVISION", help="The same of B."),
+    click.option("--a-ref", metavar="REVISION", help="Take the file of A from a revision in git, and run it."),
+    click.option("--b-ref", metavar="REVISION", help="The same for B."),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""`isrcheck simulate`: random walks, for spaces too large to explore."""
+"""`isrcheck simulate`: random walks, for state spaces that are too large to explore."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ DEPTH: Final = 100
     "invariants",
     multiple=True,
     metavar="NAME|TEXT",
-    help="Check just these, by name or as text: 'every b: s.log[b].length < 3'.",
+    help="Check only these invariants, by name or as text: 'every b: s.log[b].length < 3'.",
 )
 @click.option(
-    "--walks", type=click.IntRange(min=1), metavar="N", help="How many walks; 10,000, unless --seconds is given."
+    "--walks", type=click.IntRange(min=1), metavar="N", help="Number of walks; 10,000 unless --seconds is given."
 )
 @click.option(
     "--depth", type=click.IntRange(2, 10**6), default=DEPTH, show_default=True, metavar="N", help="States of a walk."
@@ -44,11 +44,11 @@ DEPTH: Final = 100
 @click.option("--itf", metavar="FILE", help="Write the shortest counterexample as ITF; - is standard output.")
 @click.option("--quiet", is_flag=True, help="Print only the verdict; no progress.")
 def command(model: str, settings: dict[str, str], quiet: bool, **asked: Any) -> None:
-    """Walks at random through MODEL (a name, my_model.py or my_model.py:Class) and shows what it meets.
+    """Walks at random through MODEL (a name, my_model.py or my_model.py:Class) and shows what it finds.
 
-    Each step is drawn from all enabled steps, all equally likely. A violation is shortened before it is shown. Without
-    a violation the model is not said to hold: exit code 0 means that the walks were done, 152 that time ended them
-    before.
+    Each step is drawn from all enabled steps, all equally likely. A violation is shortened before it is shown. If no
+    violation is found, the model may still have one: exit code 0 means only that all walks were done, and 152 that the
+    time ended first.
     """
     output = Output.taken(asked)
     output.require_apart()

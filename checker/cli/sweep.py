@@ -22,7 +22,7 @@ from isrcheck.checker.results import FORMAT, Exit
 from isrcheck.checker.sweeps.matrix import Cell
 
 ORDER: Final = (*Exit.PRECEDENCE[:-2], Exit.UNKNOWN, *Exit.PRECEDENCE[-2:])
-"""Which exit code wins, as in `regress`."""
+"""Exit codes by precedence, as in `regress`."""
 
 
 @click.command("sweep", short_help="Checks a matrix of models, settings and invariants.")
@@ -34,7 +34,7 @@ ORDER: Final = (*Exit.PRECEDENCE[:-2], Exit.UNKNOWN, *Exit.PRECEDENCE[-2:])
 @click.option("--plot", type=plot_file, metavar="FILE", help="Write heat maps of the verdicts, in SVG or PNG.")
 @click.option("--axes", metavar="A,B", help="The two settings of the heat maps; the first is the horizontal axis.")
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes; by default one for each core.")
-@click.option("--master", metavar="URL", help="Run them as tasks of Spark, where it runs (local[*], yarn, ...).")
+@click.option("--master", metavar="URL", help="Run the checks as tasks of Spark at this address (local[*], yarn, ...).")
 @click.option("--conf", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE", help="A setting of Spark.")
 def command(
     file: str, json_path: str | None, results: str | None, plot: str | None, axes: str | None, workers: int | None,
@@ -42,8 +42,8 @@ def command(
 ) -> None:  # fmt: skip
     """Runs the checks of FILE (TOML, see docs/scenarios.md), each with the local engine, and prints a table.
 
-    A check that fails or exceeds a limit does not keep the others from being done. The exit codes of all checks are
-    compared, and the most important one wins.
+    A check that fails or exceeds a limit does not stop the others. The exit code is the most important of the exit
+    codes of all checks.
     """
     if master is None and conf:
         raise click.UsageError("--conf is a setting of Spark; say with --master where it runs")
@@ -75,7 +75,7 @@ def command(
 
 
 class _Found:
-    """The outcomes so far, kept in a file if one is named. Those there at the beginning are from an earlier sweep."""
+    """The outcomes so far. A file, if one is named, keeps them and may already have outcomes of an earlier sweep."""
 
     def __init__(self, cells: list[dict[str, Any]], results: str | None) -> None:
         from isrcheck.checker.sweeps.kept import Kept
@@ -89,7 +89,7 @@ class _Found:
             self._say(f"{len(self._outcomes)} of {len(cells)} checks are in {results} already")
 
     def heard(self, position: int, outcome: dict[str, Any]) -> None:
-        """Adds the outcome of the check with this position among those left."""
+        """Adds an outcome; `position` is that of its check among the checks that were left."""
         number = self.left[position]
         self._outcomes[number] = outcome
         if self._kept is not None:
@@ -111,7 +111,7 @@ class _Found:
 
 
 def _do(found: _Found, workers: int | None, master: str | None, conf: dict[str, str]) -> None:
-    """Does the checks that are left."""
+    """Runs the checks that are left."""
     left = [found.cells[number] for number in found.left]
     if not left:
         return

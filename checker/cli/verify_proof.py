@@ -1,4 +1,4 @@
-"""`isrcheck verify-proof`: checks a certificate by solvers that had no part in writing it."""
+"""`isrcheck verify-proof`: checks a certificate with z3 and, if it is installed, cvc5."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 @click.option("--model", metavar="SPEC", help="The model, if it is not a shipped one: my_model.py.")
 @click.option("--proof", metavar="SPEC", help="The proof, if it is not a shipped one: my_proof.py.")
 @click.option("--patience", type=seconds_of, default="20", help="Seconds that cvc5 gets for each obligation.")
-@click.option("--z3-only", is_flag=True, help="Ask z3 alone: cvc5 takes long over large certificates.")
+@click.option("--z3-only", is_flag=True, help="Use only z3: cvc5 takes long for large certificates.")
 @click.option("--json", "json_path", metavar="FILE", help="Write the outcome as JSON; - is standard output.")
 @click.option("--max-memory", type=size_of, metavar="SIZE", help="Stop before z3 takes more: 512MB, 2GiB.")
 @click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after so many seconds.")
 @click.option("--quiet", is_flag=True, help="Print only the verdict; no progress.")
 def command(folder: str, json_path: str | None, quiet: bool, **options: Any) -> None:
-    """Checks that the files of FOLDER are the obligations of its proof, and that z3 refutes each; cvc5 if it can.
+    """Checks that the files of FOLDER are the obligations of its proof, and that z3 (and cvc5, if it can) refutes each.
 
-    The side conditions of a proof, which `prove` examines, are examined again. Exit codes: 0 accepted, 10 rejected (an
-    obligation is satisfiable, z3 does not know, or a side condition fails), 150 a folder that is no certificate, or not
-    that of its model and proof, word by word.
+    It also examines the side conditions of the proof again, as `prove` did. Exit codes: 0 accepted, 10 rejected (an
+    obligation is satisfiable, z3 does not know, or a side condition fails), 150 the folder is no certificate, or
+    differs from the certificate of its model and proof in any word.
     """
     try:
         require_writable(json_path)

@@ -23,7 +23,7 @@ def watched(model: str | None, check: Callable[[], None]) -> None:
     from isrcheck.checker.scenarios.derived import forgetting_neighbours
 
     first = True
-    # Empty sets are yielded as well. The first one means that watching has begun, so no later change is missed.
+    # `watch` also yields empty sets. The first set means that watching has begun, so no later change is missed.
     for changed in watch(
         path.resolve().parent,
         watch_filter=PythonFilter(),
@@ -44,7 +44,7 @@ def watched(model: str | None, check: Callable[[], None]) -> None:
 
 
 def _once(check: Callable[[], None]) -> None:
-    """One check. Whatever its outcome, the next one follows."""
+    """Runs one check. Its outcome, even an error, does not end the watching."""
     try:
         check()
     except click.exceptions.Exit:

@@ -1,7 +1,7 @@
-"""The reference engine: how a model checker works, in one function. All other engines are tested against it.
+"""The reference engine: a whole model checker in one function. All other engines are tested against it.
 
-It runs the action methods themselves on concrete states; nothing is traced, packed or compiled. The search is breadth
-first, so no violation has a shorter trace than the first one found.
+The engine runs the action methods themselves on concrete states. Nothing is traced, packed or compiled. The search is
+breadth-first, so no violation has a shorter trace than the first violation found.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def search(
     tally = _Tally(interpreter)
     try:
         while True:
-            # States that were not seen before form the next level, so every state is looked at once.
+            # New states form the next level, so every state is checked once.
             level = []
             for state in successors:
                 watch.tick(len(levels) + 1, tally, len(visited))
@@ -46,7 +46,7 @@ def search(
                     visited.add(state)
                     level.append(state)
                     tally.look_at(state)
-            # An error while a level is expanded ends the search in that level: the next level is not kept.
+            # An error while a level is expanded ends the search in that level. The next level is dropped.
             if tally.failing:
                 found.error, found.stopped = min(tally.failing), "error"
                 break
@@ -73,7 +73,7 @@ def search(
 
 @dataclass
 class _Tally:
-    """The observations while one level is expanded and the next is built."""
+    """The observations made while one level is expanded and the next level is built."""
 
     interpreter: Interpreter
     level: int = 0
@@ -102,7 +102,7 @@ class _Tally:
         self.degrees.append(degree)
 
     def admits(self, state: State) -> bool:
-        """Whether the constraints hold. If they do not, the invariants are checked all the same."""
+        """True if the constraints hold. If they do not, the invariants are checked here, too."""
         if not self.interpreter.constraints:
             return True
         if state not in self.seen:
@@ -118,14 +118,14 @@ class _Tally:
         self.bounds |= self._named(state, self.interpreter.bounds, True)
 
     def _named(self, state: State, predicates: dict[str, Predicate], *wanted: bool | None) -> set[str]:
-        """The predicates with one of the wanted answers. A state in which a predicate is undefined is remembered."""
+        """The predicates with one of the wanted answers. If a predicate is undefined there, the state is recorded."""
         answers = self.interpreter.judged(state, predicates)
         if None in answers.values():
             self.meaningless.append(self.interpreter.leaves(state))
         return {name for name, answer in answers.items() if answer in wanted}
 
     def close(self, found: Exploration, size: int, level: int) -> None:
-        """Adds the observations to the result, because the level is whole."""
+        """Adds the observations of a complete level to the result."""
         if size:
             found.levels.append(size)
         if self.level:
@@ -140,7 +140,7 @@ class _Tally:
             found.error = level, min(self.meaningless), None
 
     def abandon(self, found: Exploration, size: int, level: int) -> None:
-        """Adds the observations of a level that is not whole."""
+        """Adds the observations of an incomplete level to the result."""
         found.partial = {"level": level, "distinct": size, "generated": sum(self.generated.values())}
         for name in self.violated - found.violated.keys():
             found.violated[name] = level
@@ -155,7 +155,7 @@ class _Enough(Exception):
 
 
 class _Watch:
-    """Time, memory and progress."""
+    """The limits of time, memory and states, and the reports of progress."""
 
     def __init__(self, limits: Limits, report: Report | None, found: Exploration) -> None:
         self.limits, self.report, self.found = limits, report, found
@@ -181,7 +181,7 @@ class _Watch:
             self.report(Progress(level, distinct, whole + done, frontier, len(tally.degrees), memory, self.seconds))
 
     def reason(self, found: Exploration, keep_going: bool) -> Stop | None:
-        """Why the search ends after a whole level; None to go on."""
+        """The reason why the search ends after a complete level, or None if it continues."""
         if found.error:
             return "error"
         if found.violated and not keep_going:
@@ -192,7 +192,7 @@ class _Watch:
 
 
 class ReferenceLevels:
-    """The levels of a finished search, for traces; the states are those of the interpreter."""
+    """The levels of a finished search, from which traces are built. The states are those of the interpreter."""
 
     def __init__(self, interpreter: Interpreter, levels: list[list[State]]) -> None:
         self.interpreter, self.levels = interpreter, levels

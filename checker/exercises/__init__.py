@@ -1,1 +1,1 @@
-"""Exercises of the course: the tasks as data, and whether an answer is right."""
+"""Exercises of the course: the tasks as data, and the grading of answers."""

@@ -1,4 +1,4 @@
-"""The conditions that a right answer satisfies, and what a learner is told if one fails."""
+"""The conditions that a right answer satisfies, and the messages to the learner for conditions that fail."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from isrcheck.model.language.profiles import BARE
 from isrcheck.model.language.together import said
 
 STATES: Final = 5_000_000
-"""The most states that an answer may have: a right answer has a million or less."""
+"""The most states that an answer may have. A right answer has at most a million."""
 
 
 @dataclass(frozen=True)
 class Criterion:
-    """The question, the answer, the reason for a failure, the number of states, and the command that shows it."""
+    """One condition: its text, whether it passed, why not, the length of its trace, and a command that shows it."""
 
     asks: str
     passed: bool
@@ -37,7 +37,7 @@ def require_meaning(result: Result) -> None:
 
 
 def unheld(result: Result, goals: tuple[str, ...], fires: tuple[str, ...]) -> list[str]:
-    """Why a check does not hold, or holds because little happens."""
+    """The reasons why a check does not hold, or why it holds only because goals or actions are missing."""
     found = [_broken(name, each) for name, each in _findings(result).items() if each.verdict != "holds"]
     if found:
         return found
@@ -50,7 +50,7 @@ def unheld(result: Result, goals: tuple[str, ...], fires: tuple[str, ...]) -> li
 
 
 def unbroken(result: Result, invariants: tuple[str, ...]) -> list[str]:
-    """Why a check does not show the violation."""
+    """The reasons why a check does not show the wanted violations."""
     lines = []
     for name in invariants:
         finding = result.findings[name]

@@ -1,8 +1,8 @@
-"""An *exercise*: a folder whose `exercise.toml` says what an answer must satisfy, and what a learner starts with.
+"""An *exercise*: a folder with the conditions on an answer (`exercise.toml`) and the files with which a learner starts.
 
-The answer to a *guard* or an *invariant* is a file with models, in which the learner writes the functions of the *gap*.
-Each `[[asks]]` is one check of one of these models. The answer to a *scenario* is a folder with two scenarios,
-`question` and `control`, which `[pair]` describes.
+There are three kinds of exercises. The answer to a *guard* or an *invariant* is a file with models, in which the
+learner writes some functions, the *gap*. Each `[[asks]]` is one check of one of these models. The answer to a
+*scenario* is a folder with two scenarios, `question` and `control`, and `[pair]` has the conditions on them.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ KINDS: Final = ("guard", "invariant", "scenario")
 
 
 class DamagedExercise(ModelError):
-    """An `exercise.toml` with a mistake: the reason, in one line."""
+    """A mistake in an `exercise.toml`. The message is one line."""
 
 
 @dataclass(frozen=True)
 class Ask:
-    """One check of an answer: a model of its file at settings, and the expected result.
+    """One check of an answer: a model in the answer's file, the model's settings, and the expected result.
 
-    If the model should hold, `goals` must be reached and the actions `fires` must happen. So an answer that forbids
-    everything is wrong. If the model should be violated, each of `invariants` must be violated, and not in an initial
-    state.
+    If the invariants should hold, `goals` must be reached and the actions `fires` must happen, so that an answer that
+    forbids everything is wrong. If they should be violated, each of `invariants` must be violated, and not in an
+    initial state.
     """
 
     title: str
@@ -51,10 +51,10 @@ class Ask:
 
 @dataclass(frozen=True)
 class Pair:
-    """The conditions on a scenario and its control: they are about this shipped model and this invariant.
+    """The conditions on a scenario and its control. Both must be about this shipped model and this invariant.
 
-    `steps` are actions that the trace of the question must have, so that it shows the intended story. `goals` and
-    `fires` must also happen in the control. `settings` are those that both must have.
+    `steps` are actions that the trace of the question must contain, so that the trace tells the intended story. `goals`
+    must be reached and the actions `fires` must happen in the control. Both scenarios must have `settings`.
     """
 
     model: str
@@ -67,7 +67,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Exercise:
-    """The task; `gap` names the functions that the learner writes."""
+    """An exercise; `gap` names the functions that the learner writes."""
 
     folder: Path
     title: str
@@ -83,7 +83,7 @@ class Exercise:
         return self.folder.name
 
     def starts(self) -> dict[str, str]:
-        """The texts that a learner starts with, by their place in the answer; '' for an answer that is one file."""
+        """The texts that a learner starts with, by their path in the answer; '' if the answer is one file."""
         if self.pair is None:
             return {"": (self.folder / START).read_text(encoding="utf-8")}
         parts = QUESTION, CONTROL
@@ -128,7 +128,7 @@ def _lists(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _require_sense(path: Path, made: Exercise) -> None:
-    """Raises an error for an exercise that any answer, or no answer, would solve."""
+    """Raises `DamagedExercise` for an exercise that every answer or no answer would solve."""
     if made.kind not in KINDS:
         raise DamagedExercise(f"{path}: kind is {made.kind!r}; {nearest(made.kind, KINDS)}")
     if (made.kind == "scenario") != (made.pair is not None) or (made.pair is None) != bool(made.asks and made.gap):
@@ -139,7 +139,7 @@ def _require_sense(path: Path, made: Exercise) -> None:
 
 
 def write_start(exercise: Exercise, target: Path) -> list[Path]:
-    """Writes what a learner starts with. Returns the paths. Raises `Failure` if a file exists already."""
+    """Writes the files that a learner starts with, and returns their paths. Raises `Failure` if `target` exists."""
     if target.exists() or target.is_symlink():
         raise Failure(f"{target} is there already; name another {'folder' if exercise.pair else 'file'}", Exit.OUTPUT)
     if exercise.pair is None and (target.suffix != ".py" or not target.stem.isidentifier()):

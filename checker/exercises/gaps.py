@@ -1,4 +1,4 @@
-"""Whether an answer fills the gap of its starting file and leaves the rest as it was."""
+"""Checks that an answer fills the gap of its starting file and leaves the rest unchanged."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Final
 from isrcheck.model.language import Model, ModelError
 
 CHANGE: Final = ("append", "truncate", "remove_first", "add", "remove", "put", "take")
-"""Methods of a value of the state that assign it."""
+"""The methods with which a value of the state is changed in place."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A statement of a file or of a class in it: its name if it has one, its place, and its text.
+    """A statement of a file, or of a class in the file: its name if it has one, its place, and its text.
 
-    A *helper* may be added beside a gap: a function without a decorator, a name for a value, an import.
+    An answer may add *helpers*: functions without a decorator, constants, and imports.
     """
 
     inside: str
@@ -33,10 +33,10 @@ class Part:
 
 
 def changed(start: str, answer: str, file: str, gap: tuple[str, ...], models: dict[str, type[Model]]) -> list[str]:
-    """The lines of an answer that differ from the starting file outside of the gap.
+    """Messages about the lines of an answer that differ from the starting file outside of the gap.
 
-    `models` are the classes of the answer: a helper must not replace anything that they inherit from shipped code.
-    Imports may be added and removed, and nothing else may take a name that the starting file imports.
+    `models` are the classes of the answer. A helper must not replace anything that they inherit from shipped code.
+    Imports may be added and removed, but nothing else may take a name that the starting file imports.
     """
     before, after = list(_of(_tree(start, file).body, gap, "")), list(_of(_tree(answer, file).body, gap, ""))
     kept, taken = {(x.inside, x.text) for x in before}, {x.place for x in before}
@@ -50,7 +50,7 @@ def changed(start: str, answer: str, file: str, gap: tuple[str, ...], models: di
 
 
 def assigning(answer: str, file: str) -> list[str]:
-    """Where functions without a decorator, such as gaps, assign to their arguments: a condition must only read."""
+    """Messages about functions without a decorator that change their arguments, because conditions may only read."""
     tree = _tree(answer, file)
     functions = [x for x in ast.walk(tree) if isinstance(x, ast.FunctionDef) and not x.decorator_list]
     return [f"{file}:{line}: {x.name} is a condition, and assigns" for x in functions for line in _assignments(x)]
@@ -83,7 +83,7 @@ def _tree(text: str, file: str) -> ast.Module:
 
 
 def _is_beside(part: Part, models: dict[str, type[Model]]) -> bool:
-    """Whether it is a helper that replaces nothing a model inherits."""
+    """True for a helper that does not replace anything that a model inherits."""
     cls = models.get(part.inside)
     return part.is_helper and (cls is None or not any(part.name in vars(base) for base in cls.__mro__[1:]))
 
@@ -115,7 +115,7 @@ def _of(body: list[ast.stmt], gap: tuple[str, ...], inside: str) -> Iterator[Par
 
 
 def _function(function: ast.FunctionDef, gap: tuple[str, ...]) -> str:
-    """The text of a function without its docstring; of a gap's function only name, parameters and decorators."""
+    """The text of a function without its docstring; of a function of the gap only name, parameters and decorators."""
     said = function.body[1:] if ast.get_docstring(function) is not None else function.body
     body = [] if function.name in gap else said
     return _dumped(ast.FunctionDef(function.name, function.args, body, function.decorator_list))

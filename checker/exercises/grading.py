@@ -1,4 +1,4 @@
-"""Whether an answer is right: one criterion after the other, each with the command that shows why it failed."""
+"""Grades an answer by several criteria. A failed criterion comes with a command that shows why it failed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FORMAT: Final = 1
 
 @dataclass(frozen=True)
 class Grade:
-    """Every criterion of an exercise, in the order of its checks."""
+    """The criteria of an exercise for one answer, in the order of the checks."""
 
     exercise: Exercise
     criteria: tuple[Criterion, ...]
@@ -47,10 +47,10 @@ class Grade:
 
 
 def grade(exercise: Exercise, answer: Path) -> Grade:
-    """Judges an answer: a file of a learner, which is run, or a folder with two scenarios.
+    """The grade of an answer. The answer is a learner's file, which is run, or a folder with two scenarios.
 
-    Raises `ModelError` for a mistake in the answer, at its line; `Failure` (75) if the model is undefined in some
-    state.
+    Raises `ModelError` for a mistake in the answer, with its line. Raises `Failure` (75) if the model is undefined in
+    some state.
     """
     if exercise.pair is not None:
         return Grade(exercise, tuple(paired(exercise.pair, answer)))
@@ -58,7 +58,7 @@ def grade(exercise: Exercise, answer: Path) -> Grade:
         how = f"isrcheck grade {exercise.name} --start my_answer.py"
         raise UnknownName(f"{answer} is no Python file; begin with: {how}")
     gap = _gap_alone(exercise, answer)
-    # If an answer changes the question, its checks would say nothing about the exercise.
+    # The checks of an answer that changes the question say nothing about the exercise, so they are left out.
     asked = [asked_of(ask, answer) for ask in exercise.asks] if gap.passed else []
     return Grade(exercise, (gap, *asked))
 
@@ -74,7 +74,7 @@ def _gap_alone(exercise: Exercise, answer: Path) -> Criterion:
 
 
 def asked_of(ask: Ask, answer: Path) -> Criterion:
-    """One check of a model of the answer."""
+    """The criterion for one check of a model of the answer."""
     loaded = load_model_class(f"{answer}:{ask.model}")
     result = check(
         loaded,

@@ -1,4 +1,4 @@
-"""Whether two scenarios are a question and its control: one is violated, one holds, and only one setting differs."""
+"""Checks that two scenarios are a question and its control: one is violated, one holds, and one setting differs."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from isrcheck.model.language.together import said
 
 
 def paired(pair: Pair, answer: Path) -> Iterator[Criterion]:
-    """The criteria one after the other. The later ones are checked only if both scenarios have the right subject.
+    """The criteria for a scenario and its control. The later criteria are checked only if both have the right subject.
 
-    Raises `DamagedScenario` if one of the two is missing or damaged, `UnknownName` for settings that do not exist.
+    Raises `DamagedScenario` if one of the two is missing or damaged, and `UnknownName` for settings that do not exist.
     """
     question, control = read(answer / QUESTION, answer), read(answer / CONTROL, answer)
     about = [*_other_subject(pair, question, QUESTION), *_other_subject(pair, control, CONTROL)]
@@ -38,7 +38,7 @@ def paired(pair: Pair, answer: Path) -> Iterator[Criterion]:
 
 
 def _other_subject(pair: Pair, scenario: Scenario, place: str) -> Iterator[str]:
-    """The subject of a scenario, if it is not the wanted one."""
+    """Messages about a scenario that does not have the wanted model, invariant and expectation."""
     expected = "violated" if place == QUESTION else "holds"
     if scenario.model != pair.model:
         yield f"{place}: model is {scenario.model!r}"
@@ -51,7 +51,7 @@ def _other_subject(pair: Pair, scenario: Scenario, place: str) -> Iterator[str]:
 
 
 def _given(pair: Pair, *models: Model) -> Criterion:
-    """Whether both scenarios set what the story needs."""
+    """The criterion that both scenarios have the settings that the story needs."""
     told = " ".join(f"{name}={said(value)}" for name, value in pair.settings.items())
     places = zip((QUESTION, CONTROL), models, strict=True)
     why = [
@@ -64,7 +64,7 @@ def _given(pair: Pair, *models: Model) -> Criterion:
 
 
 def _differ(cls: type[Model], one: Model, other: Model) -> Criterion:
-    """The settings that differ, by default or as written: one setting, and a rule of the protocol."""
+    """The criterion that exactly one setting differs, which is a rule of the protocol and not a bound."""
     names = [name for name in cls.declared_settings() if one.settings[name] != other.settings[name]]
     told = ", ".join(f"{name} ({said(one.settings[name])}, {said(other.settings[name])})" for name in names)
     why = [] if len(names) == 1 else [f"{told or 'no setting'} differ" if names else "no setting differs"]

@@ -1,1 +1,1 @@
-"""Walks a model by hand: a page served by this machine shows what may happen in a state, what may not, and why."""
+"""The explorer, in which a user walks through a model: a page or a terminal shows which steps are possible, and why."""

@@ -1,8 +1,8 @@
-"""A specification beside a model that is walked: the state that each state stands for, and steps that are not allowed.
+"""A specification beside a walk through a model: the mapped state of each state, and the steps that are not allowed.
 
-Whether the model refines the specification is shown like an invariant that is false where the last step is not allowed.
-The specification's states are those of the reference semantics. Which of them lead to which is searched, as in
-`isrcheck refine`.
+The explorer shows refinement like an invariant, which is false where the specification does not allow the last step.
+The reference semantics computes the specification's states. A search, as in `isrcheck refine`, decides which of these
+states lead to which.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from isrcheck.model.language.tracing import trace
 
 
 class Beside:
-    """A specification on a walk through a model, by a mapping. `settings` override those that the mapping gives."""
+    """A specification beside a walk through a model, by a mapping. `settings` override those that the mapping gives."""
 
     def __init__(self, specification: LoadedModel, mapping: Mapping, model: Model, settings: dict[str, Any]) -> None:
         self._specification = specification
@@ -38,7 +38,7 @@ class Beside:
 
     @property
     def name(self) -> str:
-        """The name under which each step is judged."""
+        """The name of the refinement, under which the explorer shows whether each step is allowed."""
         return f"{PREFIX}{self._specification.name}"
 
     @property
@@ -50,16 +50,16 @@ class Beside:
         return tuple(self._implementation.specification.model.domains.items())
 
     def stands_for(self, state: State) -> State:
-        """The state of the specification that a state stands for. Raises `EvaluationError` if there is none."""
+        """The specification's state to which a state is mapped. Raises `EvaluationError` if there is none."""
         return self._implementation.stands_for(state)
 
     def along(self, walked: Trace) -> Trace:
-        """A trace in which each state also has the specification's state."""
+        """The trace with the specification's state added to each state."""
         beside = tuple(self.stands_for(step.state) for step in walked.steps)
         return widened(walked, self._specification.name, self._variables, beside)
 
     def allows(self, old: State | None, new: State) -> bool | None:
-        """Whether the specification allows a step, or, without `old`, this initial state. None if it is not known."""
+        """Whether the specification allows a step (or, without `old`, an initial state); None if this is unknown."""
         rows = self._rows(old, new)
         allowed = self._allowed
         try:

@@ -1,8 +1,8 @@
-"""The explorer's server: it serves a page and answers questions in JSON, on the loopback address only.
+"""The explorer's server: serves a page and answers questions in JSON, on the loopback address only.
 
-It keeps nothing between requests. It answers only requests to its own address. If a browser names the page that sends a
-request, the server answers only its own page. So a foreign page can read the model neither directly (`Origin`) nor by a
-host name of its own that resolves to 127.0.0.1 (`Host`).
+The server keeps nothing between requests. It answers only requests to its own address (`Host`) and, if the browser
+names the page that sends a request (`Origin`), only requests of its own page. So a foreign page cannot read the model,
+neither directly nor by a host name of its own that resolves to 127.0.0.1.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from isrcheck.model.language.errors import EvaluationError, ModelError
 
 LOOPBACK: Final = "127.0.0.1"
 LARGEST_QUESTION: Final = 8 * 2**20
-"""The largest question in bytes: a trace file."""
+"""The largest question in bytes. The largest questions are trace files."""
 PATIENCE: Final = 30.0
 """Seconds that a connection may be silent."""
 POLICY: Final = (
@@ -41,7 +41,7 @@ TYPES: Final = {"html": "text/html", "css": "text/css", "js": "text/javascript",
 
 
 class Refused(Exception):
-    """A request that is not answered: the HTTP status, and the reason in one line."""
+    """A refused request, with its HTTP status and the reason in one line."""
 
     def __init__(self, status: HTTPStatus, message: str) -> None:
         super().__init__(message)
@@ -68,7 +68,7 @@ class Server(ThreadingHTTPServer):
         }
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Reports nothing if the browser has closed the connection."""
+        """Prints nothing, for example if the browser has closed the connection."""
 
     @property
     def url(self) -> str:
@@ -76,11 +76,11 @@ class Server(ThreadingHTTPServer):
 
     @property
     def hosts(self) -> set[str]:
-        """The values of `Host` that a browser sends for this address."""
+        """The possible values of `Host` in a browser's requests to this address."""
         return {f"{LOOPBACK}:{self.server_port}", *([LOOPBACK] if self.server_port == 80 else [])}
 
     def answer(self, path: str, question: dict[str, Any]) -> Any:
-        """The answer to a question. Questions are answered one at a time, as models need not be safe for threads."""
+        """Answers a question, one question at a time, because models need not be safe for threads."""
         with self.answering, blaming(self.walking.loaded.origin):
             return self.questions[path](question)
 
@@ -174,7 +174,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Reports nothing: the page shows what goes wrong."""
+        """Prints nothing, because the page shows the errors."""
 
 
 def _as_json(data: Any) -> bytes:

@@ -1,4 +1,4 @@
-"""A walk through a model in a terminal: each typed line is a question, and the answer is lines of text."""
+"""A walk through a model in a terminal: each typed line is a question, and the answer is some lines of text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST: Final = 20
 
 
 class Terminal:
-    """The place of a walk. `begin` tells it, `answer` answers a line. A line without an answer leaves the place."""
+    """The current place of a walk, which `begin` describes. `answer` answers a line; a refused line changes nothing."""
 
     def __init__(self, walking: Walking) -> None:
         self.walking = walking
@@ -35,7 +35,7 @@ class Terminal:
         self.here: dict[str, Any] = {}
 
     def begin(self) -> list[str]:
-        """The first lines: the model, how to ask, the initial state and what may happen."""
+        """The first lines: the model, the help, the initial state and the possible steps."""
         count = self.about["initial"]
         more = f" {count} initial states, this is 0; r N takes another." if count > 1 else ""
         head = f"{self.about['model']}: {self.about['sentence']}"
@@ -96,7 +96,7 @@ class Terminal:
             raise
 
     def _arrive(self) -> list[str]:
-        """The last step, what is false here, and what may happen next."""
+        """The last step, the invariants that are false here, and the possible next steps."""
         self.here = self.walking.state(self._path())
         step = self.here["story"]["steps"][-1]
         lines = ["", *_wrapped(f"{len(self.steps) + 1:>3}  ", step["sentence"] or "initial state")]

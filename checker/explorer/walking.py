@@ -1,6 +1,7 @@
-"""Questions about a model that a person walks, answered as JSON data by the reference semantics.
+"""Answers questions about a walk through a model, as JSON data, with the reference semantics.
 
-A *path* is the number of an initial state and the numbers of action instances. Nothing is kept between questions.
+A *path* is the number of an initial state, followed by the numbers of action instances. Nothing is kept between
+questions.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Unanswerable(Exception):
 
 @dataclass(frozen=True)
 class Path:
-    """An initial state, the instances taken from there, and after how many of them the person stands."""
+    """An initial state, the instances taken from there, and the number of instances after which the user stands."""
 
     initial: int
     steps: tuple[int, ...]
@@ -50,7 +51,7 @@ class Path:
 
     @staticmethod
     def of(data: Any) -> Path:
-        """The path in a question. Raises `Unanswerable` if there is none."""
+        """The path in a question. Raises `Unanswerable` if the question has no valid path."""
         initial, steps = data.get("initial", 0), data.get("path", [])
         if not isinstance(steps, list) or not all(_is_number(x) for x in (initial, *steps)):
             raise Unanswerable("a path is the number of an initial state and a list of numbers of instances")
@@ -70,12 +71,12 @@ def _is_number(value: Any) -> bool:
 
 
 def _into(trace: Trace, at: int) -> tuple[State | None, State]:
-    """The step into a state of a trace: the state before it, None for the first state, and the state."""
+    """The state before a state of a trace (None for the first state), and the state itself."""
     return (trace.steps[at - 1].state if at else None), trace.steps[at].state
 
 
 class Walking:
-    """A model at its settings, and the questions about it; `beside` has a specification that it should refine."""
+    """A model at its settings, and the questions about it. `beside` is a specification that the model should refine."""
 
     def __init__(self, loaded: LoadedModel, model: Model, beside: Beside | None = None) -> None:
         self.loaded, self.model, self.beside = loaded, model, beside
@@ -101,7 +102,7 @@ class Walking:
         return self.model.actions()[label.action], arguments
 
     def _unasked(self) -> Iterator[tuple[str, str]]:
-        """Invariants about something that these settings switch off, and the reason."""
+        """The invariants that cannot be asked at these settings, each with the reason."""
         for name, predicate in self.loaded.invariants.items():
             try:
                 holds(self.model, self.initial[0], predicate)
@@ -111,7 +112,7 @@ class Walking:
                 yield name, str(error)
 
     def about(self) -> dict[str, Any]:
-        """The data that does not change while walking."""
+        """The data that does not change during a walk."""
         default = self.loaded.chosen(None)
         of_class = type(self.model)
         return {
@@ -149,7 +150,7 @@ class Walking:
     # --- where somebody stands --------------------------------------------------------------------------------------
 
     def state(self, path: Path) -> dict[str, Any]:
-        """The story of the path, the possible next steps with their changes, and what is true here."""
+        """The story of the path, the possible next steps with their changes, and which conditions are true here."""
         trace = self._walked(path)
         here = trace.steps[path.at].state
         judged = self.interpreter.judged(here, self.interpreter.invariants)
@@ -167,11 +168,11 @@ class Walking:
         }
 
     def _shown(self, trace: Trace) -> Trace:
-        """A trace as it is shown. If there is a specification, each state also has the specification's state."""
+        """The trace to show: if there is a specification, each state also has the specification's state."""
         return trace if self.beside is None else self.beside.along(trace)
 
     def _refines(self, trace: Trace, at: int) -> dict[str, bool | None]:
-        """Whether the specification allows the step into a state, if there is a specification."""
+        """Whether the specification allows the step into a state, by the refinement's name; empty if there is none."""
         if self.beside is None:
             return {}
         return {self.beside.name: self.beside.allows(*_into(trace, at))}
@@ -224,11 +225,11 @@ class Walking:
         return list(differences(shown.variables, shown.steps[0].state, shown.steps[1].state))
 
     def _refuses(self, here: State, after: State) -> list[str]:
-        """The name of the refinement if the specification refuses the step, else nothing."""
+        """The name of the refinement if the specification refuses the step; otherwise an empty list."""
         return [] if self.beside is None or self.beside.allows(here, after) is not False else [self.beside.name]
 
     def _meant(self, after: State | EvaluationError) -> State | EvaluationError:
-        """The state, or the error if it stands for no state of the specification: then the walk cannot go there."""
+        """The state, or an error if it maps to no state of the specification, because the walk then cannot go there."""
         if self.beside is not None and not isinstance(after, EvaluationError):
             try:
                 self.beside.stands_for(after)
@@ -237,14 +238,14 @@ class Walking:
         return after
 
     def _broken(self, judged: dict[str, bool | None], after: State) -> list[str]:
-        """Invariants that become false."""
+        """The invariants that become false."""
         asked = {name: f for name, f in self.interpreter.invariants.items() if judged[name] is not False}
         return [name for name, answer in self.interpreter.judged(after, asked).items() if answer is False]
 
     # --- why --------------------------------------------------------------------------------------------------------
 
     def disabled(self, path: Path, number: Any) -> dict[str, Any]:
-        """Why an instance cannot happen at the end of a path: the requirement that is false, and what it reads."""
+        """Why an instance is disabled at the end of a path: the false requirement, and the values that it reads."""
         if not _is_number(number):
             raise Unanswerable("name an instance by its number")
         self._require_instance(number)
@@ -261,7 +262,7 @@ class Walking:
         return {**about, "condition": unmet.condition, "where": unmet.where, "values": list(unmet.values), "reason": ""}
 
     def violated(self, path: Path, name: Any) -> dict[str, Any]:
-        """Why an invariant is false at the end of a path: the choice that falsifies it, and what it reads."""
+        """Why an invariant is false at the end of a path: the choice that falsifies it, and the values it reads."""
         if self.beside is not None and name == self.beside.name:
             return self._refused(path, self.beside)
         if not isinstance(name, str) or name not in self.interpreter.invariants:
@@ -277,7 +278,7 @@ class Walking:
         return {"name": name, "reason": "", **why}
 
     def _refused(self, path: Path, beside: Beside) -> dict[str, Any]:
-        """The parts that the last step of a path changes although the specification does not allow it."""
+        """The parts of the state that the last step of a path changes against the specification."""
         old, new = _into(self._walked(path), path.at)
         about = {"name": beside.name, "reason": "", "choice": [], "reads": []}
         match beside.allows(old, new):
@@ -295,26 +296,26 @@ class Walking:
         return [*parts(shown.variables, shown.steps[path.at].state)]
 
     def changes(self, path: Path) -> list[tuple[str, str]]:
-        """What the last step of a path has changed: `old -> new` of each part; of an initial state, nothing."""
+        """The changes of the last step of a path, each as `old -> new`; none for an initial state."""
         shown = self._shown(self._walked(path))
         steps = shown.steps[max(path.at - 1, 0) : path.at + 1]
         found = differences(shown.variables, steps[0].state, steps[-1].state)
         return [(part, f"{old} -> {new}") for part, old, new in found]
 
     def evaluated(self, path: Path, text: Any) -> dict[str, Any]:
-        """The value of an expression at each state of a path, as text. Raises `NotRead` for any other text."""
+        """The value of an expression in each state of a path, as text. Raises `NotRead` if `text` is no expression."""
         if not isinstance(text, str) or not text.strip():
             raise Unanswerable("write an expression, such as s.quorum.isr")
         return {"values": evaluated(self.model, [step.state for step in self._walked(path).steps], text)}
 
     def saved(self, path: Path) -> dict[str, Any]:
-        """The path as the text of an ITF file, which `isrcheck show` can tell and an explorer can load."""
+        """The path as the text of an ITF file, which `isrcheck show` and the explorer can read."""
         return {"content": as_text(to_itf(self._walked(path), self.loaded.name, self.model.settings, "path"))}
 
     # --- traces -----------------------------------------------------------------------------------------------------
 
     def loaded_traces(self, content: str) -> dict[str, Any]:
-        """The paths of the traces in a file, as far as the model allows each."""
+        """The paths of the traces in a file. Each path ends where the model no longer allows the trace."""
         file = recognised(content.encode(errors="surrogatepass"))
         if file.model is not None and file.model != self.loaded.name:
             raise Unanswerable(f"the file is of model {file.model!r}, and this is {self.loaded.name}")

@@ -1,1 +1,1 @@
-"""State graphs for other tools: the states and steps of a model, or of the part around a trace."""
+"""State graphs for other tools: the states and steps of a model, or only those around a trace."""

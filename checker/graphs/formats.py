@@ -13,7 +13,7 @@ from isrcheck.checker.wording.xml import clean
 
 
 def graphml(graph: nx.MultiDiGraph) -> str:
-    """The graph with all data about its states and steps."""
+    """The graph as GraphML, with all data about its states and steps."""
     safe = nx.MultiDiGraph(**_cleaned(graph.graph))
     safe.add_nodes_from((node, _cleaned(data)) for node, data in graph.nodes(data=True))
     safe.add_edges_from((a, b, key, _cleaned(data)) for a, b, key, data in graph.edges(keys=True, data=True))
@@ -25,7 +25,7 @@ def _cleaned(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def dot(graph: nx.MultiDiGraph) -> str:
-    """The graph for drawing: initial states have a double frame, states of the trace are bold, false invariants red."""
+    """The graph as DOT: initial states have a double frame, the trace is bold, and false invariants are red."""
     lines = [f"digraph {quoted(graph.graph.get('name', 'states'))} {{", "  node [shape=box, fontname=monospace];"]
     for node, data in graph.nodes(data=True):
         lines.append(f"  {node} [{_attributes(_drawn_state(data))}];")
@@ -50,7 +50,7 @@ def _attributes(data: dict[str, str]) -> str:
 
 
 def quoted(text: str) -> str:
-    r"""A string of DOT. Its backslashes are doubled, because they would be escapes in labels.
+    r"""A DOT string. Backslashes of the text are doubled, because DOT reads them as escapes in labels.
 
     >>> print(quoted('say "a\\b"'))
     "say \"a\\b\""

@@ -1,4 +1,4 @@
-"""The state graph of a model, or the part around a trace, by the reference semantics: for drawing and analysis."""
+"""The state graph of a model, or the part around a trace, computed by the reference semantics."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LONGEST_LABEL = 12
 
 
 class TooLarge(Exception):
-    """There are more states than the limit allows."""
+    """The graph has more states than the limit allows."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(f"there are more than {limit:,} states")
@@ -30,7 +30,7 @@ class TooLarge(Exception):
 
 @dataclass
 class _Found:
-    """States by number, in the order in which they were found; `near` is the number of steps from the beginning."""
+    """The states found so far, numbered in the order of finding; `near` is a state's distance from the start."""
 
     limit: int
     numbers: dict[State, int] = field(default_factory=dict)
@@ -46,13 +46,13 @@ class _Found:
 
 
 def state_graph(interpreter: Interpreter, limit: int) -> nx.MultiDiGraph:
-    """Every counted state and every step between them. Raises `TooLarge` if there are more states than `limit`."""
+    """The graph of all counted states and all steps between them. Raises `TooLarge` beyond `limit` states."""
     starts = sorted(filter(interpreter.counted, initial_states(interpreter.model)), key=interpreter.leaves)
     return _graph(interpreter, starts, None, limit, ())
 
 
 def around(interpreter: Interpreter, trace: Trace, radius: int, limit: int) -> nx.MultiDiGraph:
-    """The states of a trace, the states at most `radius` steps after one of them, and every step between them."""
+    """The graph of a trace's states, of the states at most `radius` steps after them, and of all steps between them."""
     path = [step.state for step in trace.steps]
     return _graph(interpreter, path, radius, limit, path)
 

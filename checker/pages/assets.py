@@ -1,4 +1,4 @@
-"""The files of the pages: they ship with the package."""
+"""The files of the pages, which ship with the package."""
 
 from __future__ import annotations
 

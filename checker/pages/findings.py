@@ -1,4 +1,4 @@
-"""The traces of a result as data of a page, with everything that is false at their ends."""
+"""The traces of a result as the data of a page, each with everything that is false at its end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from isrcheck.model.language.system import shown
 
 
 def told_traces(result: Result, model: Model) -> dict[str, Any]:
-    """Each trace once, shortest first, with everything that is false at its end, numbered from 1."""
+    """The different traces, shortest first and numbered from 1, each with everything that is false at its end."""
     found: list[tuple[Trace, dict[str, Any]]] = []
     for name, finding in violated(result):
         assert finding.trace is not None
@@ -42,7 +42,7 @@ def told_traces(result: Result, model: Model) -> dict[str, Any]:
 
 
 def told_trace(model: Model, trace: Trace) -> dict[str, Any]:
-    """A trace as the script of a page reads it."""
+    """A trace in the form that the script of a page reads."""
     return {**story(model, trace), "title": "Trace", "falsified": [], "beside": [], "for_ever": trace.loop is not None}
 
 
@@ -80,7 +80,7 @@ def _reasons(reasons: Reasons | None) -> dict[str, Any] | None:
 
 
 def _fix(fix: Fix) -> dict[str, Any]:
-    """The step at which a fix acts, and the lines about it."""
+    """The step at which a fix acts, and the lines about the fix."""
     title, *lines = (line.strip() for line in fix_text(fix))
     return {"step": fix.step, "title": title, "lines": lines}
 

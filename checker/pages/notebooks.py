@@ -1,4 +1,4 @@
-"""The report of a result for a notebook, and for a file."""
+"""The report of a result as a page, for a notebook or for a file."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Page:
 
 
 def page(result: Result, model: str | type[Model] | Model | LoadedModel | None = None, *, height: int = 720) -> Page:
-    """The page that `isrcheck check --html` writes. As the last line of a notebook's cell it is shown.
+    """The page that `isrcheck check --html` writes. A notebook shows it if this call is the last line of a cell.
 
-    `model` is the model of the result, as it was given to `check`. Without it a shipped model is found by the result's
-    name. Raises `UnknownName` if there is no such model, or if the result belongs to another model.
+    `model` is the model of the result, as it was given to `check`. Without `model`, a shipped model is found by the
+    result's name. Raises `UnknownName` if there is no such model, or if the result belongs to another model.
     """
     loaded = loaded_of(type(model) if isinstance(model, Model) else result.model if model is None else model)
     if loaded.name != result.model:

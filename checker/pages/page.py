@@ -1,4 +1,4 @@
-"""A page in one file: a template, its style, scripts and data, and a policy by which the browser runs nothing else."""
+"""A page in one file: a template, its style, scripts and data, and a policy that lets the browser run nothing else."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from isrcheck.checker.pages.assets import FOLDER, asset
 
 SCRIPTS: Final = ("drawing.js", "beside.js", "report.js")
 UNSAFE: Final = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
-"""Characters that could end a script or begin a comment in it, with the form that JSON allows instead."""
+"""Characters that could end a script or begin a comment in it, with the JSON escapes that replace them."""
 
 VALUE: Final = r"(?:\{[^{}]{0,14}\}|\S{1,14})"
-"""The text at one side of an arrow that must not be broken over lines; `drawing.js` has the same."""
+"""The text on one side of an arrow that must not be broken over lines; `drawing.js` has the same pattern."""
 
 
 def page(template: str, data: Any, *, sheet: str = "page.css", files: tuple[str, ...] = SCRIPTS, **values: Any) -> str:
-    """The text of a page. Every value is escaped, and the scripts in `files` read `data`."""
+    """The HTML of a page. Every value is escaped, and the scripts in `files` read `data`."""
     style, scripts = asset(sheet), [asset(name) for name in files]
     return (
         _environment()
@@ -39,7 +39,7 @@ def page(template: str, data: Any, *, sheet: str = "page.css", files: tuple[str,
 
 
 def embedded(data: Any) -> Markup:
-    """JSON for the inside of a script element: nothing in it ends the element.
+    """JSON for the inside of a script element. No text in it can end the element.
 
     >>> str(embedded("</script>"))
     '"\\\\u003c/script\\\\u003e"'

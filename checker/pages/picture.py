@@ -1,7 +1,7 @@
-"""A trace as a picture: a space-time diagram in SVG for a README or a slide, light or dark as the reader prefers.
+"""A trace as a picture: a space-time diagram in SVG for a README or a slide, with a light and a dark style.
 
-It is made from the data of a page (`findings.told_traces`): who acts, the sentences, the logs that a step changes, the
-letters of the reasons, and where the fix acts.
+The picture uses the data of a page (`findings.told_traces`): the actors, the sentences, the logs that a step changes,
+the letters of the reasons, and the steps at which fixes act.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from isrcheck.checker.wording.xml import clean
 
 WIDTH: Final = 960
-"""The width of a picture in pixels. With many lanes it is wider."""
+"""The width of a picture in pixels. A picture with many lanes is wider."""
 SENTENCE: Final = 330
 LANE: Final = 84
 FIRST_LANE: Final = 96
@@ -54,7 +54,7 @@ text.b0, text.b1, text.b2, text.b3, text.b4, text.nobody { stroke: none; font-we
 
 
 def picture(story: dict[str, Any], steps: range | None = None, width: int = WIDTH) -> str:
-    """The SVG of a trace that is given as data of a page; `steps` limits it to some steps, counted like states.
+    """The SVG of a trace, which is given as the data of a page. `steps` selects steps by the numbers of their states.
 
     It is `width` pixels wide, or wider if the lanes, sentences and logs need it.
     """

@@ -1,4 +1,4 @@
-"""The report of a check as a page: verdict, traces to step through, settings and bounds, statistics with plots."""
+"""The report of a check as a page: verdict, interactive traces, settings and bounds, statistics with plots."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _report(result: Result, loaded: LoadedModel) -> dict[str, Any]:
 
 
 def _setting(result: Result, loaded: LoadedModel, name: str, value: Any) -> dict[str, Any]:
-    """A setting. Bounds that matter and values that are not the default stand first."""
+    """A setting. It is prominent if its bound was hit or its value is not the default."""
     declared, hit = loaded.cls.declared_settings()[name], result.bounds.get(name)
     return {
         "name": name,

@@ -1,7 +1,7 @@
-"""The parts of a model's state as a page shows them: who owns each part, and beside which parts it is drawn.
+"""The parts of a model's state as a page shows them: the owner of each part, and the group in which it is drawn.
 
-A *row* is a part of the state that is shown as one text. All states have the same rows, so a state is shown as its
-texts.
+A *row* is a part of the state that is shown as one text. All states have the same rows, so a list of texts is enough to
+show a state.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from isrcheck.model.language.domains import Broker, Domain, Per, Record, Sequenc
 from isrcheck.model.language.model import Model
 
 RECORD_OF_A_LOG: Final = {"id", "epoch"}
-"""The fields that mark the elements of a log. Commands and cached epochs lack one of them."""
+"""The fields by which the records of a log are recognised. Commands and cached epochs lack one of them."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Row:
     """A part of the state: its path, its short name, its owner, and its group.
 
     `owner` is the name of a broker or of another member of a scalarset, or None for state that no member owns. `group`
-    is the name of the record that the part belongs to, or "". `log` says that the part holds the records of a log.
+    is the name of the record that the part belongs to, or "". `log` is true if the part holds the records of a log.
     """
 
     path: str
@@ -66,7 +66,7 @@ Part = tuple[_Place, Domain, Value]
 
 
 class Shape:
-    """The rows of a model's states. If a trace has further variables, their rows come after those of the model."""
+    """The rows of a model's states. Rows of further variables of a trace come after those of the model."""
 
     def __init__(self, model: Model, variables: Sequence[tuple[str, Domain]]) -> None:
         self.model, self._variables = model, variables
@@ -79,7 +79,7 @@ class Shape:
         return [text_of(domain, value) for _, domain, value in self._parts(state)]
 
     def logs(self, state: tuple[Value, ...]) -> list[dict[str, Any]]:
-        """The logs of brokers, then logs that no broker keeps, such as committed records that a ghost remembers."""
+        """The logs of brokers, then logs that no broker keeps, such as the committed records in a ghost variable."""
         kept = [log.to_json() for log in logs(self.model, state)]
         return kept + [_unowned(p, d, x) for p, d, x in self._parts(state) if p.owner is None and is_log(d)]
 
@@ -89,7 +89,7 @@ class Shape:
 
 
 def is_log(domain: Domain) -> bool:
-    """Whether a sequence holds records of a log."""
+    """True if the domain is a sequence of records of a log."""
     return (
         isinstance(domain, Sequence_)
         and isinstance(domain.element, Record)

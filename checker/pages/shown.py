@@ -1,4 +1,4 @@
-"""The recorded traces of a file as a page: each trace as far as the model allows it, and what is false at its end."""
+"""The recorded traces of a file as a page: the part of each trace that the model allows, and what is false there."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def shown_page(file: str, model: str, interpreter: Interpreter, replayed: list[R
 
 
 def shown_stories(interpreter: Interpreter, replayed: list[Replayed]) -> dict[str, dict[str, Any]]:
-    """Each trace as data of a page, numbered from 1."""
+    """Each trace as the data of a page, numbered from 1."""
     return {str(i): _story(interpreter, each) for i, each in enumerate(replayed, 1)}
 
 
 def setting_data(model: Model, name: str) -> dict[str, Any]:
-    """A setting. Values that are not the default stand first."""
+    """A setting. It is prominent if its value is not the default."""
     declared, value = model.declared_settings()[name], model.settings[name]
     about = {"name": name, "value": shown(value), "meaning": declared.meaning, "bound": ""}
     return about | {"prominent": value != declared.default}

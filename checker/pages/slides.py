@@ -1,7 +1,7 @@
 """Lessons as slides: one page for a browser, made from the text of the lessons and from their traces.
 
-A lesson is Markdown. Each of its sections begins a slide, and continues on further slides if it is too long for one. A
-folded answer gets slides of its own after the question. A picture replaces the text of a trace.
+A lesson is Markdown. Each of its sections begins a new slide, and a long section continues on further slides. A folded
+answer gets its own slides after the question. A picture replaces the text of a trace.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from isrcheck.checker.pages.page import page
 from isrcheck.checker.pages.picture import picture
 
 Story = Callable[[str], dict[str, Any]]
-"""The recorded trace of a scenario as data of a page. The argument is the scenario's name."""
+"""A function from a scenario's name to its recorded trace, as the data of a page."""
 LINES: Final = 17
-"""How many lines of text fit on a slide below its heading."""
+"""The number of lines of text that fit on a slide below its heading."""
 LETTERS: Final = 84
 CODE: Final = 0.68
 """The height of a line of code, in lines of text."""
@@ -34,7 +34,7 @@ LESSON: Final = re.compile(r"(?:.*/)?(\d\d)-[\w-]+\.md(?:#.*)?")
 
 @dataclass
 class Slide:
-    """A heading, and the HTML below it; `kind` is the class of the slide."""
+    """A heading, and the HTML below it; `kind` is the CSS class of the slide."""
 
     lesson: int
     title: str
@@ -44,7 +44,7 @@ class Slide:
 
 @dataclass
 class _Block:
-    """A part that is not divided: a paragraph, an item of a list, or code. `high` is its height in lines of text."""
+    """A part that stays on one slide: a paragraph, a list item, or code. `high` is its height in lines of text."""
 
     text: str
     high: float
@@ -59,7 +59,7 @@ class _Section:
 
 
 def deck(lessons: Mapping[int, str], story: Story) -> str:
-    """The page of the slides of some lessons, by their numbers."""
+    """The page with the slides of some lessons, which are given by their numbers."""
     titles = {number: _question(text) for number, text in lessons.items()}
     slides = [slide for number, text in lessons.items() for slide in _slides(number, text, set(lessons), story)]
     name = (
@@ -90,7 +90,7 @@ def _slides(number: int, text: str, there: set[int], story: Story) -> Iterator[S
 
 
 def _unreferred(text: str) -> str:
-    """A text without references such as `[ISR]`: their targets stand at the end of the page, which is another slide."""
+    """A text without references such as `[ISR]`, because their targets are at the page's end, on another slide."""
     labels = re.findall(r"^\[([^\]\n]+)\]: \S+$", text, re.M)
     text = re.sub(r"^\[[^\]\n]+\]: \S+\n?", "", text, flags=re.M)
     for label in labels:
@@ -100,7 +100,7 @@ def _unreferred(text: str) -> str:
 
 
 def _sections(text: str) -> Iterator[_Section]:
-    """The text before the first heading, each section, and each answer after its question."""
+    """The sections: first the text before the first heading; each answer is a section after its question."""
     section = _Section("")
     title = ""
     for block in _blocks(text.splitlines()):
@@ -120,7 +120,7 @@ def _sections(text: str) -> Iterator[_Section]:
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
-    """Paragraphs, items, headings, and code. The markers of generated parts are left out."""
+    """The paragraphs, list items, headings, and blocks of code, without the markers of generated parts."""
     kept: list[str] = []
     code: list[str] | None = None
     scenario: str | None = None
@@ -155,7 +155,7 @@ def _paragraph(lines: list[str]) -> Iterator[_Block]:
 
 
 def _code(lines: list[str], scenario: str | None) -> Iterator[_Block]:
-    """Code on as many slides as it needs. For a trace: the picture, then the text at the end of the trace."""
+    """Blocks of code, none longer than a slide. For a trace: the picture, then the text at the trace's end."""
     fence, inside = lines[0], lines[1:-1]
     if scenario is not None:
         yield _Block("", LINES, scenario=scenario)
@@ -168,7 +168,7 @@ def _code(lines: list[str], scenario: str | None) -> Iterator[_Block]:
 
 
 def _packed(blocks: list[_Block]) -> Iterator[list[_Block]]:
-    """The blocks that share a slide."""
+    """The blocks in groups; each group shares a slide."""
     kept: list[_Block] = []
     for block in blocks:
         alone = block.scenario is not None
@@ -203,7 +203,7 @@ def _pictures(number: int, title: str, scenario: str, story: Story) -> Iterator[
 
 
 def _markdown(there: set[int]) -> MarkdownIt:
-    """Markdown without raw HTML. Links to lessons of the deck and into the web stay links, other links become text."""
+    """Markdown without raw HTML. Links to lessons of the deck and to the web are kept; other links become text."""
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
 
     def opened(renderer: Any, tokens: Any, i: int, options: Any, env: Any) -> str:

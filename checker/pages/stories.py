@@ -1,4 +1,4 @@
-"""A trace as a page tells it: lanes, steps with the actor and the other parties, sentences, and changes of the state.
+"""A trace as the data of a page: lanes, and steps with their actor, partners, sentence, and changes of the state.
 
 The first step has every text and every log. Each later step has only those that differ from the step before.
 """
@@ -21,7 +21,7 @@ from isrcheck.model.language.telling import told
 
 
 def story(model: Model, trace: Trace) -> dict[str, Any]:
-    """A trace as data of a page."""
+    """A trace as the data of a page."""
     shape = Shape(model, trace.variables)
     acting = [lane_of(model, s.label, s.actor) for s in trace.steps if s.label is not None and s.actor is not None]
     return {
@@ -32,7 +32,7 @@ def story(model: Model, trace: Trace) -> dict[str, Any]:
 
 
 def _for_ever(step: dict[str, Any], trace: Trace, i: int) -> dict[str, Any]:
-    """Notes on a step of a lasso: where the loop begins, and where it comes back."""
+    """The step with a note added if the loop of a lasso begins or closes there."""
     told = step["sentence"]
     if trace.loop is not None and trace.stays and i == trace.loop:
         told = f"{told} From here on nothing happens, for ever."
@@ -50,19 +50,19 @@ def lanes(model: Model, acting: Iterable[Lane]) -> list[dict[str, Any]]:
 
 
 def partners(model: Model, label: Label, actor: str) -> list[str]:
-    """The lanes of the members of scalarsets that an instance is about, except the lane that it stands on."""
+    """The lanes of the members of scalarsets among an instance's parameters, except the lane of the instance itself."""
     names = dict.fromkeys(map(str, label.members()))
     return [name for name in names if name != lane_of(model, label, actor).name]
 
 
 def sentence(model: Model, label: Label, before: State, after: State) -> str:
-    """What an action instance does, with a capital letter and a full stop."""
+    """The sentence about an action instance, with a capital letter and a full stop."""
     text = told(model, label, before, after)
     return f"{text[0].upper()}{text[1:]}."
 
 
 def is_from_outside(model: Model, label: Label) -> bool:
-    """Whether the outside world acts: a crash, an expiry, a write by a client."""
+    """True if the outside world acts: a crash, an expiry, a write by a client."""
     spec: Action = model.actions()[label.action].__action__  # type: ignore[attr-defined]
     return spec.perturbation
 

@@ -5,12 +5,12 @@
     result = isrcheck.check("kip-101", {"replicas": 2})
     print(result.verdict, {name: finding.trace.length for name, finding in result.findings.items() if finding.trace})
 
-The functions that answer questions are `check`, `refine`, `simulate`, `prove` and `replay`, with the classes of their
-results; `page` shows a result in a notebook. The names for writing a model are imported from here as well: `from
-isrcheck import Model, action, broker, number, setting`. `isrcheck.testing` has assertions for tests, and `pytest -p
+The main functions are `check`, `refine`, `simulate`, `prove` and `replay`; the classes of their results are here, too.
+`page` shows a result in a notebook. The names for writing a model are also imported from here: `from isrcheck import
+Model, action, broker, number, setting`. `isrcheck.testing` has assertions for tests, and `pytest -p
 isrcheck.pytest_plugin` collects scenarios.
 
-Nothing is imported before it is used: `import isrcheck` alone takes no longer than an empty file.
+Each name is imported when it is first used, so `import isrcheck` alone is as fast as the import of an empty file.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ _HOMES = {
     "isrcheck.checker.traces.verdicts": ("Replayed",),
     "isrcheck.model.language.fairness": ("Fairness",),
 }  # fmt: skip
-"""Where names come from that are not the language's."""
+"""The modules of the names that do not belong to the modelling language."""
 
 
 def __getattr__(name: str) -> Any:

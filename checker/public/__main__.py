@@ -1,4 +1,4 @@
-"""The command `isrcheck`, also as `python -m isrcheck`. It ends within a moment of Ctrl-C, whatever it is doing."""
+"""The command `isrcheck`, also as `python -m isrcheck`. Ctrl-C ends it within a moment, at any time."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import NoReturn
 INTERRUPTED = 130
 NO_OUTPUT = 153
 _MOMENT = 0.01
-"""Seconds after which the finalizer that swallowed an interruption has ended."""
+"""Seconds to wait until the finalizer that swallowed an interruption has ended."""
 
 
 def main() -> None:
     """Runs the command with the arguments of this process, and ends the process."""
     hear_every_interruption()
-    gc.set_threshold(50_000)  # expressions are many, live until the end, and are in no cycles worth collecting
+    gc.set_threshold(50_000)  # the many expressions live until the end and form no cycles worth collecting
     if sys.stdout is None:  # closed by the calling process: output is dropped
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     try:
@@ -37,10 +37,10 @@ def main() -> None:
 
 
 def hear_every_interruption() -> None:
-    """Repeats an interruption a moment later if it strikes where Python drops exceptions.
+    """Makes Python repeat an interruption a moment later if it came where Python drops exceptions.
 
-    Such places are finalizers, callbacks of weak references and callbacks from C: z3 has one for every expression it
-    frees.
+    Python drops exceptions in finalizers, in callbacks of weak references and in callbacks from C. For example, z3
+    calls back for every expression that it frees.
     """
     sys.unraisablehook = _unraisable
 
@@ -55,7 +55,7 @@ def _unraisable(forgotten: sys.UnraisableHookArgs) -> None:
 
 
 def _forget_output() -> None:
-    """Drops output that is still buffered: Python would complain about it at its end."""
+    """Drops output that is still buffered, because Python would otherwise complain about it when it ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

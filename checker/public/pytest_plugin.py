@@ -1,11 +1,11 @@
-"""A plugin for pytest: `--isrcheck-scenarios` makes scenarios tests, and reports name what was checked.
+"""A plugin for pytest: `--isrcheck-scenarios` collects scenarios as tests, and reports of failures name the model.
 
-Each `scenario.toml` below the paths of the command line is one test: it is derived again, and must be as expected and
-as recorded. If an `isrcheck.testing` assertion fails, the model, the invariants and the trace's length become
-properties of the report, which pytest's own --junit-xml writes.
+Each `scenario.toml` below the paths of the command line is one test. The test derives the scenario again, and passes if
+the result is as expected and as recorded. If an `isrcheck.testing` assertion fails, the report gets the model, the
+violated invariants and the lengths of their traces as properties, which pytest's own --junit-xml writes.
 
-The plugin is loaded by `-p isrcheck.pytest_plugin` and has no entry point. If a distribution has an entry point, pytest
-rewrites all its modules, and rewritten modules cannot be sent to executors.
+The plugin is loaded by `-p isrcheck.pytest_plugin`. It has no entry point, because pytest rewrites all modules of a
+distribution with an entry point, and rewritten modules cannot be sent to Spark's executors.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class ScenarioFile(pytest.File):
 
 
 class ScenarioItem(pytest.Item):
-    """One scenario, derived again. Its model may lie in the named folder, or below pytest's root."""
+    """One scenario, which the test derives again. Its model's file may be anywhere below pytest's root."""
 
     def runtest(self) -> None:
         from isrcheck.checker.scenarios.scenario import read
@@ -65,7 +65,7 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
-    # Most projects never import the assertions, and the `result` of another exception has another meaning.
+    # Most projects never import the assertions, and another exception may have a `result` of another kind.
     testing: Any = sys.modules.get("isrcheck.testing")
     if testing is not None and call.excinfo is not None and isinstance(call.excinfo.value, testing.NotAsAsserted):
         result = call.excinfo.value.result
@@ -73,5 +73,5 @@ def pytest_runtest_makereport(
         found = [("isrcheck.model", result.model), ("isrcheck.verdict", result.verdict)]
         found += [(f"isrcheck.length.{name}", str(length)) for name, length in sorted(violated.items())]
         report.user_properties += found
-        item.user_properties += found  # --junit-xml takes the properties of the teardown's report, which come from here
+        item.user_properties += found  # --junit-xml writes the teardown's report, which copies these
     return report

@@ -1,11 +1,11 @@
-"""Checks as tests: for pytest, unittest, or any other that knows `AssertionError`.
+"""Checks as tests, for pytest, unittest, or any other framework that uses `AssertionError`.
 
 from isrcheck.testing import assert_holds, assert_violated
 
 def test_epochs_fence_a_deposed_leader():
     assert_holds("kip-320", {"replicas": 2}, ["weak-isr"])
 
-An assertion fails with the counterexample in its message. A search that did not finish holds nothing: it fails too.
+The message of a failed assertion has the counterexample. An assertion also fails if the search did not finish.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ AnyModel = str | type[Model] | Model | LoadedModel
 
 
 class NotAsAsserted(AssertionError):
-    """A check with another outcome; `result` has everything that it found."""
+    """A check has another outcome than asserted; `result` is the result of the check."""
 
     def __init__(self, message: str, result: Result) -> None:
         super().__init__(message)
@@ -48,7 +48,7 @@ def assert_holds(
     limits: Limits = Limits(),
     workers: int | None = None,
 ) -> Result:
-    """Explores everything and fails unless all invariants and properties hold; the arguments are those of `check`.
+    """Explores all states, and fails unless all invariants and properties hold. The arguments are those of `check`.
 
     >>> tiny = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 0}
     >>> assert_holds("kip-101", tiny).verdict
@@ -75,10 +75,9 @@ def assert_violated(
     limits: Limits = Limits(),
     workers: int | None = None,
 ) -> Result:
-    """Explores until something is false. Fails unless every invariant is violated, or with `deadlock` there is a
-    deadlock.
+    """Explores until something is false, and fails unless every invariant is violated.
 
-    `length` is that of the shortest trace, in states.
+    With `deadlock`, there must also be a deadlock. `length` is the expected length of the shortest trace, in states.
     """
     __tracebackhide__ = True
     asked: dict[str, Any] = {"profile": profile, "deadlock": deadlock, "engine": engine, "limits": limits}
@@ -113,13 +112,14 @@ def told(result: Result) -> str:
 
 
 class ScenarioChanged(AssertionError):
-    """A scenario that is not as recorded, not as expected, or could not be derived; the message says what differs."""
+    """A scenario is not as recorded, is not as expected, or could not be derived; the message says what differs."""
 
 
 def scenarios(*paths: str | Path) -> list[Scenario]:
-    """The scenarios in some folders: for `pytest.mark.parametrize`.
+    """The scenarios in some folders, as parameters for `pytest.mark.parametrize`.
 
-    Without a folder they are those of `counterexamples` in the current directory, else those that ship.
+    Without arguments: the scenarios in `counterexamples` of the current directory, or the shipped ones if it does not
+    exist.
 
     @pytest.mark.parametrize("scenario", scenarios("counterexamples"), ids=lambda s: s.name)
     def test_scenario(scenario):
@@ -132,7 +132,7 @@ def scenarios(*paths: str | Path) -> list[Scenario]:
 
 
 def assert_as_recorded(scenario: Scenario, limits: Limits = Limits()) -> None:
-    """Derives a scenario again and fails unless it is as its author expects and byte for byte as recorded."""
+    """Derives a scenario again, and fails unless the result is as its author expects and as recorded, byte for byte."""
     __tracebackhide__ = True
     from isrcheck.checker.scenarios.derived import derive
     from isrcheck.checker.scenarios.drift import drift, recorded

@@ -1,4 +1,4 @@
-"""A comparison of behaviours in lines: what is new, what is gone, and for each a story with two endings."""
+"""The text of a comparison of behaviours: a new and a removed behaviour, each as a story with two endings."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ INNER = "     "
 
 
 def headline(found: Comparison, ink: Ink = PLAIN) -> str:
-    """The verdict in a line."""
+    """The verdict in one line."""
     word, style = {0: ("SAME", "good"), 10: ("DIFFERENT", "bad")}.get(found.exit_code, ("INCOMPLETE", "open"))
     return f"{ink(style, word)}  {found.a.name} -> {found.b.name}: {essence(found)}"
 
 
 def essence(found: Comparison) -> str:
-    """In a few words, which behaviours are new and which are gone."""
+    """A short summary of which behaviours are new and which are gone."""
     apart = f" ({', '.join(found.apart)} cannot be compared)" if found.apart else ""
     if found.new.verdict == found.gone.verdict == "none":
         return f"nothing is new, nothing is gone{apart}"
@@ -42,7 +42,7 @@ def _last(told: Endings) -> str:
 
 
 def behaviours_text(found: Comparison, ink: Ink = PLAIN, plain: bool = False) -> list[str]:
-    """The whole report."""
+    """The lines of the whole report."""
     lines = [headline(found, ink)]
     changed = [
         f"{name} {one or 'none'} -> {other or 'none'}" for name, one, other in changed_settings(found.a, found.b)
@@ -96,7 +96,7 @@ def _same_so_far(told: Endings) -> str:
 
 
 def ending_text(ending: Ending, mine: str, other: str) -> list[str]:
-    """The nearest step that the other model allows."""
+    """The lines on why the other model refuses the last step, or how its step differs."""
     if ending.how == "absent":
         return [f"it has no step like that{f' ({ending.step} does not act)' if ending.step else ''}"]
     if ending.how == "elsewhere":

@@ -1,6 +1,6 @@
-"""A counterexample as text: the story of its steps, the whole last state, and why it is wrong.
+"""A counterexample as text: the story of its steps, the whole last state, and why that state is wrong.
 
-Without a story, or if plain states are asked for, each step is shown as its action and its changes.
+Without a story, or if the user asks for plain states, each step is shown as its action and its changes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ INNER = "     "
 
 
 def violations_text(violations: Sequence[tuple[str, Finding]], ink: Ink = PLAIN, plain: bool = False) -> list[str]:
-    """In lines, one trace and the invariants that are false at its end."""
+    """The lines about one trace and the invariants that are false at its end."""
     first = violations[0][1]
     assert first.trace is not None
     title = ink("head", f"Counterexample: {', '.join(name for name, _ in violations)}")
@@ -39,7 +39,7 @@ def violations_text(violations: Sequence[tuple[str, Finding]], ink: Ink = PLAIN,
 
 
 def replayed_text(replayed: Sequence[Replayed], plain: bool = False) -> list[str]:
-    """One recorded trace, with what is false at its end."""
+    """The lines about one recorded trace, with what is false at its end."""
     for each in replayed:
         if each.broken is not None:
             return property_violation_text(each.recording.title, each.broken, plain=plain)
@@ -58,7 +58,7 @@ def choice_text(finding: PropertyFinding) -> str:
 
 
 def property_violation_text(name: str, finding: PropertyFinding, ink: Ink = PLAIN, plain: bool = False) -> list[str]:
-    """The lasso of a property, and why it violates the property."""
+    """The lines about the lasso that violates a property, and why it does."""
     assert finding.trace is not None
     lines = [ink("head", f"Counterexample: {name}{choice_text(finding)}")]
     lines += told_text(finding.trace, None if plain else finding.story, ink)
@@ -69,18 +69,18 @@ def property_violation_text(name: str, finding: PropertyFinding, ink: Ink = PLAI
 
 
 def told_text(trace: Trace, story: Story | None, ink: Ink = PLAIN) -> list[str]:
-    """A trace as a story, or without one as plain states."""
+    """The lines of a trace as a story, or as plain states if there is no story."""
     return trace_text(trace, ink) if story is None else story_text(story, trace, ink)
 
 
 def blame_text(finding: Finding, told: Collection[Fix] = ()) -> list[str]:
-    """The last state in which all was well, the facts behind the violation, and the fixes that are not in `told`."""
+    """The last state that was still correct, the facts behind the violation, and the fixes that are not in `told`."""
     lines = held_text(finding) + reasons_text(finding.reasons, finding.story, finding.fixes)
     return [*lines, *(line for fix in finding.fixes if fix not in told for line in fix_text(fix))]
 
 
 def held_text(finding: Finding) -> list[str]:
-    """The last state in which all was well."""
+    """The line about the last state that was still correct."""
     if finding.held is None:
         return []
     at = "at no moment" if finding.held.state is None else f"last in state {finding.held.state}"
@@ -88,7 +88,7 @@ def held_text(finding: Finding) -> list[str]:
 
 
 def evaluation_text(failure: EvaluationFailure, ink: Ink = PLAIN, plain: bool = False) -> list[str]:
-    """In lines, the way to a state in which the model cannot be evaluated."""
+    """The lines about a trace to a state in which the model cannot be evaluated."""
     action = "a predicate" if failure.label is None else label_text(failure.label)
     told = told_text(failure.trace, None if plain else failure.story, ink)
     lines = [ink("head", "Evaluation error: how to get there"), *told, ""]
@@ -126,7 +126,7 @@ def _last_state(trace: Trace, ink: Ink) -> list[str]:
 
 
 def why_text(instance: Instance | None, trace: Trace) -> list[str]:
-    """The choice of parameters that falsifies the invariant, and the values that it reads in the last state."""
+    """The lines about the parameters for which the invariant is false, and the values that it reads there."""
     if instance is None:
         return []
     choice = ", ".join(f"{name} {shown(value)}" for name, value in instance.choice)

@@ -1,4 +1,4 @@
-"""Liveness as text: a verdict for each property, the fairness it rests on, and the way to a violation."""
+"""Liveness as text: the verdict on each property, the fairness that it assumes, and the length of a violation."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def property_text(finding: PropertyFinding) -> str:
 
 
 def lasso_text(finding: PropertyFinding) -> str:
-    """How the violation continues: `stuck after 6 states`."""
+    """How a violation ends, in words: `stuck after 6 states`."""
     trace = finding.trace
     assert trace is not None
     other = "" if finding.canonical else " (not canonical)"

@@ -1,4 +1,4 @@
-"""The report of a proof attempt as text: the verdict, what it rests on, and what is not proved."""
+"""The report of a proof attempt as text: the verdict, its basis (settings, lemmas, checks), and what is not proved."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from isrcheck.checker.reports.counterexample import trace_text, why_text
 from isrcheck.checker.wording.layout import PLAIN, Ink, columns, number, plural, seconds
 
 SHOWN = 3
-"""How many counterexamples to induction a report shows, unless all are asked for."""
+"""The number of counterexamples to induction that a report shows, unless the user asks for all."""
 
 
 def report(result: ProofResult, ink: Ink = PLAIN, every: bool = False) -> str:

@@ -1,4 +1,4 @@
-"""Why a trace ends as it does, in lines: the facts behind the end, the steps behind the facts, and where fixes act."""
+"""The text on why a trace ends as it does: the facts behind the end, the steps behind the facts, and the fixes."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from isrcheck.checker.told import Alternative, Alternatives, Fact, Fix, Read, Re
 from isrcheck.checker.wording.layout import columns, plural
 
 MOST: Final = 5
-"""How many facts, reasons or values are named. The number of the others is given."""
+"""The most facts, reasons or values that are shown. For the others only their number is given."""
 MOST_READ: Final = 9
-"""How many of the values that a step was computed from are named: the decisive ones may be among the last."""
+"""The most values behind a step that are shown. There are more than `MOST`, because a late one may be decisive."""
 NUMBERS: Final = ("", "", "Two things", "Three things", "Four things", "Five things")
 INNER: Final = " " * 8
 
 
 def reasons_text(reasons: Reasons | None, story: Story | None, fixes: Sequence[Fix] = ()) -> list[str]:
-    """The reasons of a violation; of many, only the last ones. Among the steps behind them stands where fixes act."""
+    """The lines about the reasons of a violation (only the last ones of many), with the steps at which fixes act."""
     if reasons is None:
         return []
     sentences = {} if story is None else {told.position: told.sentence for told in story.sentences}
@@ -61,7 +61,7 @@ def _after(head: str, text: str) -> list[str]:
 
 
 def span(steps: Iterable[int]) -> str:
-    """Steps in order, neighbours together.
+    """Steps in order as text; runs of three or more neighbours are joined.
 
     >>> span([2, 4, 5, 6, 9, 10])
     '2, 4 to 6, 9, 10'
@@ -76,7 +76,7 @@ def span(steps: Iterable[int]) -> str:
 
 
 def fix_text(fix: Fix) -> list[str]:
-    """The step at which a fixed design differs from the trace, how it differs, and by what setting or model."""
+    """The lines about a fix: the step at which it differs from the trace, how, and by which setting or model."""
     if fix.how == "allows":
         return _allowed(fix) + _singly(fix)
     how = {"refused": "it refuses this step", "absent": "it has no such step", "differs": "it does otherwise"}[fix.how]
@@ -96,7 +96,7 @@ def fix_text(fix: Fix) -> list[str]:
 
 
 def _singly(fix: Fix) -> list[str]:
-    """The effect of each change of a fix alone."""
+    """The lines about the effect of each change of a fix if it is made alone."""
     ends = {"holds": "the invariant holds at the end", "violated": "the violation is there", None: "the end is reached"}
     rows = []
     for alone in fix.singly:
@@ -108,7 +108,7 @@ def _singly(fix: Fix) -> list[str]:
 
 
 def who(fix: Fix) -> str:
-    """The name of a fixed design, and what it changes."""
+    """The name of a fixed design, and the settings that it changes."""
     changes = ", ".join(f"{name} = {fixed}" for name, _, fixed in fix.changes[:MOST])
     more = len(fix.changes) - MOST
     about = f"{changes}{f' and {more} more' if more > 0 else ''}"
@@ -129,7 +129,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def alternatives_text(found: Alternatives | None) -> list[str]:
-    """The outcomes with other values of one setting."""
+    """The lines about the outcomes with other values of one setting."""
     if found is None:
         return []
     total = found.passing + len(found.tried)
@@ -146,7 +146,7 @@ def alternatives_text(found: Alternatives | None) -> list[str]:
 
 
 def _outcome(each: Alternative, length: int) -> str:
-    """The outcome as text, in groups by its first letter, which is not shown."""
+    """The outcome as text. Its first letter is only for sorting and is not shown."""
     if each.verdict == "holds":
         return "bno violation, but a goal is lost" if each.lost else "ano violation"
     if each.verdict == "incomplete" or each.length is None:
@@ -159,7 +159,7 @@ def _value(each: Alternative) -> str:
 
 
 def _reads(reads: Sequence[Read]) -> list[str]:
-    """The values that a step has read, latest first: the older ones are less interesting."""
+    """The lines about the values that a step has read, the latest first, because older values matter less."""
     last = sorted(reads, key=lambda read: -read.since)
     rows = ((r.path, r.value, "from the start" if r.since == 1 else f"since {r.since}") for r in last[:MOST_READ])
     more = len(reads) - MOST_READ

@@ -1,4 +1,4 @@
-"""The report of a refinement as text: like that of a check, with the specification's state beside the model's."""
+"""The report of a refinement as text: like the report of a check, with the specification's state beside the model's."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def report(found: Refined, ink: Ink = PLAIN, plain: bool = False) -> str:
 
 
 def brief(found: Refined, ink: Ink = PLAIN) -> str:
-    """The verdict in one line, and what the last step does that is not allowed."""
+    """The verdict in one line, and the changes of the last step that are not allowed."""
     lines = (refusal(found, ink) if found.refused else []) + [_warning(found)] * found.vacuous
     return text.brief(found.result, ink) + "".join(f"{line}\n" for line in lines)
 
 
 def refusal(found: Refined, ink: Ink = PLAIN) -> list[str]:
-    """What the specification says of each change in the last step."""
+    """The changes in the last step that the specification does not allow, each with the reason."""
     within = "" if found.at_most is None else f" (in {plural(found.at_most, 'step')})"
     head = ink("head", f"What {found.specification} does not allow{within}")
     changed = ((c.path, c.new if c.old is None else f"{c.old} -> {c.new}", c.said or "") for c in found.refused)
@@ -36,7 +36,7 @@ def _warning(found: Refined) -> str:
 
 
 def _question(found: Refined, ink: Ink) -> list[str]:
-    """The models that were compared."""
+    """The lines about the specification: the mapping, its settings, and the numbers of its states and steps."""
     asked = "any number" if found.at_most is None else f"{number(found.at_most)} at most"
     rows = [
         ("mapping", found.mapping),

@@ -1,4 +1,4 @@
-"""The report of random walks as text: the verdict, what was sampled, then each counterexample."""
+"""The report of random walks as text: the verdict, the sample, then each counterexample."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def report(result: Result, ink: Ink = PLAIN) -> str:
 
 
 def verdict_line(result: Result, ink: Ink = PLAIN) -> str:
-    """The verdict in one line. States that no walk has met may exist."""
+    """The verdict in one line. Without a violation it is INCOMPLETE, because walks may miss states."""
     if result.verdict != "incomplete" or result.evaluation is not None:
         return line_of_a_search(result, ink)
     sampling = result.extra["sampling"]
@@ -41,7 +41,7 @@ def verdict_line(result: Result, ink: Ink = PLAIN) -> str:
 
 
 def brief(result: Result, ink: Ink = PLAIN) -> str:
-    """The verdict in one line, and a second one with what no walk met."""
+    """The verdict in one line, and a second line with the actions and goals that no walk met."""
     sampling = result.extra["sampling"]
     never = [f"action {n}" for n in sampling["actions_never_taken"]]
     never += [f"goal {n}" for n in sampling["goals_never_reached"]]

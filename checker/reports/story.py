@@ -1,4 +1,4 @@
-"""A trace as a story in lines: for each step the actor, the sentence, the changes, and the logs that it changes."""
+"""A trace as the text of a story: for each step the actor, the sentence, the changes, and the changed logs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _legend(logs: list[DrawnLog]) -> list[str]:
 
 
 def for_ever(trace: Trace, position: int, ink: Ink) -> list[str]:
-    """The line about the loop of a lasso that stands before a step (counted from 1) or after the last one."""
+    """The line about the loop of a lasso, if it belongs before this step (counted from 1) or after the last step."""
     if trace.loop is None:
         return []
     if position == trace.length + 1:
@@ -47,7 +47,7 @@ def for_ever(trace: Trace, position: int, ink: Ink) -> list[str]:
 
 
 def _start(story: Story, trace: Trace) -> Iterator[tuple[str, str]]:
-    """The parts of the first state that are not drawn."""
+    """The parts of the first state that are not shown as drawn logs."""
     return ((path, value) for path, value in parts(trace.variables, trace.steps[0].state) if not _is_drawn(path, story))
 
 
@@ -69,14 +69,14 @@ def _step(sentence: Sentence, indent: int, ink: Ink) -> list[str]:
 
 
 def wrapped(sentence: str, width: int) -> list[str]:
-    """A sentence in lines. Sets and changes such as `0 -> 1` are not broken."""
+    """A sentence, wrapped into lines. Sets and changes such as `0 -> 1` are not broken."""
     kept = re.sub(r"\{[^{}]*\}", lambda found: found[0].replace(" ", GLUE), sentence).replace(" -> ", f"{GLUE}->{GLUE}")
     lines = textwrap.wrap(kept, width, break_long_words=False, break_on_hyphens=False)
     return [line.replace(GLUE, " ") for line in lines]
 
 
 def _undrawn(sentence: Sentence) -> Iterable[Change]:
-    """The changes besides those of the logs that are drawn."""
+    """The changes, without those that the drawn logs show."""
     records = any(log.records is not None for log in sentence.logs)
     for change in sentence.changes:
         drawn = change.path.startswith("log[") or change.path.endswith("].high_watermark")
@@ -85,7 +85,7 @@ def _undrawn(sentence: Sentence) -> Iterable[Change]:
 
 
 def log_lines(logs: Iterable[DrawnLog], indent: str) -> list[str]:
-    """Each log in a line: its broker, what that broker believes, its records, high watermark and log end."""
+    """A line for each log: its broker, the broker's role and epoch, the records, the high watermark and the log end."""
     return columns((_log(log) for log in logs), indent)
 
 
@@ -104,7 +104,7 @@ def _role(log: DrawnLog) -> str:
 
 
 def _records(log: DrawnLog) -> str:
-    """`[#0/0 || #1/0]`: records by offset, the high watermark between them."""
+    """The records by offset, with the high watermark between them: `[#0/0 || #1/0]`."""
     if log.records is None:
         return ""
     cells = [_record(r.id, r.epoch) for r in log.records]

@@ -1,6 +1,6 @@
-"""The report of a check as text: the verdict, everything that it rests on, then each counterexample.
+"""The report of a check as text: the verdict, its basis (settings, search, vacuity), then each counterexample.
 
-Its lines depend on the result alone, not on the width of a terminal.
+The text depends only on the result, and not on the width of a terminal.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _holding(result: Result) -> str:
 
 
 def _explored(result: Result) -> str:
-    """How many states were explored; with symmetry, first how many orbits."""
+    """The number of explored states; with symmetry, the number of orbits before it."""
     if result.orbits is None:
         return plural(result.distinct, "state")
     return f"{plural(result.distinct, 'orbit')} ({plural(result.orbits.distinct, 'state')})"
@@ -106,7 +106,7 @@ def _uncovered(result: Result, ink: Ink) -> list[str]:
 
 
 def uncovered(result: Result) -> list[str]:
-    """The part of the state space that an unfinished search has not looked at."""
+    """The lines about the part of the state space that an unfinished search has not explored."""
     if not result.counted:
         reason = [f"the search stopped: {result.reason}"] if result.reason and result.verdict != "incomplete" else []
         return [*reason, f"nothing is known beyond depth {result.depth}"]
@@ -125,7 +125,7 @@ def uncovered(result: Result) -> list[str]:
 
 
 def _forecast(result: Result) -> list[str]:
-    """How large the whole state space is likely to be, if the sizes of the levels allow an estimate."""
+    """The forecast of the size of the whole state space, if the levels allow an estimate."""
     if result.extra.get("forecast") is None:
         return []
     expected = result.extra["forecast"]
@@ -151,7 +151,7 @@ def settings_heading(result: Result) -> str:
 
 
 def note_on(result: Result, name: str, bound: str) -> str:
-    """The note on a setting: that it does nothing, or what it leaves out and whether its bound is hit."""
+    """The note on a setting: that it has no effect, or else what it leaves out and whether its bound was hit."""
     if name in result.idle:
         return f"does nothing: {result.idle[name]}"
     left_out = [f"leaves out {result.left_out[name]}"] if name in result.left_out else []
@@ -200,7 +200,7 @@ def _search(result: Result, ink: Ink) -> list[str]:
 
 
 def _symmetry(result: Result) -> list[tuple[str, str]]:
-    """Which values are interchangeable, and what the counts count."""
+    """The rows on which values are interchangeable, and on what is counted."""
     if result.orbits is None:
         return []
     alike: dict[str, list[str]] = {}
@@ -225,7 +225,7 @@ def _vacuity(result: Result, ink: Ink) -> list[str]:
 
 
 def vacuity(result: Result) -> list[str]:
-    """Actions that never fired and goals that were never reached: the verdict may hold only because of them."""
+    """The lines about actions that never fired and goals never reached: a verdict may hold for that reason alone."""
     if not result.counted:
         return ["not known: another engine says which actions fire"]
     so_far = " so far" if result.left else ""
@@ -238,7 +238,7 @@ def vacuity(result: Result) -> list[str]:
 
 
 def brief(result: Result, ink: Ink = PLAIN) -> str:
-    """The verdict in one line, then warnings about what was never seen, left out, or excused."""
+    """The verdict in one line, then warnings: never seen, held only vacuously or with excuses, left out."""
     told = result.verdict != "violated" and result.evaluation is None and not _vacuously(result)
     never = _never(result) if result.counted and told else []
     warning = [f"warning: never seen{' so far' if result.left else ''}: {', '.join(never)}"] if never else []
@@ -265,7 +265,7 @@ def _each(result: Result) -> str:
 
 
 def counterexamples(result: Result, ink: Ink, plain: bool) -> list[list[str]]:
-    """Each trace once, shortest first, with everything that is false at its end."""
+    """The different counterexamples, shortest first, each with everything that is false at its end."""
     by_trace: list[list[tuple[str, Finding]]] = []
     for name, finding in violated(result):
         same = [group for group in by_trace if group[0][1].trace == finding.trace]

@@ -1,4 +1,4 @@
-"""The JSON of a check that ended before there was anything to report."""
+"""The JSON of a check that ended before it had a result."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from isrcheck.checker.results import Result
 
 
 def unanswered(model: str, settings: dict[str, Any], engine: str, reason: str, exit_code: int) -> dict[str, Any]:
-    """A result in which nothing was explored; settings are as the user wrote them."""
+    """A result without any explored states. The settings are as the user wrote them."""
     return Result(
         model=model,
         settings=settings,

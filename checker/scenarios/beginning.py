@@ -1,4 +1,4 @@
-"""Begins a new scenario: its folder gets everything that can be derived, and the author writes the story."""
+"""Begins a new scenario: creates its folder with all derived files, and leaves the story to the author."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ TO_WRITE: Final = "To be written"
 
 
 def begin(folder: Path, model: str, asked: Mapping[str, Any], settings: Mapping[str, Any]) -> Scenario:
-    """Writes a scenario of `model`, given as to `isrcheck check`, into a new folder.
+    """Writes a scenario of `model` (a name or file, as for `isrcheck check`) into a new folder, and returns it.
 
-    `asked` are other keys of its file: invariants, deadlock, keep_going. Raises `Failure`, and leaves no folder, if the
-    folder exists already or if the search does not finish.
+    `asked` are further keys of `scenario.toml`: invariants, deadlock, keep_going. Raises `Failure` if the folder exists
+    already or if the search does not finish, and then creates no folder.
     """
     if folder.exists() or folder.is_symlink():
         raise Failure(f"{folder} is there already; take another name, or run: isrcheck regress {folder}", Exit.OUTPUT)
@@ -43,7 +43,7 @@ def begin(folder: Path, model: str, asked: Mapping[str, Any], settings: Mapping[
 
 
 def _seen_from(folder: Path, model: str) -> str:
-    """A model's file as the scenario names it, relative to its own folder. A name stays as it is."""
+    """A model's file relative to the scenario's folder, as the scenario names it. A model's name is left unchanged."""
     file, colon, cls = model.partition(":")
     if not file.endswith(".py"):
         return model
@@ -51,13 +51,13 @@ def _seen_from(folder: Path, model: str) -> str:
 
 
 def _root_of(folder: Path, model: str) -> Path:
-    """The folder that holds the scenario and its model's file."""
+    """The innermost folder that contains both the scenario and its model's file."""
     ups = Path(model.partition(":")[0]).parts.count("..") if model.partition(":")[0].endswith(".py") else 0
     return Path(os.path.normpath(folder / Path(*[".."] * ups))) if ups else folder
 
 
 def _text(data: Mapping[str, Any], settings: Mapping[str, Any], expect: str, lengths: Mapping[str, int]) -> str:
-    """The text of a `scenario.toml`: TOML can read these values in the notation of JSON."""
+    """The text of a `scenario.toml`. The values are written as JSON, which for them is valid TOML, too."""
     lines = [
         f'title = "{TO_WRITE}: what happens, in a line"',
         *(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in data.items() if value),

@@ -1,4 +1,4 @@
-"""Where scenarios lie: in folders that the user names, in `counterexamples` of the current directory, or shipped."""
+"""Finds scenarios: in folders that the user names, in `counterexamples` of the current directory, or shipped."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ OWN: Final = Path("counterexamples")
 
 
 def shipped() -> Path:
-    """The folder of the shipped scenarios. It lies beside that of the models, as in the repository."""
+    """The folder of the shipped scenarios. It is beside the folder of the models, as in the repository."""
     return Path(isrcheck.model.__file__).resolve().parent.parent / "counterexamples"
 
 
 def default() -> Path:
-    """The folder that is used if none is named: a project's own scenarios, or the shipped ones if it has none."""
+    """The folder that is used if the user names none: the project's own scenarios, or else the shipped ones."""
     return OWN if OWN.is_dir() else shipped()
 
 
 def folders(paths: tuple[str, ...]) -> list[tuple[Path, Path]]:
-    """Each scenario's folder with the named folder that it was found in, sorted by name; without paths the default.
+    """Each scenario's folder with the path in which it was found, sorted by name. Without paths: those of `default`.
 
     A path is a scenario's folder (or its `scenario.toml`), or a folder with such folders, directly or in groups.
     """
@@ -40,7 +40,7 @@ def folders(paths: tuple[str, ...]) -> list[tuple[Path, Path]]:
 
 
 def one(text: str) -> Scenario:
-    """The scenario with this name or path. A project's own scenario comes before a shipped one."""
+    """The scenario with this name or path. A project's own scenario takes precedence over a shipped one."""
     path, is_name = Path(text), os.sep not in text
     if is_name and (folder := called(text, OWN)) is not None:
         return read(folder, OWN)
@@ -58,13 +58,13 @@ def one(text: str) -> Scenario:
 
 
 def called(name: str, root: Path) -> Path | None:
-    """The folder of the scenario of this name in a folder or in one of its groups."""
+    """The folder of the scenario with this name, in a folder or in one of its groups; None if there is none."""
     found = [root / name, *sorted(root.glob(f"*/{glob.escape(name)}"))]
     return next((folder for folder in found if (folder / FILE).is_file()), None)
 
 
 def group_of(model: str) -> Path:
-    """The folder in `counterexamples` for a new scenario of a model: beside the model's others, or in a new group."""
+    """The folder in `counterexamples` for a new scenario: beside other scenarios of the model, or a new group."""
     beside = []
     for folder in _scenarios_in(OWN):
         with suppress(DamagedScenario, OSError):

@@ -1,4 +1,4 @@
-"""The controls of a violated scenario: the fixed designs that are walked along its trace."""
+"""The controls of a violated scenario: the fixed designs with which its trace is compared step by step."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from isrcheck.model.language import Model, UnknownName
 
 
 def controls_of(scenario: Scenario, loaded: LoadedModel, changed: dict[str, Any]) -> list[Control]:
-    """The controls that are expected to hold, each at its settings, with the `changed` ones changed in both.
+    """The controls that are expected to hold, each at its settings. `changed` settings are changed in both designs.
 
-    A control that does not exist, or lacks such settings, is left out: `regress` reports mistakes in pairs.
+    A control that does not exist or lacks these settings is left out, because `regress` reports mistakes in pairs.
     """
     if scenario.expect != "violated" or not scenario.controls:
         return []
@@ -34,9 +34,9 @@ def controls_of(scenario: Scenario, loaded: LoadedModel, changed: dict[str, Any]
 
 
 def named(text: str, loaded: LoadedModel, broken: Model) -> Control:
-    """The control that `--control` names: `NAME=VALUE` of settings, with commas between them; a scenario; or a model.
+    """The control that `--control` names: settings as `NAME=VALUE`, separated by commas, or a scenario, or a model.
 
-    A model gets the settings of the trace's model, as far as it has them. Raises `UnknownName`, `ModelError`.
+    A model gets those settings of the trace's model that it declares. Raises `UnknownName` or `ModelError`.
     """
     if "=" in text:
         pairs = [pair.partition("=") for pair in text.split(",")]

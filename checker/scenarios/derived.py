@@ -1,6 +1,6 @@
 """The files derived from a scenario: its counts as data, and its trace.
 
-They have no times, no paths and no numbers of workers, so they have the same bytes wherever they are derived.
+The files contain no times, paths or numbers of workers, so they have the same bytes on every machine.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ GENERATED: Final = (COUNTS, ITF, TEXT)
 
 @dataclass(frozen=True)
 class Derived:
-    """The summary of a check, and the contents of the files by name (traces only for a violation).
+    """The summary of a check, and the contents of the files by name. There are traces only for a violation.
 
-    `unfinished` says why a search did not finish, with its exit code. `story` is the shortest trace as data of a page,
-    if it is wanted.
+    `unfinished` is the reason why the search did not finish, with its exit code. `story` is the shortest trace as the
+    data of a page, if the caller wants it.
     """
 
     summary: dict[str, Any]
@@ -42,7 +42,7 @@ class Derived:
 
 
 def derive(scenario: Scenario, limits: Limits = Limits(), told: bool = False) -> Derived:
-    """Checks a scenario, and tells its trace for a page if wanted. Raises the errors of `isrcheck.check`."""
+    """Checks a scenario; with `told`, adds its trace as the data of a page. Raises the errors of `isrcheck.check`."""
     from isrcheck.checker.explaining import explain_all
     from isrcheck.checker.library import load_model_class
     from isrcheck.checker.scenarios.controls import controls_of
@@ -61,7 +61,7 @@ def derive(scenario: Scenario, limits: Limits = Limits(), told: bool = False) ->
 def asked_of(
     scenario: Scenario, loaded: LoadedModel, settings: dict[str, Any], limits: Limits, workers: int | None = None
 ) -> Result:
-    """The check of a scenario in a model at some settings. Raises the errors of `isrcheck.check`."""
+    """The result of a scenario's check, in a model at some settings. Raises the errors of `isrcheck.check`."""
     from isrcheck.checker.checking import check
 
     return check(
@@ -79,12 +79,12 @@ def asked_of(
 
 
 def files_of(result: Result) -> dict[str, str]:
-    """The files of a scenario with this result, from whichever engine: name -> content."""
+    """The contents of a scenario's files by name, from a result of any engine."""
     return {COUNTS: as_text(summary(result)), **_traces(result)}
 
 
 def _story(loaded: LoadedModel, result: Result) -> dict[str, Any] | None:
-    """The shortest trace, as in the files, as data of a page."""
+    """The shortest trace, which is the trace of the files, as the data of a page."""
     from isrcheck.checker.pages.findings import told_traces
 
     return next(iter(told_traces(result, loaded.cls(**result.settings)).values()), None)
@@ -117,7 +117,7 @@ def summary(result: Result) -> dict[str, Any]:
 
 
 def _unreached(result: Result) -> list[str]:
-    """The goals that no state reached, switched off or not: recordings from before this distinction have them all."""
+    """The goals that no state reached, also those that are switched off, because older recordings list both."""
     return [n for n in result.goals if n in (*result.goals_never_reached, *result.goals_switched_off)]
 
 
@@ -127,7 +127,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 
 def _promised(finding: PropertyFinding) -> dict[str, Any]:
-    """A verdict and its basis; for a lasso its number of states, and the position that it leads back to."""
+    """The verdict on a property and its basis; for a lasso also its length in states and the start of its loop."""
     data = finding.to_json()
     kept: dict[str, Any] = {key: data[key] for key in ("verdict", "vacuous", *FOUND, "fairness_used") if key in data}
     return kept if finding.trace is None else kept | {"length": finding.trace.length, "loop": finding.trace.loop}
@@ -140,7 +140,7 @@ def _unfinished(result: Result) -> str:
 
 
 def _code(result: Result) -> int:
-    """The exit code of an unfinished search, whether something is violated or not."""
+    """The exit code of an unfinished search; violations do not change it."""
     from isrcheck.checker.results import Exit
 
     if result.evaluation is not None:
@@ -149,7 +149,7 @@ def _code(result: Result) -> int:
 
 
 def _traces(result: Result) -> dict[str, str]:
-    """The shortest counterexample (of several, the first by name) as `isrcheck check` prints and writes it.
+    """The shortest counterexample (among equals the first by name), as `isrcheck check` prints and writes it.
 
     The text explains everything that is false in its last state.
     """
@@ -204,9 +204,9 @@ def _lines(data: Any, indent: str) -> str:
 
 @contextmanager
 def forgetting_neighbours(file: Path | None) -> Iterator[None]:
-    """Forgets the modules beside a user's model at its end.
+    """On exit, removes the modules beside a user's model from `sys.modules`.
 
-    A process derives one scenario after the other: each of two scenarios may have its own `words.py`.
+    One process derives several scenarios, and two of them may each have their own `words.py`.
     """
     before = {name.partition(".")[0] for name in sys.modules}
     try:

@@ -1,6 +1,6 @@
-"""Drift: the differences between recorded and newly derived results, in words that lead to the cause.
+"""Drift: the differences between recorded and newly derived results, in words that help to find the cause.
 
-The recorded files are data that anybody may have edited: whatever they contain, the difference is reported.
+Anybody may have edited the recorded files, so differences are reported whatever the files contain.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from isrcheck.checker.scenarios.derived import COUNTS, GENERATED, ITF, TEXT, Der
 from isrcheck.checker.wording.layout import plural
 
 FIRST: Final = ("verdict", "invariants", "levels", "generated")
-"""Differences that are reported first: these lead to the cause, the other counts follow from them."""
+"""The parts whose differences are reported first, because the other counts follow from them."""
 NOTHING: Final = "nothing"
 
 
 def recorded(folder: Path) -> dict[str, bytes]:
-    """The generated files that a scenario has."""
+    """The contents of the recorded generated files of a scenario, by name."""
     paths = {name: folder / name for name in GENERATED}
     return {name: path.read_bytes() for name, path in paths.items() if path.is_file()}
 
 
 def drift(old: dict[str, bytes], derived: Derived) -> list[str]:
-    """Every difference between recorded files and derived ones; none if all bytes are equal."""
+    """All differences between recorded and derived files, one in each line; an empty list if all bytes are equal."""
     new = {name: text.encode() for name, text in derived.files.items()}
     differing = [name for name in GENERATED if old.get(name) != new.get(name)]
     lines = [line for name in differing for line in _presence(name, old, new)]
@@ -58,7 +58,7 @@ def _explained(name: str, old: dict[str, bytes], new: dict[str, bytes], explain:
 
 
 def _first_line(name: str, old: dict[str, bytes], new: dict[str, bytes]) -> str:
-    """The first line in which the bytes of a file differ."""
+    """A message about the first line in which the recorded and the derived file differ."""
     pairs = zip_longest(old[name].splitlines(True), new[name].splitlines(True), fillvalue=b"")
     for i, (before, after) in enumerate(pairs, 1):
         if before != after:
@@ -87,7 +87,7 @@ def _counts(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
 
 
 def _values(path: str, old: Any, new: Any) -> Iterator[str]:
-    """The parts that differ, path by path."""
+    """Messages about the parts that differ, path by path."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in sorted(old.keys() | new.keys()):
             yield from _values(f"{path}.{key}", old.get(key), new.get(key))
@@ -115,7 +115,7 @@ def _levels(old: list[int], new: list[int]) -> Iterator[str]:
 
 
 def _generated(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
-    """Each action whose count differs at some level. The action that differs at the first level comes first."""
+    """Messages about the actions whose counts differ at some level, ordered by the first such level."""
     found = []
     for action in old.keys() | new.keys():
         before, after = old.get(action), new.get(action)
@@ -139,7 +139,7 @@ def _change(old: int | None, new: int | None) -> str:
 
 
 def _differing(old: list[int], new: list[int]) -> list[tuple[int, int | None, int | None]]:
-    """Level, recorded count, count now, wherever they differ."""
+    """For each level with a difference: the level, the recorded count, and the new count."""
     pairs: Iterable[tuple[int | None, int | None]] = zip_longest(old, new)
     return [(i, before, after) for i, (before, after) in enumerate(pairs, 1) if before != after]
 
@@ -157,7 +157,7 @@ def _are_counts(value: Any) -> TypeGuard[list[int]]:
 
 
 def _trace(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
-    """The first state in which two ITF traces differ, then differences in their other data."""
+    """Messages about the first state in which two ITF traces differ, then about differences in their other data."""
     before, after = old.get("states"), new["states"]
     if not isinstance(before, list) or not all(isinstance(x, dict) for x in before):
         yield f"{ITF}: what is recorded has no states"
@@ -182,7 +182,7 @@ def _step(i: int, old: dict[str, Any] | None, new: dict[str, Any] | None, length
 
 
 def _label(state: dict[str, Any] | None) -> str:
-    """The action instance that leads to an ITF state."""
+    """The text of the action instance that leads to an ITF state."""
     meta = (state or {}).get("#meta")
     if not isinstance(meta, dict) or "action" not in meta:
         return "no action"

@@ -1,4 +1,4 @@
-"""Whether a scenario's outcome is as its author expects, and what prevents it and its control from being a pair."""
+"""Compares a scenario's outcome with the author's expectation, and checks that it and its control are a pair."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from isrcheck.checker.scenarios.scenario import FILE, DamagedScenario, Scenario,
 
 
 def unmet(scenario: Scenario, summary: dict[str, Any]) -> list[str]:
-    """Every way in which a summary differs from the verdict and the lengths of `scenario.toml`, in words."""
+    """Messages about each difference between a summary and the verdict and lengths in `scenario.toml`."""
     lines = []
     if summary["verdict"] != scenario.expect:
         lines.append(f"verdict: {summary['verdict']}, expected {scenario.expect}")
@@ -41,10 +41,10 @@ def _expected(scenario: Scenario, name: str) -> str:
 
 
 def unpaired(scenario: Scenario) -> list[str]:
-    """The reasons why a scenario and its controls are no pairs, in words.
+    """Messages about why a scenario and its controls are no pairs.
 
-    In a pair, one scenario is violated and the other holds. Each names the other. They differ only in the model, only
-    in settings, or only in fairness, so this difference explains the difference in the verdict.
+    In a pair, one scenario is violated and the other holds, and each names the other. The two differ only in the model,
+    only in settings, or only in fairness, and this difference explains the different verdicts.
     """
     return [line for name in scenario.controls for line in _unpaired(scenario, name)]
 
@@ -70,12 +70,12 @@ def _unpaired(scenario: Scenario, name: str) -> list[str]:
 
 
 def beside(scenario: Scenario, name: str) -> Path:
-    """The folder of another scenario: beside this one, or in another group of the same collection."""
+    """The folder of another scenario, which is beside this scenario or in another group of the same collection."""
     group = scenario.folder.resolve().parent
     return called(name, group) or called(name, group.parent) or group / name
 
 
 def _model(scenario: Scenario) -> str:
-    """The model, the same wherever the scenario's folder is."""
+    """The model in a form that does not depend on the scenario's folder."""
     file = scenario.file
     return scenario.model if file is None else f"{file.resolve()}:{scenario.model.partition(':')[2]}"

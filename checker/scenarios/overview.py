@@ -1,4 +1,4 @@
-"""An overview of scenarios as a page: the outcome of each, its story, and its trace to step through."""
+"""An overview of scenarios as a page: the outcome of each scenario, its story, and its interactive trace."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from isrcheck.checker.scenarios.scenario import Scenario
 
 @dataclass(frozen=True)
 class Shown:
-    """A scenario on the page: its outcome in words (`status`, `found`), and what is wrong.
+    """A scenario on the page: its outcome in words (`status`, `found`), and messages about what is wrong (`lines`).
 
-    `scenario` is None if it cannot be read; `verdict` is empty if it could not run.
+    `scenario` is None if its file cannot be read; `verdict` is empty if the scenario could not run.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Shown:
 
 
 def overview_page(total: str, shown: list[Shown]) -> str:
-    """The page. Two scenarios with the same name in different folders share the trace of the first."""
+    """The page of an overview. Scenarios with the same name in different folders share the trace of the first."""
     stories: dict[str, Any] = {}
     for each in shown:
         if each.story is not None:

@@ -1,4 +1,4 @@
-"""Works on several items at once in reused processes: each process loads an engine only once."""
+"""Works on several items in parallel, in reused processes, so that each process loads an engine only once."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _submitted(pool: ProcessPoolExecutor, work: Callable[[Item], Answer], item: 
 def _answer(
     work: Callable[[Item], Answer], item: Item, future: Future[Answer], ended: Callable[[Item], Answer]
 ) -> Answer:
-    """If a process ends, all items waiting in the pool fail too. Each is tried again in a process of its own."""
+    """The answer for an item. If a process dies, all waiting items fail, and each is tried again in its own process."""
     try:
         return future.result()
     except BrokenProcessPool:
@@ -61,20 +61,20 @@ def _answer(
 
 
 def _pool(workers: int) -> ProcessPoolExecutor:
-    # Spawned: a fork would copy this process's threads and locks in any state.
+    # Spawned, because a fork would copy the locks of this process's threads in any state.
     spawning = multiprocessing.get_context("spawn")
     return ProcessPoolExecutor(workers, mp_context=spawning, initializer=_begin)
 
 
 def _begin() -> None:
-    """Leaves interrupts to the parent, and collects garbage as seldom as the parent does."""
+    """Makes a worker ignore interrupts, which its parent handles, and collect garbage as rarely as its parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.set_threshold(50_000)
 
 
 @contextmanager
 def _unheard() -> Iterator[None]:
-    """Interrupts wait, also in processes started meanwhile, because a terminal sends Ctrl-C to all of them."""
+    """Delays interrupts here and in processes that start meanwhile, because a terminal sends Ctrl-C to all of them."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -83,7 +83,7 @@ def _unheard() -> Iterator[None]:
 
 
 def _end(pool: ProcessPoolExecutor) -> None:
-    """Ends the processes, busy or not: after an interruption nobody waits for their results."""
+    """Ends the processes even if they are busy, because after an interruption nobody waits for their results."""
     processes = list((pool._processes or {}).values())
     pool.shutdown(wait=False, cancel_futures=True)
     for process in processes:

@@ -1,6 +1,6 @@
-"""A *scenario*: a folder whose `scenario.toml`, written by hand, says what to check and what is expected.
+"""A *scenario*: a folder with a hand-written file `scenario.toml`, which says what to check and what is expected.
 
-`scenario.toml` is data. The code that it may choose is a shipped model, or a file inside the folder that was named.
+`scenario.toml` is data. It can only choose code of a shipped model, or of a file inside the folder that the user named.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from isrcheck.model.language.fairness import Fairness
 
 FILE: Final = "scenario.toml"
 DEADLOCK: Final = "deadlock"
-"""The key in `[lengths]` of the trace to a state without a successor."""
+"""The key in `[lengths]` for the trace to a deadlock, a state without a successor."""
 
 
 class DamagedScenario(ModelError):
-    """A `scenario.toml` has a mistake, or a folder has no `scenario.toml`; the message is the reason, in one line."""
+    """A `scenario.toml` has a mistake, or a folder has no `scenario.toml`. The message is one line."""
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """What to check, what is expected, and why it matters; `liveness` are properties that are checked as well.
+    """What to check, what is expected, and why it matters. `liveness` names properties that are also checked.
 
-    `folder` holds the scenario. `root` is the folder that the user named: the model's file lies inside it. `lengths`
-    maps each violated invariant or property (and `deadlock`) to the number of states of its shortest trace. `controls`
-    are scenarios beside this one, in which the fix is switched on or off. `seen_to_hold` are wider bounds within which
-    it held as well.
+    `folder` holds the scenario. `root` is the folder that the user named, and the model's file must be inside it.
+    `lengths` maps each violated invariant or property (and `deadlock`) to the number of states of its shortest trace.
+    `controls` are related scenarios, in which the fix is switched on or off. `seen_to_hold` has wider bounds within
+    which the scenario also held.
     """
 
     folder: Path
@@ -57,7 +57,7 @@ class Scenario:
 
     @property
     def file(self) -> Path | None:
-        """The file of the model, None for a shipped one."""
+        """The file of the model, or None for a shipped model."""
         path = self.model.partition(":")[0]
         return self.folder / path if path.endswith(".py") else None
 
@@ -77,12 +77,12 @@ class Scenario:
 
 
 def name_of(folder: Path) -> str:
-    """A scenario has the name of its folder."""
+    """The name of a scenario, which is the name of its folder."""
     return folder.resolve().name
 
 
 def read(folder: Path, root: Path | None = None) -> Scenario:
-    """The scenario of a folder. Raises `DamagedScenario` if there is none, OSError if it cannot be read."""
+    """The scenario in a folder. Raises `DamagedScenario` for a missing or wrong file, OSError for an unreadable one."""
     path = folder / FILE
     if not path.is_file():
         raise DamagedScenario(f"{folder} is no scenario: it has no {FILE}")
@@ -166,7 +166,7 @@ def _texts(value: str | list[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Key:
-    """The values that a key may hold, as a test and in words."""
+    """The values that a key of `scenario.toml` may have, as a test and in words."""
 
     fits: Callable[[Any], bool]
     words: str
@@ -206,7 +206,7 @@ def _check_keys(path: Path, data: dict[str, Any]) -> None:
 
 
 def _check_lengths(path: Path, data: dict[str, Any]) -> None:
-    """A length may be given only for what is checked and violated; a missing one is reported when a trace is found."""
+    """Raises an error for lengths of something that is not checked or not violated. Missing lengths are found later."""
     lengths = data.get("lengths", {})
     if data["expect"] == "holds" and lengths:
         raise DamagedScenario(f'{path}: there are lengths where expect is "holds"; take them away')

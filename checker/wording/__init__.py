@@ -1,1 +1,1 @@
-"""Words and numbers in readable form: values, lines in columns, places of files. All reports use them."""
+"""Readable text for all reports: values, conditions, lines in columns, places of files."""

@@ -12,7 +12,7 @@ from isrcheck.model.language.domains import Bag, Domain, Flag, Messages, Number,
 from isrcheck.model.language.expressions import Expression, Leaf, is_constant, render
 
 LONGEST: Final = 60
-"""A condition with more characters is described by what it reads."""
+"""The most characters of a condition. A longer condition is described by the values that it reads."""
 _WORDS: Final = {
     "eq": (" = ", " != "),
     "le": (" <= ", " > "),
@@ -29,7 +29,7 @@ class Words:
 
     @cached_property
     def _leaves(self) -> list[tuple[str, Domain, str]]:
-        """For every scalar, in the order of leaves, its path and domain, and the path of the part that it is in."""
+        """For every scalar, in the order of leaves: its path, its domain, and the path of the part that contains it."""
         return [scalar for name, domain in self.variables for scalar in _scalars(name, domain)]
 
     @cached_property
@@ -48,18 +48,18 @@ class Words:
         return self.path(leaf), self.value(leaf, value)
 
     def part(self, leaf: int) -> str:
-        """The path of the smallest readable part of a state that has a scalar. A sequence is such a part as a whole."""
+        """The path of the smallest readable part that contains a scalar. A sequence is one part as a whole."""
         return self._leaves[leaf][2]
 
     def is_(self, leaf: int, value: int) -> str:
-        """The facts about a scalar that has a value."""
+        """The text that says that a scalar has a value."""
         path, domain, _ = self._leaves[leaf]
         if isinstance(domain, Flag):
             return _flag(path, bool(value))
         return f"{path} = {self.value(leaf, value)}"
 
     def condition(self, e: Expression, true: bool) -> str:
-        """A condition that is no junction of others, or its negation."""
+        """The text of a condition that is no `and` or `or`, or (if not `true`) of its negation."""
         if e.operator == "not":
             return self.condition(e.arguments[0], not true)
         if isinstance(e.value, Leaf):
@@ -80,7 +80,7 @@ class Words:
 
 
 def _end(e: Expression, bound: int, true: bool) -> int | None:
-    """The only value that `e <= bound`, or its negation, leaves for a number; None if there are more."""
+    """The only value of a number that satisfies `e <= bound` (or its negation); None if there are more."""
     if true:
         return bound if bound == e.low else None
     return e.high if bound == e.high - 1 else None

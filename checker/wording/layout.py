@@ -1,4 +1,4 @@
-"""Lines of a report: columns, numbers with separators, sizes, and the few colours of a terminal."""
+"""The lines of a report: columns, numbers with separators, sizes, and colours for a terminal."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def number(value: int) -> str:
 
 
 def plural(count: int, word: str) -> str:
-    """`1 state`, `2 states`."""
+    """A count with its noun: `1 state`, `2 states`."""
     return f"{number(count)} {word}{'' if count == 1 else 's'}"
 
 
 def size(count: float) -> str:
-    """Bytes in the largest binary unit that leaves one digit or more: `1.5 GiB`."""
+    """A number of bytes in the largest binary unit in which it is at least 1: `1.5 GiB`."""
     for unit in ("bytes", "KiB", "MiB", "GiB"):
         if count < 1024:
             return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
@@ -56,7 +56,7 @@ def size(count: float) -> str:
 
 
 def seconds(value: float) -> str:
-    """A duration to a hundredth of a second, above an hour in hours and minutes."""
+    """A duration, rounded to hundredths of a second; from one hour on, in hours and minutes."""
     if value < 3600:
         return f"{value:.2f} s"
     return f"{value // 3600:.0f} h {value % 3600 // 60:.0f} min"

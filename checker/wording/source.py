@@ -1,4 +1,4 @@
-"""The place of a file for people and tools: its path in its repository, wherever that is on this machine."""
+"""The path of a file relative to its repository, for people and tools."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from functools import cache
 from pathlib import Path
 
 ROOTS = (".git", "pyproject.toml")
-"""Names that mark the topmost folder of a repository. The first folder found upwards counts."""
+"""Names that mark the root of a repository. The nearest folder upwards with such a name is the root."""
 
 
 @cache
 def repository_path(file: str) -> str:
-    """A file relative to its repository, with slashes; only its name if it is in none.
+    """A file's path relative to its repository, with slashes; only the file's name if it is in no repository.
 
     >>> repository_path(__file__)
     'checker/wording/source.py'

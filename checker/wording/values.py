@@ -1,4 +1,4 @@
-"""Values and states in readable form: rendered by their domains, with differences path by path."""
+"""Values and states in readable form, by their domains, and differences between states, path by path."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ State = Sequence[Value]
 
 
 def label_text(label: Label) -> str:
-    """An action instance: `become-leader(leader=0, epoch=1)`."""
+    """The text of an action instance: `become-leader(leader=0, epoch=1)`."""
     pairs = zip(label.parameters, label.domains, strict=True)
     return f"{label.action}({', '.join(f'{name}={text_of(d, value)}' for (name, value), d in pairs)})"
 
 
 def parts(variables: Variables, state: State) -> Iterator[tuple[str, str]]:
-    """Every variable with its value. A variable per index has one entry for each index."""
+    """The path and the value of every variable, as texts. A `per` variable has one entry for each index."""
     for (name, domain), value in zip(variables, state, strict=True):
         yield from _spread(name, domain, value)
 
@@ -54,7 +54,7 @@ def _differences(path: str, domain: Domain, a: Value, b: Value) -> Iterator[tupl
 
 
 def data_text(variables: Variables, path: str, data: Any) -> str:
-    """The JSON data of the part of a state at a path (`log[1]`, `quorum.isr`), in readable form."""
+    """The readable text of JSON data about one part of a state, at a path such as `log[1]` or `quorum.isr`."""
     try:
         domain = domain_at(dict(variables), path)
         return text_of(domain, domain.from_json(data))
@@ -84,9 +84,10 @@ def part_at(variables: Variables, state: State, path: str) -> tuple[Domain, Valu
 
 
 def apart(path: str, one: tuple[Domain, Value], other: tuple[Domain, Value]) -> Iterator[tuple[str, str, str]]:
-    """The parts in which two values, perhaps of two models, differ: path, the one value, the other value.
+    """The parts in which two values differ: the path and both values. The values may be of two models.
 
-    Each element of a sequence that differs, and each element that only one value has, with `nothing` for the other.
+    For sequences, these are the elements that differ, and the elements that only one value has, with `nothing` for the
+    other value.
     """
     match one, other:
         case (Sequence_() as a, x), (Sequence_() as b, y):
@@ -112,7 +113,7 @@ def apart(path: str, one: tuple[Domain, Value], other: tuple[Domain, Value]) -> 
 
 
 def domain_at(domains: dict[str, Domain], path: str) -> Domain:
-    """The domain of the part of a state at a path."""
+    """The domain of one part of a state, which is given by its path."""
     name, *steps = _steps(path)
     domain = domains[name]
     for step in steps:

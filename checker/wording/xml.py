@@ -1,4 +1,4 @@
-"""Text that XML allows: used for JUnit's reports and GraphML."""
+"""Text that XML allows, for JUnit reports, GraphML and SVG."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ REFUSED: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ff
 
 
 def clean(text: str) -> str:
-    """Text without the characters that XML does not allow. Markup is escaped where the document is written."""
+    """Text in which characters that XML does not allow are replaced. Markup is escaped when the document is written."""
     return REFUSED.sub("\ufffd", text)

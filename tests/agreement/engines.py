@@ -1,4 +1,4 @@
-"""What every engine is asked about a model, in one form, so that answers can be compared."""
+"""Asks every engine the same questions about a model, and gives the answers in one form that can be compared."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from isrcheck.model.language.tracing import trace
 from tests.agreement import evaluated
 
 STATES = 150
-"""A search ends after the level with which it has more states."""
+"""A search ends after the level in which it exceeds this number of states."""
 REFUSED = (
     "outside its domain",
     "is out of range",
@@ -34,7 +34,7 @@ REFUSED = (
 
 @dataclass(frozen=True)
 class Answer:
-    """An exploration without what may differ: which error by its label, levels as sets of decoded states."""
+    """The parts of an exploration that must be equal for all engines: labels of errors, levels as sets of states."""
 
     initial: int
     levels: list[int]
@@ -51,7 +51,7 @@ class Answer:
 
 
 def traced(cls: type[Model]) -> tuple[Interpreter, TransitionSystem]:
-    """A random model for interpretation and as data; one that is refused for a mistake it may make is not tested."""
+    """A random model as an interpreter and as a system. A model with an allowed mistake is not tested."""
     try:
         model = cls()
         invariants = model.predicates("invariant")
@@ -88,7 +88,7 @@ def by_evaluation(interpreter: Interpreter, system: TransitionSystem, keep_going
 
 
 def by_native_code(interpreter: Interpreter, system: TransitionSystem, keep_going: bool, deadlock: bool) -> Answer:
-    """With workers and sorted names."""
+    """The local engine, with workers and sorted names."""
     return _by_local(system, keep_going, deadlock, small=0)
 
 
@@ -100,7 +100,7 @@ def by_a_table(interpreter: Interpreter, system: TransitionSystem, keep_going: b
 
 
 def by_arrays(interpreter: Interpreter, system: TransitionSystem, keep_going: bool, deadlock: bool) -> Answer:
-    """As small spaces are explored."""
+    """The local engine, in the way that it explores small state spaces."""
     return _by_local(system, keep_going, deadlock, small=1 << 20)
 
 

@@ -1,6 +1,6 @@
-"""A third engine: the transitions of a traced model, evaluated in plain Python by the meaning of their operators.
+"""A third engine: evaluates the transitions of a traced model in plain Python, by the semantics of their operators.
 
-Where the reference engine and native code disagree, it tells which of tracing and compilation is wrong.
+If the reference engine and native code disagree, this engine shows whether tracing or compilation is wrong.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class _Seen:
 
 
 class Search:
-    """The counting contract, word for word."""
+    """A search that implements the definition of all counts literally."""
 
     def __init__(self, system: TransitionSystem) -> None:
         self.system = system

@@ -1,4 +1,4 @@
-"""How long hypothesis searches: `ISRCHECK_HYPOTHESIS=thorough` searches twenty times as long."""
+"""How many examples hypothesis tries: `ISRCHECK_HYPOTHESIS=thorough` tries twenty times as many as planned."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ THOROUGH: Final = os.environ.get("ISRCHECK_HYPOTHESIS") == "thorough"
 
 
 def examples(number: int, *, shrink: bool = True) -> settings:
-    """Settings for about half as many examples, the same ones at every run; twenty times as many where thorough."""
+    """Settings for about half of `number` examples, equal in every run, or (if thorough) for twenty times as many."""
     return settings(
         max_examples=20 * number if THOROUGH else (number + 1) // 2,
         derandomize=not THOROUGH,

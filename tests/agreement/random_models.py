@@ -1,8 +1,9 @@
-"""Random models, as source text in the public language: what hypothesis finds is printed as code that runs.
+"""Random models as source text in the public language, so that hypothesis prints its findings as runnable code.
 
-An `Author` draws the text of one class. Scalars are written by kind, so that the text is well typed; a *plain*
-expression has a Python value while the model is read (parameters, constants), every other one depends on the state.
-A *bold* model may do what has no meaning in some states: look past a log's end, append to a full queue, leave a domain.
+An `Author` draws the text of one class. Each scalar is written by its kind, so that the text is well typed. A *plain*
+expression (of parameters and constants) has a Python value while the model is read. Every other expression depends on
+the state. A *bold* model may contain operations that are undefined in some states: read past a log's end, append to a
+full queue, leave a domain.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _numbers = itertools.count()
 
 
 def load(source: str) -> type[Model]:
-    """The class `Random` of a model's text; its file name is known to tracebacks."""
+    """The class `Random` of a model's text. Tracebacks can show this text by a file name."""
     file = f"random_{next(_numbers)}.py"
     names: dict[str, Any] = {**{n: getattr(language, n) for n in language.__all__}, "__name__": "random_model"}
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
@@ -33,7 +34,7 @@ def load(source: str) -> type[Model]:
 
 @dataclass(frozen=True)
 class Shape:
-    """A domain as the text writes it: `parts` are the fields of a record, an element, or an index and an element."""
+    """A domain and its text. `parts` has the fields of a record, or the element, or the index and the element."""
 
     kind: str
     text: str
@@ -45,7 +46,7 @@ class Shape:
 
 SCALARS = ("flag", "number", "enum", "broker", "optional", "set", "client", "maybe", "clients")
 LINES = ("sequence", "channel")
-"""What has its elements in order."""
+"""Kinds with ordered elements."""
 FLAG = Shape("flag", "flag")
 BROKER = Shape("broker", "broker")
 OPTIONAL = Shape("optional", "optional(broker)")
@@ -55,9 +56,9 @@ MAYBE = Shape("maybe", "optional(client)")
 CLIENTS = Shape("clients", "set_of(client)")
 SIMPLE = {s.kind: s for s in (FLAG, BROKER, OPTIONAL, SET, CLIENT, MAYBE, CLIENTS)}
 HOLDS = {"optional": BROKER, "maybe": CLIENT}
-"""What a place that may hold none holds."""
+"""The kind of the value in a place that may also hold `none`."""
 CHOSEN_FROM = {"set": OPTIONAL, "clients": MAYBE}
-"""What a set may be asked for."""
+"""The kind of the values whose membership in a set can be tested."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class Code:
 
 @dataclass(frozen=True)
 class Route:
-    """A way from the state to a value: field names and per(...) indices; `within` a sequence it cannot be assigned."""
+    """A path from the state to a value: field names and per(...) indices. Inside a sequence nothing is assigned."""
 
     start: str
     steps: tuple[str | Shape, ...]
@@ -76,7 +77,7 @@ class Route:
 
 
 class Author:
-    """Draws a model. `risk` says whether unguarded operations are wanted."""
+    """Draws a model. `bold` says whether it may have unguarded operations."""
 
     def __init__(self, draw: Callable[[st.SearchStrategy[Any]], Any]) -> None:
         self.draw = draw
@@ -141,7 +142,7 @@ class Author:
     # --- expressions ------------------------------------------------------------------------------------------------
 
     def value(self, shape: Shape, depth: int, only_plain: bool = False) -> Code:
-        """A value of any shape, for an assignment; of a number it may lie outside the domain if the model is bold."""
+        """A value of any shape, for an assignment. In a bold model a number may be outside the domain."""
         match shape.kind:
             case "number":
                 code = self.scalar_code(shape, depth, only_plain)
@@ -178,7 +179,7 @@ class Author:
         raise AssertionError(shape.kind)
 
     def changed(self, path: str, element: Shape) -> Code:
-        """A sequence made of another one."""
+        """A sequence that is derived from another sequence."""
         if self.chance(2):
             whole, change = f"{path}.is_full", f"{path}.appended({self.value(element, 0).text})"
         else:
@@ -186,7 +187,7 @@ class Author:
         return Code(change if self.bold else f"when({whole}, {path}, {change})")
 
     def following(self, shape: Shape) -> Code:
-        """A value that leads somewhere: the next number, a parameter, another of what the state has."""
+        """A value that leads to new states: the next number, a parameter, or another value in the state."""
         taken = [name for name, s in self.scope if s == shape]
         if taken and not self.chance(3):
             return Code(taken[0], True)
@@ -328,7 +329,7 @@ class Author:
         return self.pick(options)()  # type: ignore[no-any-return]
 
     def about_the_state(self) -> Code:
-        """A short condition on something that the state has."""
+        """A short condition on a part of the state."""
         route = self.pick([r for r in self.routes if r.shape.kind in SCALARS])
         path, operators = self.path(route, 0), ["==", "!="]
         if route.shape.kind == "flag":
@@ -381,7 +382,7 @@ class Author:
         return Code(f"{word}({body.text} for {name} in {everybody})", body.plain)
 
     def asked(self, depth: int) -> Code:
-        """A question that a structure or a set answers, or the model itself."""
+        """A condition that a structure, a set or the model itself computes."""
         options: list[Callable[[], Code]] = [lambda: self.flag(depth)]
         for kind, questions in (
             ("sequence", (".is_empty", ".is_full")),
@@ -416,7 +417,7 @@ class Author:
         return Code(f"{self.path(route, depth)}.has({self.value(route.shape.parts[0][1], depth).text})")
 
     def path(self, route: Route, depth: int) -> str:
-        """The text that reads a route, each index and offset drawn anew."""
+        """The text that reads a route, with newly drawn indices and offsets."""
         text, there = route.start, []
         for step in route.steps:
             if isinstance(step, Shape) and step.kind in LINES:
@@ -432,7 +433,7 @@ class Author:
         return f"when({' & '.join(there)}, {text}, {otherwise})"
 
     def element(self, text: str, sequence: Shape, depth: int) -> tuple[str, str]:
-        """An element of a sequence, and the condition under which it is there."""
+        """An element of a sequence, and the condition under which the element exists."""
         if sequence.kind == "channel":
             return f"{text}.head", f"(~{text}.is_empty)"
         offset, last = self.number(0, sequence.high - 1), sequence.high - 1
@@ -460,7 +461,7 @@ class Author:
     # --- statements -------------------------------------------------------------------------------------------------
 
     def parameters(self, target: Route | None) -> list[tuple[str, Shape]]:
-        """Those of an action; that which changes one target takes what it puts there."""
+        """The parameters of an action. If the action changes one target, its parameter is the new value."""
         if target is not None:
             shape = target.shape.parts[0][1] if target.shape.parts else target.shape
             return [("p0", shape)] if shape.kind in SCALARS else []
@@ -468,7 +469,7 @@ class Author:
         return [found[0], ("p1", found[0][1])] if len(found) == 2 and self.chance(3) else found
 
     def body(self, targets: list[Route], lively: bool) -> Iterator[str]:
-        """The lines of an action: what it reads, what it requires, what it assigns."""
+        """The lines of an action: reads, requirements and assignments."""
         if len(self.scope) > 1 and self.scope[0][1] == self.scope[1][1] and self.chance(2):
             yield f"if {self.scope[0][0]} == {self.scope[1][0]}:"
             yield "    return"
@@ -490,13 +491,13 @@ class Author:
         yield from later
 
     def target(self) -> Route:
-        """Something to change, preferably small."""
+        """A place to change, preferably a small one."""
         assignable = [r for r in self.routes if not any(isinstance(x, Shape) and x.kind in LINES for x in r.steps)]
         small = [r for r in assignable if r.shape.kind in (*SCALARS, *LINES, "messages", "bag")]
         return self.pick(assignable if not small or self.chance(4) else small)  # type: ignore[no-any-return]
 
     def targets(self) -> list[Route]:
-        """Distinct variables, or distinct fields of one, so that nothing is assigned twice."""
+        """Different variables, or different fields of one variable, so that no place is assigned twice."""
         chosen: list[Route] = []
         for _ in range(self.pick([1, 1, 2, 3])):
             route = self.target()
@@ -505,7 +506,7 @@ class Author:
         return chosen
 
     def place(self, route: Route) -> tuple[str, list[str]]:
-        """The text of a place to assign, with the lines that read its indices first."""
+        """The text of a place to assign, and the lines before it that read its indices."""
         text, before = route.start, []
         for step in route.steps:
             if isinstance(step, Shape):
@@ -610,7 +611,7 @@ class Author:
 
 
 def routes(start: str, steps: tuple[str | Shape, ...], shape: Shape) -> Iterator[Route]:
-    """Every way from a variable to a value below it."""
+    """All routes from a variable to the values inside it."""
     yield Route(start, steps, shape)
     if shape.kind == "record":
         for name, part in shape.parts:
@@ -628,5 +629,5 @@ def may_meet(a: Route, b: Route) -> bool:
 
 @st.composite
 def models(draw: Callable[[st.SearchStrategy[Any]], Any]) -> str:
-    """The text of a model, its class named `Random`."""
+    """The text of a model whose class is named `Random`."""
     return Author(draw).text()

@@ -1,4 +1,4 @@
-"""The canonical trace of a random graph is the one that a search through all shortest paths picks."""
+"""In random graphs, the canonical trace is the trace that a search through all shortest paths picks."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Step = tuple[int, int, int]
 
 @dataclass
 class Graph:
-    """States are numbers in levels; `steps` are (state, instance, state), at most one for a state and an instance.
+    """States are numbers in levels. `steps` has (state, instance, state), with one target for a state and an instance.
 
-    `order` has the leaves of each state; `bad` are the states to reach, and those among them outside every level are
-    not counted.
+    `order` has the leaves of each state. `bad` has the states to reach. Those of them that are in no level are not
+    counted.
     """
 
     levels: list[list[int]]
@@ -56,7 +56,7 @@ class Graph:
 
 @st.composite
 def graphs(draw: Any, widest: int = 3) -> Graph:
-    """Two to five levels; the last one has states to reach, the steps between levels are many and parallel."""
+    """Random graphs of two to five levels. The last level has states to reach, and there are many parallel steps."""
     widths = draw(st.lists(st.integers(1, widest), min_size=2, max_size=5))
     total = itertools.count()
     levels = [[next(total) for _ in range(width)] for width in widths]
@@ -73,7 +73,7 @@ def graphs(draw: Any, widest: int = 3) -> Graph:
 
 
 def paths(graph: Graph, state: int, level: int) -> Iterator[tuple[int, ...]]:
-    """The instances of every path from a state to a bad one in the last level."""
+    """The instances of every path from a state to a bad state in the last level."""
     if level == len(graph.levels):
         if state in graph.bad:
             yield ()
@@ -88,7 +88,7 @@ def changes(graph: Graph, instances: tuple[int, ...]) -> int:
 
 
 def picked(graph: Graph) -> tuple[int, tuple[int, ...]] | None:
-    """The canonical path by the words of the contract, from all that there are."""
+    """The canonical path, chosen from all paths literally as its definition says."""
     starts = [s for s in graph.levels[0] if any(True for _ in paths(graph, s, 1))]
     if not starts:
         return None

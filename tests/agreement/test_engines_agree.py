@@ -1,4 +1,4 @@
-"""On random models every engine finds the same, and breaking any one of them is noticed."""
+"""On random models all engines give the same result, and a defect in any one of them is noticed."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_native_code_finds_what_the_reference_finds_with_the_same_verdicts_and_t
 
 
 def essence(result: Result) -> dict[str, Any]:
-    """A result without what depends on the engine, the machine and the time."""
+    """A result without the parts that depend on the engine, the machine or the time."""
     data = result.to_json()
     for name in ("engine", "seconds", "peak_rss_bytes", "store_bytes", "states_per_second", "workers"):
         data.pop(name, None)
@@ -79,7 +79,7 @@ def essence(result: Result) -> dict[str, Any]:
 
 
 def assert_noticed(engine: Engine) -> None:
-    """Some random model tells the engines apart."""
+    """Asserts that some random model shows a difference between the engines."""
 
     def differs(source: str) -> bool:
         try:
@@ -97,7 +97,7 @@ def assert_noticed(engine: Engine) -> None:
 
 
 def instead(operator: str) -> Any:
-    """Writes another operator in its place."""
+    """A method that compiles another operator in place of the real one."""
     return lambda self, node: type(self).binary(
         self, interned(operator, node.arguments, node.kind, node.low, node.high)
     )
@@ -148,7 +148,7 @@ BROKEN_COLUMNS = {
     "size": lambda self, node: self.number(1, False),
 }
 EVERY_RUN = ("not", "and", "or", "eq", "le", "if")
-"""Those that are noticed soon; the others are broken when the search is thorough."""
+"""Operators whose defects are noticed soon. The others are tested only in a thorough run."""
 
 
 def test_every_operator_is_broken_once() -> None:

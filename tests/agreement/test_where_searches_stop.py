@@ -1,4 +1,4 @@
-"""What ends a search where several things happen at once: the same for every engine, written down case by case."""
+"""Where a search ends if several reasons come together: the same place for every engine, written down case by case."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def counter(
     invariant: str = "s.n <= 5",
     second: str = "s.n <= 5",
 ) -> type[Model]:
-    """Level k has n = k - 1, on both sides from level 2 on; `few[n]` means nothing where n is above 1."""
+    """A model with n = k - 1 in level k, on both sides from level 2 on. `few[n]` is undefined if n is above 1."""
     return load(COUNTER.format(step=step, constraint=constraint, goal=goal, invariant=invariant, second=second))
 
 

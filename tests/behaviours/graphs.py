@@ -1,4 +1,4 @@
-"""Random graphs, as models and as plain tables, and the words that they have, found one by one."""
+"""Random graphs, as models and as plain tables, and an enumeration of all their words."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from isrcheck.model.language import Model, action, constraint, every, initial, n
 
 VISIBLE, HIDDEN, EDGES = 3, 4, 18
 State = tuple[int, int]
-"""What is visible, and what is not."""
+"""The visible part of a state, and the hidden part."""
 Word = tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Table:
-    """Edges, initial states, and states that the constraint leaves out."""
+    """The edges, the initial states, and the states that the constraint excludes."""
 
     edges: tuple[tuple[State, State], ...]
     starts: frozenset[State]
@@ -60,7 +60,7 @@ class OfTable(Model):
 
 
 def pair(seed: int) -> tuple[Table, Table]:
-    """Two graphs: the second is the first with some edges changed and its hidden values renamed, or another one."""
+    """Two graphs. The second is the first with some changed edges and renamed hidden values, or sometimes unrelated."""
     chance = random.Random(seed)
     one = _table(chance)
     if chance.random() < 0.05:
@@ -94,7 +94,7 @@ def _table(chance: random.Random) -> Table:
 
 
 def words(table: Table, longest: int) -> set[Word]:
-    """All histories of up to so many visible parts, however many steps they take."""
+    """All histories of at most `longest` visible parts, by any number of steps."""
     todo = [(state, (state[0],)) for state in table.starts - table.outside]
     met = set(todo)
     while todo:
@@ -107,7 +107,7 @@ def words(table: Table, longest: int) -> set[Word]:
 
 
 def shortest_lacking(table: Table, known: set[Word], longest: int) -> int | None:
-    """The fewest states of a path whose history is not among the known ones; None if it has more than `longest`."""
+    """The fewest states of a path whose history is not known; None if that takes more than `longest` states."""
     level = {(state, (state[0],)) for state in table.starts - table.outside}
     for length in range(1, longest + 1):
         if any(word not in known for _, word in level):

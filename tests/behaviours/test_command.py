@@ -1,4 +1,4 @@
-"""`isrcheck diff --behaviours`: what it says, what it writes, and what it refuses."""
+"""`isrcheck diff --behaviours`: its output, its files, and the errors for wrong options."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_settings_of_one_model(tmp_path: Path) -> None:
 
 
 def test_a_step_for_which_there_is_no_room_is_said_to_be_one(tmp_path: Path) -> None:
-    """A larger bound brings behaviours that are new to the search and not to the protocol."""
+    """A larger bound gives behaviours that are new for the search, but not for the protocol."""
     file = tmp_path / "roomy.py"
     file.write_text(COUNTER.replace("s.require(s.value < self.top)", "s.require(s.room(s.value < self.top))"))
     said = run("diff", "--behaviours", file, "--b-setting", "top=4", "-s", "wraps=false")
@@ -99,7 +99,7 @@ def git(folder: Path, *arguments: str) -> None:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """Two versions of a counter, whose limit is in a file beside it."""
+    """A repository with two versions of a counter, whose limit is in a file beside it."""
     file = tmp_path / "my_counter.py"
     file.write_text("from limit_of_it import TOP\n" + COUNTER.replace("s.value < self.top", "s.value < TOP"))
     (tmp_path / "limit_of_it.py").write_text("TOP = 2\n")

@@ -1,7 +1,7 @@
-"""What changes of Kafka's protocol are known to add and to take away, with the lengths found by another program.
+"""Changes of Kafka's protocol and the behaviours that they add and remove, with lengths from another program.
 
-That program was a prototype in plain Python that kept every pair. Its pairs are given where nothing was found: this one
-leaves out pairs that ask for less than another with the same state, so it has as many at most.
+That program was a prototype in plain Python that kept every pair. Where it found no behaviour, its number of pairs is
+given. isrcheck leaves out pairs that another pair with the same state makes unnecessary, so it has at most as many.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LOST_RESPONSE = ("alter-isr-lost-response", "alter-isr-lost-response-fixed-by-ka
 
 @dataclass(frozen=True)
 class Known:
-    """Two sides, what is visible, and each way the states of the shortest behaviour or the pairs without one."""
+    """Two sides and visible variables; in each direction the states of the shortest behaviour, or else the pairs."""
 
     sides: tuple[str, str]
     settings: tuple[tuple[str, int], ...]
@@ -84,7 +84,7 @@ def test_a_change_adds_and_takes_away_what_is_known(row: Known) -> None:
 
 
 def visible_history(trace: Trace, visible: tuple[str, ...]) -> list[tuple[object, ...]]:
-    """The changes of whole variables."""
+    """The visible states along a trace, without repetitions."""
     places = [i for i, (name, _) in enumerate(trace.variables) if name in visible]
     states = [tuple(step.state[i] for i in places) for step in trace.steps]
     return [x for i, x in enumerate(states) if i == 0 or x != states[i - 1]]
@@ -107,7 +107,7 @@ def test_both_endings_are_behaviours_with_the_same_history_but_for_the_end(row: 
 
 
 def test_kip_279_keeps_a_record_that_kip_101_truncates() -> None:
-    """Logs that differ at their first record: by KIP-101 a follower keeps too much or nothing, never that one."""
+    """Logs differ at their first record. By KIP-101 a follower keeps too much or nothing, never just that record."""
     new, gone = found(KNOWN[0]).new, found(KNOWN[0]).gone
     assert new.endings is not None
     assert gone.endings is not None
@@ -131,7 +131,7 @@ def test_kip_320_takes_no_follower_of_another_epoch_into_the_isr() -> None:
 
 
 def test_kafka_1382_takes_away_the_commit_of_one_broker_alone() -> None:
-    """The loss takes nine states, the commit before ZooKeeper's second member has the record five."""
+    """The loss takes nine states. The commit before the second member of ZooKeeper's ISR has the record takes five."""
     gone = found(KNOWN[2]).gone
     assert last(gone) == "commit(p=0, b=0)"
     assert gone.endings is not None

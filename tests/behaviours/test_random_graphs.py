@@ -1,4 +1,4 @@
-"""Behaviours of random graphs, compared with the sets of all their words of up to eight letters."""
+"""The comparison of random graphs' behaviours, checked against the sets of all their words of up to eight letters."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def found(seed: int) -> Comparison:
 
 
 def both_ways(seed: int) -> list[tuple[OneWay, Table, Table]]:
-    """What is looked for on each side, the side that has it, and the other one."""
+    """For each direction: the answer, the side that should have the behaviour, and the other side."""
     one, other = pair(seed)
     return [(found(seed).gone, one, other), (found(seed).new, other, one)]
 
@@ -72,7 +72,7 @@ def test_what_is_known_where_a_limit_is_reached_is_true(pairs: int) -> None:
 
 
 def test_a_state_that_is_met_again_with_fewer_states_of_the_other_side_is_looked_at_again() -> None:
-    """By the short way the other side may be in two states, by the long one only in the one that goes no further."""
+    """After the short path the other side may be in two states; after the long path in one, which has no step."""
     own = [((0, 0), (1, 0)), ((0, 0), (2, 0)), ((2, 0), (1, 0)), ((1, 0), (0, 1))]
     others = [((0, 0), (1, 1)), ((0, 0), (1, 2)), ((0, 0), (2, 0)), ((2, 0), (1, 2)), ((1, 1), (0, 1))]
     mine, other = (Table(tuple(edges), frozenset({(0, 0)}), frozenset()) for edges in (own, others))

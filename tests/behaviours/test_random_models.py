@@ -1,4 +1,4 @@
-"""Random models in all of the language, each beside itself without one of its actions, by the methods themselves."""
+"""Random models, each compared with itself without one action, and checked against the methods themselves."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from tests.agreement.profiles import examples
 from tests.agreement.random_models import load, models
 
 LONGEST = 4
-"""States of a path, and visible parts of a word."""
+"""The most states of a path, and the most visible parts of a word."""
 MANY = 300
 Word = tuple[Any, ...]
 SEEN: Counter[str] = Counter()
 
 
 class TooMany(Exception):
-    """There is more to look at than a test has time for."""
+    """There are too many states for a test."""
 
 
 def words(it: Interpreter, places: list[int], without: str | None, whole: bool) -> dict[Word, int]:
-    """Each history with the fewest states of a path that has it: of all paths, or of those of `LONGEST` states."""
+    """Each history with the length of its shortest path, among all paths or among those of at most `LONGEST` states."""
 
     def seen(state: Any) -> Any:
         return tuple(state[i] for i in places)
@@ -59,7 +59,7 @@ def side(cls: type[Model], name: str) -> Side:
 
 
 def lacking(cls: type[Model], action: str) -> type[Model]:
-    """The model in which an action never happens."""
+    """The model with an action that never happens."""
     name = next(n for n in dir(cls) if n.replace("_", "-") == action)
     method = getattr(cls, name)
 
@@ -75,7 +75,7 @@ def lacking(cls: type[Model], action: str) -> type[Model]:
 def test_what_a_model_loses_with_an_action_is_what_the_methods_say(
     source: str, which: int, variable: int, alone: bool
 ) -> None:
-    """Visible is one variable alone, or all but that one."""
+    """Only one variable is visible, or all except this one."""
     cls = load(source)
     try:
         it = Interpreter(cls(), {})

@@ -1,4 +1,4 @@
-"""A file as it was in git, with what stands beside it: siblings of that time, packages of today, links followed."""
+"""A file from a git revision, with the files beside it at that revision, with today's packages, and with links."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def basis(least: int) -> str:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A design, its basis beside it and a link to that, as they were and with another guard."""
+    """A repository with a design, its base in a file beside it and a link to the base, in two versions of the guard."""
     folder = tmp_path / "designs"
     folder.mkdir()
     (folder / "design.py").write_text(DESIGN)
@@ -49,7 +49,7 @@ def revision(tmp_path: Path) -> Path:
 
 
 def last_value(loaded: LoadedModel) -> Any:
-    """The value up to which a model counts, by the text that is behind its action."""
+    """The limit to which a model counts, from the code of its action."""
     return vars(loaded.cls.__base__)["count"].__globals__["has_room"].__code__.co_consts[-1]
 
 
@@ -72,7 +72,7 @@ def test_two_designs_each_with_the_basis_beside_it(repository: Path, tmp_path: P
 
 
 def test_what_is_mutated_is_that_of_the_revision(repository: Path, revision: Path) -> None:
-    """The model is loaded once more, while the basis of today is imported."""
+    """The model is loaded again while today's base is imported."""
     load_model_class(str(repository / "design.py"))
     assert "basis" in sys.modules
     spec = str(load_at(str(repository / "design.py"), "main", revision).origin)
@@ -107,7 +107,7 @@ def test_packages_beside_the_file_are_those_of_today(repository: Path) -> None:
 
 
 def test_a_function_of_a_revision_that_imports_what_is_beside_it_is_refused(repository: Path) -> None:
-    """It runs when the basis of today is imported, and would take that."""
+    """The function would run later and import today's base."""
     here = "        return per_mille(s) >= 0\n"
     lazy = basis(5).replace(here, f"        import math\n        from linked import Counter\n{here}")
     (repository / "basis.py").write_text(lazy)

@@ -1,4 +1,4 @@
-"""A model whose every word is a trap for a format: markup, quotes, control characters, the formats' own commands."""
+"""A model whose words are traps for each format: markup, quotes, control characters, and the formats' own commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What continuous integration reads: valid by the formats' public schemas, and nothing that a model says breaks it."""
+"""Reports for continuous integration are valid by the formats' public schemas, and no text of a model breaks them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ KIP_101 = ("kip-101", "-s", "replicas=2")
 
 
 def written(folder: Path, *arguments: str | Path) -> tuple[Outcome, str, dict[str, Any]]:
-    """A check's outcome, JUnit and SARIF."""
+    """The outcome of a check, and its JUnit and SARIF reports."""
     junit, sarif = folder / "out.xml", folder / "out.sarif"
     outcome = run("check", *arguments, "--junit", junit, "--sarif", sarif)
     return outcome, junit.read_text(), json.loads(sarif.read_text())
@@ -53,7 +53,7 @@ def reports(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, dict[s
 
 
 def test_junit_is_valid_by_the_schema_of_jenkins(reports: tuple[str, dict[str, Any]]) -> None:
-    """The file junit-10.xsd is that of Jenkins' xUnit plugin (MIT), as pytest's own tests have it."""
+    """The file junit-10.xsd is from Jenkins' xUnit plugin (MIT). pytest's own tests use it, too."""
     xmlschema.XMLSchema(str(HERE / "junit-10.xsd")).validate(reports[0])
 
 
@@ -74,7 +74,7 @@ KINDS = {
 
 
 def modelled(data: dict[str, Any], cls: Any) -> Any:
-    """An object of `sarif_om`, which is generated from the whole schema: it has every property, required ones set."""
+    """An object of `sarif_om`, which is generated from the schema: all properties are known, required ones given."""
     names = {f.metadata["schema_property_name"]: f.name.lstrip("_") for f in attr.fields(cls)}
     assert set(data) <= {*names, "$schema"}, f"{cls.__name__} has no {set(data) - set(names)}"
     given = {}
@@ -107,7 +107,7 @@ def test_junit_says_what_was_found(tmp_path: Path) -> None:
     [KIP_101, ("v3", "--profile", "bare", "--liveness", "isr-settles")],
 )
 def test_the_times_of_the_cases_are_those_of_the_check(tmp_path: Path, arguments: tuple[str, ...]) -> None:
-    """Invariants share the search, properties what comes after it."""
+    """Invariants share the time of the search; properties share the time after it."""
     out = tmp_path / "out.json"
     _, text, _ = written(tmp_path, *arguments, "--json", str(out))
     (suite,) = junitparser.JUnitXml.fromstring(text.encode())
@@ -128,7 +128,7 @@ def test_what_is_not_finished_is_an_error_never_a_pass(tmp_path: Path) -> None:
 
 
 def test_sarif_points_at_the_lines_of_the_actions(tmp_path: Path) -> None:
-    """A location is the method of the action that ends the trace, its decorator included, in this repository."""
+    """The location is the method of the action that ends the trace, with its decorator, in this repository."""
     _, _, sarif = written(tmp_path, *KIP_101)
     (result,) = [r for r in sarif["runs"][0]["results"] if r["ruleId"] == "weak-isr"]
     flow = result["codeFlows"][0]["threadFlows"][0]["locations"]

@@ -1,4 +1,4 @@
-"""`isrcheck.testing` and the plugin, as someone's own tests use them: pytest runs in a process of its own."""
+"""`isrcheck.testing` and the plugin in a user's tests, which pytest runs in a separate process."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_top():
 
 
 def pytest_of(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """A pytest of its own in a folder, with the plugin."""
+    """Runs a separate pytest with the plugin in a folder."""
     command = [sys.executable, "-m", "pytest", "-p", "isrcheck.pytest_plugin", "-p", "no:cacheprovider", *arguments]
     environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)

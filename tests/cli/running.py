@@ -86,7 +86,7 @@ class Outcome:
 
 
 def run(*arguments: str | Path) -> Outcome:
-    """What a command answers, without its lines of progress: how many there are is a matter of the machine."""
+    """The outcome of a command, without lines of progress, because their number depends on the machine."""
     result = CliRunner().invoke(main, [str(x) for x in arguments], prog_name="isrcheck", catch_exceptions=False)
     assert "Traceback" not in result.output
     return Outcome(result.exit_code, result.stdout, PROGRESS.sub("", result.stderr))

@@ -18,7 +18,7 @@ SHIPPED = ", ".join(model_names())
 
 
 def said(outcome: Outcome, code: int) -> str:
-    """The one line that a failed command says."""
+    """The one line that a failed command prints."""
     assert outcome.out == ""
     assert outcome.code == code
     assert outcome.err.startswith("isrcheck: ")

@@ -1,4 +1,4 @@
-"""What Tab offers, asked as click's own scripts for shells ask."""
+"""The completions after Tab, requested in the way of click's own shell scripts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`isrcheck graph`: read back by networkx and by pydot, against counts that the engines agree upon."""
+"""The output of `isrcheck graph`, read by networkx and pydot, has the counts of the engines."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_distances_are_levels_and_states_are_whole() -> None:
 
 
 def test_the_part_around_a_trace(tmp_path: Path) -> None:
-    """The counter goes from 0 to 3 and starts again; a state that is not small is red."""
+    """The counter counts from 0 to 3 and starts again. States that are not small are red."""
     model, out = counter(tmp_path), tmp_path / "out.json"
     assert run("check", model, "-s", "least=2", "--json", out, "--quiet").code == 12
     graph = as_graphml(run("graph", model, "--around", out, "--radius", "0", "--format", "graphml").out)

@@ -1,4 +1,4 @@
-"""`isrcheck init`: what it writes runs as it is."""
+"""The files that `isrcheck init` writes run unchanged."""
 
 from __future__ import annotations
 

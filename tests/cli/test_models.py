@@ -1,4 +1,4 @@
-"""`isrcheck models` says what there is to check."""
+"""`isrcheck models` lists the models and describes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`--scenario` in place of MODEL, wherever a command takes a model: it asks of the scenario's model at its settings."""
+"""Every command that takes MODEL also takes `--scenario`, and then uses the scenario's model and settings."""
 
 from __future__ import annotations
 

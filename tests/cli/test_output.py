@@ -1,4 +1,4 @@
-"""Output files are whole or untouched; `-` is standard output."""
+"""Output files are written completely or not at all; `-` is standard output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command as a process of its own: start, signals, pipes, terminals."""
+"""The command as a separate process: start, signals, pipes, terminals."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from tests.cli.running import counter, mistaken
 ISRCHECK = [sys.executable, "-m", "isrcheck"]
 ROOT = Path(__file__).parents[2]
 BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
-"""Where output is not written at once, Python writes what is left of it at its end."""
+"""An environment in which Python buffers output, and writes the rest when it ends."""
 LONG = ["kip-101", "--engine", "reference"]
-"""A check that takes many seconds, and reports from the first on."""
+"""A check that takes many seconds, and reports progress from the first second on."""
 
 
 def isrcheck(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -52,7 +52,7 @@ def test_help_and_models_import_no_engine() -> None:
 
 
 def test_help_imports_no_model_and_a_list_of_models_no_search() -> None:
-    """What takes time at a start is what is imported; how long is a matter of the machine."""
+    """Imports take most of the time at the start. Times depend on the machine, so the imports are tested."""
     assert not {name for name in loaded("--help") if name.startswith(LARGE)}
     assert "isrcheck.model.designs.v3" in loaded("models")
     assert not {name for name in loaded("models") if name.startswith("isrcheck.checker.engines")}
@@ -126,7 +126,7 @@ def test_standard_output_that_is_full_is_named(tmp_path: Path) -> None:
 
 
 def ended(arguments: str, redirected: str) -> tuple[int, str]:
-    """The exit code, and what was said where that is not redirected."""
+    """The exit code, and the output that is not redirected."""
     command = f"{shlex.join(ISRCHECK)} {arguments} {redirected}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=ROOT, check=False, env=BUFFERED)
     return done.returncode, done.stdout + done.stderr
@@ -149,7 +149,7 @@ def test_help_names_every_exit_code() -> None:
 
 
 def on_a_terminal(*arguments: str, **environment: str) -> bytes:
-    """What a command writes to a terminal."""
+    """The output of a command on a terminal."""
     leader, follower = pty.openpty()
     environ = {**os.environ, "TERM": "xterm", **environment}
     process = subprocess.Popen([*ISRCHECK, *arguments], stdout=follower, stderr=follower, cwd=ROOT, env=environ)
@@ -186,7 +186,7 @@ def test_a_terminal_gets_colour_and_a_live_line_unless_it_asks_for_none(tmp_path
     ids=["while code is compiled", "while modules are imported"],
 )
 def test_an_interrupt_is_heard(work: str, tmp_path: Path) -> None:
-    """What the command imports is busy for an hour."""
+    """The command imports a module that is busy for an hour."""
     (tmp_path / "busy.py").write_text(f"from time import sleep\ntell = lambda: print('busy', flush=True)\n{work}\n")
     code = """
 import sys, types

@@ -1,4 +1,4 @@
-"""Progress goes to standard error: plain lines now and then, a live line on a terminal, nothing where it is quick."""
+"""Progress goes to standard error: a live line on a terminal, elsewhere plain lines, and nothing for quick checks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_plain_lines_tell_the_stage_then_the_counts() -> None:
 
 
 def wait_for(stream: io.StringIO, text: str) -> None:
-    """Waits until a watcher, which is a thread of its own, has written something, as long as that takes."""
+    """Waits until a watcher's thread has written this text, without a limit."""
     while text not in stream.getvalue():
         time.sleep(0.01)
 

@@ -1,4 +1,4 @@
-"""The report of a check, byte for byte, for a search that violates, one that holds and one that does not finish."""
+"""The report of a check, byte for byte: of a violation, of a check that holds, and of an unfinished search."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Cost
 
 
 def told(result: Result) -> str:
-    """The report, with costs that do not change from run to run and that are left away."""
+    """The report without its costs, which are set to fixed values before."""
     result.seconds, result.peak_rss_bytes, result.store_bytes = {"search": 1.5}, 2**20, 2048
     costs = COST.format(bytes=round(2048 / result.distinct), speed=round(result.distinct / 1.5))
     text = report(result)
@@ -69,7 +69,7 @@ def test_vacuity_is_named_in_the_verdict_where_it_is_a_failure(tmp_path: Path) -
 
 
 def test_a_brief_report_says_what_was_never_seen(tmp_path: Path) -> None:
-    """Without wrapping the counter never starts again; seven is above its top, which is nine in the second run."""
+    """Without wrapping, the counter never starts again. Its top is below seven, but nine in the second run."""
     result = counted(tmp_path, settings={"wraps": False})
     holds = "HOLDS  counter: is-small; all of 4 states, depth 4\n"
     assert brief(result) == f"{holds}warning: never seen: action start-again, goal is-seven\n"
@@ -80,7 +80,7 @@ def test_a_brief_report_says_what_was_never_seen(tmp_path: Path) -> None:
 
 
 def leaving_out(folder: Path, **settings: object) -> Result:
-    """The counter, whose tops below nine leave something out, and whose never starting again does."""
+    """Checks the counter with settings that leave something out: a top of seven, and never starting again."""
     model = counter(folder)
     text = model.read_text().replace('meaning="where it ends"', 'meaning="where it ends", leaves_out={7: "eight"}')
     again = 'meaning="whether it starts again"'
@@ -90,7 +90,7 @@ def leaving_out(folder: Path, **settings: object) -> Result:
 
 
 def test_what_a_setting_leaves_out_is_said_of_what_holds(tmp_path: Path) -> None:
-    """With --quiet as well, of both settings; of the top besides that it was reached, as any bound."""
+    """All reports name what both settings leave out. The long report also says that the bound of the top was hit."""
     result = leaving_out(tmp_path, top=7, wraps=False)
     assert result.verdict == "holds"
     assert brief(result).splitlines()[-1] == "left out: eight, a second time"

@@ -1,4 +1,4 @@
-"""A harness that is not Kafka: it answers what a model says, or whatever a test makes of that."""
+"""A harness without Kafka: it answers with the states of a model, or with states that a test has changed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from isrcheck.checker.conformance.commands import Command
 
 
 class Echo:
-    """Keeps what it was told, and answers with `state`, or refuses."""
+    """Keeps the commands, and answers with `state` or with a refusal."""
 
     def __init__(self, state: Callable[[list[Command]], dict[str, Any]]) -> None:
         self.told: list[list[Command]] = []

@@ -1,4 +1,4 @@
-"""What JaCoCo says of methods is added up as a reader of Kafka's source would."""
+"""JaCoCo's numbers for methods are summed in the way that a reader of Kafka's source expects."""
 
 from __future__ import annotations
 

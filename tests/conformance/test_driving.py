@@ -1,4 +1,4 @@
-"""How a path is driven and compared, with a harness that is not Kafka; and what is said where there is none."""
+"""How a path is driven and compared, with a harness without Kafka, and the errors if there is no harness."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Counter(Model):
 
 
 def counting(limit: int = 9) -> tuple[Driver, Echo]:
-    """A counter and a harness that counts as well, but no further than a limit."""
+    """A counter, and a harness that also counts, but only up to a limit."""
     seen = {"n": 0, "last_batch": 0}
 
     def state(commands: list[Command]) -> dict[str, Any]:
@@ -184,7 +184,7 @@ class Drawing(Model):
 
 
 def drawing(*numbers: int) -> Driver:
-    """A harness that draws numbers of its own, again and again from the first."""
+    """A harness that chooses numbers by itself: the given numbers, repeated."""
     told = {"sum": 0, "last_batch": 0, "drawn": 0}
 
     def state(commands: list[Command]) -> dict[str, Any]:

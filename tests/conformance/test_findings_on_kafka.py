@@ -1,4 +1,4 @@
-"""The tests of docs/findings on Kafka's own classes: those that are findings fail as the page says, the others pass."""
+"""The tests of docs/findings on Kafka's own classes: tests of findings fail as the page says, and the others pass."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 FINDINGS = Path(__file__).parents[2] / "docs" / "findings"
 SAID = dict(re.findall(r"^(\w+Test\.\w+)\n  (.+)$", (FINDINGS / "README.md").read_text(encoding="utf-8"), re.M))
 SINCE_4_3 = {"EligibleLeaderReplicasTest.replicaThatIsMadeAnewIsNotElectedBeforeItHasFetched"}
-"""In 4.2.0 the ELR is cleared before (apache/kafka#20716)."""
+"""In 4.2.0 the ELR is cleared earlier (apache/kafka#20716)."""
 
 
 def test_each_page_names_its_tests() -> None:

@@ -1,4 +1,4 @@
-"""kraft and Kafka's own classes do the same; a change of either, or of how they are compared, is noticed."""
+"""kraft and Kafka's own classes behave equally, and a change of either one or of the comparison is noticed."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SMALL = {
     "note_fetch": "at-once",
     "late_notes": 1,
 }
-"""Two brokers that stay up: so random walks soon come to where a rule makes a difference."""
+"""Two brokers that never stop, so that random walks soon reach states in which a rule makes a difference."""
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def built_or_why_not(version: str) -> str | Failure:
 
 
 def built(version: str) -> str:
-    """The harness of a version of Kafka; the test is skipped where Maven Central is out of reach."""
+    """The harness of a version of Kafka. The test is skipped if Maven Central cannot be reached."""
     found = built_or_why_not(version)
     if isinstance(found, str):
         return found
@@ -144,21 +144,21 @@ LATE_ANSWER = (
     ("apply-local-followers", {"b": 1, "to": 2}),
     ("process-fetch-request", FETCH),
 )
-"""Broker 1 asks broker 0 in epoch 0, and follows it in epoch 2 as the answer comes (KAFKA-18991).
+"""Broker 1 fetches from broker 0 in epoch 0, and follows it in epoch 2 when the answer arrives (KAFKA-18991).
 
-It has a record already: with an empty log it would be about to truncate, and heed no answer in any version.
+Broker 1 has a record already. With an empty log it would first truncate, and in every version ignore the answer.
 """
 
 
 def named(found: Driver, path: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Step]:
-    """A path by the names of its actions and their arguments."""
+    """A path from the names of its actions and their arguments."""
     labels = {(label.action, str(label.to_json())): label for label in found.interpreter.labels}
     first = next(found.walk(1, 1, 1))
     return [first, *(Step(labels[action, str(given)], None, first.state) for action, given in path)]
 
 
 def late_answer(harness: Harness, answers: str) -> Driven:
-    """The path, as far as the model at this setting takes it: where answers are checked there is no last step."""
+    """Drives the path as far as the model allows. At settings that check answers, the last step is impossible."""
     found = driver(harness, fetch_answer=answers)
     return found.drive(found.walked(named(found, LATE_ANSWER)))
 
@@ -186,7 +186,7 @@ def test_versions_before_and_after_kafka_18991_are_told_apart(version: str, own:
     ],
 )
 def test_versions_before_and_after_a_change_are_told_apart(earlier: str, later: str, path: str) -> None:
-    """A recorded path that the one takes to its end and the other does not."""
+    """One version takes a recorded path to its end, and the other does not."""
     verdicts = []
     for version in (earlier, later):
         with running(built(version)) as process:
@@ -201,12 +201,12 @@ CLEAN_STOP: Sequence[tuple[str, Mapping[str, Any]]] = (
     ("finish-controlled-shutdown", {"b": 1}),
     ("register-broker", {"b": 1, "leader": 0}),
 )
-"""Broker 1 is the ELR as it stops and starts, and has lost nothing."""
+"""Broker 1 is in the ELR while it stops and starts, and loses no record."""
 
 
 @pytest.mark.parametrize(("version", "stays"), [("3.9.2", False), ("4.0.0", True)])
 def test_versions_before_and_after_kafka_18635_are_told_apart(version: str, stays: bool) -> None:
-    """3.9 has eligible leader replicas in a version of metadata that is not for production, and heeds no clean stop."""
+    """3.9 has eligible leader replicas only in a metadata version for development, and ignores clean stops."""
     with running(built(version)) as process:
         found = driver(process, min_isr=2, shutdowns=1)
         driven = found.drive(found.walked(named(found, CLEAN_STOP)))
@@ -287,7 +287,7 @@ def test_reassignments_and_unclean_elections_conform(harness: Harness) -> None:
 
 
 def mapping(**parts: Any) -> Any:
-    """The mapping with parts of it replaced."""
+    """The mapping with some parts replaced."""
     names = kraft.__all__
     return SimpleNamespace(**{name: getattr(kraft, name) for name in names} | parts)
 
@@ -379,10 +379,11 @@ def test_moved_logs_conform(harness: Harness) -> None:
 
 
 def test_a_heartbeat_that_unfences_elects_a_replica_whose_directory_it_says_has_failed(harness: Harness) -> None:
-    """processBrokerHeartbeat: the election knows nothing yet of the directories; nobody else leads after that.
+    """processBrokerHeartbeat: the election does not know the failed directories yet, and later nobody else is elected.
 
-    What has no leader gets broker 1 from the ELR, which has lost its log. The task that looks for preferred leaders
-    takes it away again; but it stays the ISR, and so broker 0, which has all, is not elected.
+    The partition has no leader, and broker 1 is elected from the ELR, although it has lost its log. The task for
+    preferred leaders removes it as leader again. But broker 1 stays the only member of the ISR, so broker 0, which has
+    all records, is not elected.
     """
     image = {
         "brokers": 2,
@@ -425,7 +426,7 @@ OUT_OF_RANGE = (
     ("apply-local-followers", {"b": 0, "to": 1}),
     ("fetch-offset-and-truncate", {"p": 0, "follower": 0, "leader": 1}),
 )
-"""A new leader with nothing in its log, which it moves, forgets its own epoch, and knows not that of its follower."""
+"""A new leader with an empty log moves this log. It forgets its own epoch, and does not know its follower's."""
 
 
 def test_a_follower_whose_leader_has_forgotten_epochs_truncates(harness: Harness) -> None:
@@ -448,7 +449,7 @@ CLEARED: Sequence[tuple[str, Mapping[str, Any]]] = (
     ("fence-stopped-broker", {"b": 1, "leader": None}),
     ("register-broker", {"b": 1, "leader": None}),
 )
-"""The ELR is {0, 1} when it is cleared, and {1} later, as broker 1 starts after a crash: Kafka has it there twice."""
+"""The ELR is {0, 1} when it is cleared, and {1} later, when broker 1 starts after a crash. Kafka lists it twice."""
 
 
 def test_an_elr_that_was_cleared_stays_in_an_index_of_kafka_which_is_known(harness: Harness) -> None:

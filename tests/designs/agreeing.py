@@ -1,4 +1,4 @@
-"""Engines that must agree on a design, state by state, whatever its settings."""
+"""Assertions that engines agree on a design, state by state, at any settings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MEMORY = 2 << 30
 
 
 def others(cls: type[Model], name: str) -> list[Any]:
-    """What a setting can be besides its default; of a number, the next one."""
+    """The values of a setting besides its default; for a number, only the next number."""
     declared = cls.declared_settings()[name]
     if isinstance(declared.default, bool):
         return [not declared.default]
@@ -32,7 +32,7 @@ def others(cls: type[Model], name: str) -> list[Any]:
 
 
 def switched_alone(cls: type[Model]) -> Iterator[dict[str, Any]]:
-    """The defaults, and each setting at each other value by itself."""
+    """The defaults, and then each single setting at each of its other values."""
     yield {}
     for name in cls.declared_settings():
         yield from ({name: value} for value in others(cls, name))
@@ -43,11 +43,11 @@ BOUNDS = (
     "replicas", "partitions", "log_size", "max_records", "max_leader_epoch", "max_version", "channel_size",
     "max_controller_epoch", "min_isr", "queue_size",
 )  # fmt: skip
-"""Settings that make everything larger and nothing different."""
+"""Settings that only make the state space larger."""
 
 
 def combination(cls: type[Model], draw: int) -> dict[str, Any]:
-    """A third of the settings are not at their defaults; something disturbs in any case; they go together."""
+    """Random compatible settings: about a third differ from their defaults, and at least one disturbance is enabled."""
     chance = random.Random(draw)
     while True:
         names = [n for n in cls.declared_settings() if n not in BOUNDS and chance.random() < 1 / 3]
@@ -58,7 +58,7 @@ def combination(cls: type[Model], draw: int) -> dict[str, Any]:
 
 
 def go_together(cls: type[Model], settings: dict[str, Any]) -> bool:
-    """Whether the design takes these settings at once."""
+    """True if the design accepts this combination of settings."""
     try:
         cls(**settings)
     except UnknownName as refusal:
@@ -68,7 +68,7 @@ def go_together(cls: type[Model], settings: dict[str, Any]) -> bool:
 
 
 def levels(model: Model, engine: str) -> tuple[Exploration, list[set[tuple[int, ...]]]]:
-    """What an engine finds, and the states of each level as the integers that they are stored as."""
+    """The result of an engine, and the states of each level, as the integers of their leaves."""
     limits, interpreter = Limits(states=STATES, memory=MEMORY), Interpreter(model, {})
     if engine == "reference":
         found, by_reference = reference.search(interpreter, keep_going=True, limits=limits)
@@ -78,7 +78,7 @@ def levels(model: Model, engine: str) -> tuple[Exploration, list[set[tuple[int, 
 
 
 def assert_agreement(cls: type[Model], settings: dict[str, Any]) -> None:
-    """Two engines find the same states at each level, and count the same."""
+    """Asserts that two engines find the same states at each level, and the same counts."""
     one, states = levels(cls(**settings), "reference")
     other, same_states = levels(cls(**settings), "local")
     assert states == same_states
@@ -94,7 +94,7 @@ def assert_agreement(cls: type[Model], settings: dict[str, Any]) -> None:
 
 
 def assert_agreement_along_walks(model: Model, draw: int) -> None:
-    """Deeper than whole levels reach: every step out of every state of some long paths."""
+    """Asserts that engines agree on all steps from the states of some long paths, which lead deep into the space."""
     chance = random.Random(draw)
     interpreter, system = Interpreter(model, {}), trace(model, {})
     kernel, start = Kernel(system), initial_states(model)
@@ -112,5 +112,5 @@ def assert_agreement_along_walks(model: Model, draw: int) -> None:
 
 
 def absent(cls: type[Model], settings: dict[str, Any]) -> set[str]:
-    """The actions without an instance."""
+    """The actions that have no instance."""
     return {*cls.actions()} - {t.label.action for t in trace(cls(**settings), {}).transitions}

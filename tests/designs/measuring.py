@@ -1,4 +1,4 @@
-"""Numbers that a model reaches: the greatest value of something over all its states."""
+"""Measures the greatest value of a quantity over all reachable states of a model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LIMITS = Limits(memory=2 << 30)
 
 
 def greatest(model: Model, without: Collection[str], value: Callable[[dict[str, Any]], int]) -> int:
-    """The greatest value, of a state as JSON data, in all states that are reached without some actions."""
+    """The greatest `value` of all states that are reachable without some actions. States are given as JSON data."""
     system = trace(model, {})
     kept = tuple(t for t in system.transitions if t.label.action not in without)
     assert {t.label.action for t in system.transitions} >= set(without)

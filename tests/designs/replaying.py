@@ -1,4 +1,4 @@
-"""Stories: actions written by hand, one to a line, that a model must allow just so."""
+"""Stories: handwritten sequences of actions, one in each line, that a model must allow exactly."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from isrcheck.model.language.concrete import State, initial_states
 
 
 class Story:
-    """A model, told what happens; `holds` names the invariants that are true in the state that has been reached."""
+    """A model that follows a story. `holds` gives the invariants that are true in the present state."""
 
     def __init__(self, loaded: LoadedModel, invariants: tuple[str, ...], **settings: Any) -> None:
         self.interpreter = Interpreter(loaded.cls(**settings), loaded.chosen(invariants))
@@ -18,7 +18,7 @@ class Story:
         (self.state,) = initial_states(self.interpreter.model)
 
     def tell(self, text: str) -> None:
-        """Each line is a step that is possible; one that begins with `not` is impossible and does not happen."""
+        """Takes the step of each line, which must be possible. After `not`, a step must be impossible."""
         for line in filter(None, map(str.strip, text.splitlines())):
             forbidden = line.startswith("not ")
             after = self._after(line.removeprefix("not "))
@@ -39,5 +39,5 @@ class Story:
         return model.domains[variable].to_json(self.state[model.positions[variable]])
 
     def logs(self) -> list[list[int]]:
-        """The record ids in the log of each broker, of the first partition."""
+        """The record ids in each broker's log of the first partition."""
         return [[record["id"] for record in log] for log in self.value("log")[0]]

@@ -72,7 +72,7 @@ def test_messages(design: str, steps: str, count: str) -> None:
 # --- failures ---------------------------------------------------------------------------------------------------------
 
 DATA = ("produce", "fetch", "fetch-out-of-range", "commit", "shrink-isr", "expand-isr", "checkpoint-high-watermark")
-"""What elections do not depend on here."""
+"""Actions on which elections do not depend here."""
 BY_COMMAND = ("become-leader-by-command", "become-follower-by-command", "ignore-command")
 
 
@@ -117,7 +117,7 @@ def verdict(of: Model, *invariants: str) -> str:
 
 
 def assert_tolerates(build: Any, replicas: int, failures: int, **settings: Any) -> None:
-    """With so many failures all goes well, and not with one more, even if nobody has time for an election."""
+    """Asserts that a design tolerates `failures`, but not one more, even without time for an election."""
     asked = ("committed-survives", "service-goes-on")
     assert verdict(build(replicas, failures, failures, **settings), *asked) == "holds"
     assert verdict(build(replicas, failures + 1, 0, **settings), *asked) == "violated"
@@ -131,7 +131,7 @@ def assert_waits_for(build: Any, replicas: int, copies: int) -> None:
 
 
 def assert_writes_go_on(build: Any, replicas: int, failures: int, **settings: Any) -> None:
-    """With so many failures nothing is lost and a write can be acknowledged, and not with one more."""
+    """Asserts that after `failures` nothing is lost and a write can be acknowledged, but not after one more."""
     asked = ("a-write-can-be-acknowledged", "committed-survives")
     assert verdict(build(replicas, failures, failures, **settings), *asked) == "holds"
     assert verdict(build(replicas, failures + 1, 0, **settings), *asked) == "violated"
@@ -157,7 +157,7 @@ TOLERATED = table("Failures tolerated: ISR and majority vote")
 
 
 def rows(most: int, whole: int) -> list[Any]:
-    """The rows for up to so many replicas, and those for more in the long tests alone."""
+    """The rows for at most `whole` replicas. Those for more than `most` replicas run only in the long tests."""
     chosen = [row for row in TOLERATED if int(row[0]) <= whole]
     return [pytest.param(r, marks=pytest.mark.exhaustive if int(r[0]) > most else (), id=r[0]) for r in chosen]
 
@@ -187,7 +187,7 @@ NUMBERS = ("no", "one", "two", "three", "four", "five")
 @pytest.mark.parametrize(("design", "column"), [("primary-backup", 1), ("majority", 4)])
 @pytest.mark.parametrize("replicas", [3, 5])
 def test_what_scenarios_say_of_failures(design: str, column: int, replicas: int) -> None:
-    """Five replicas take a while: their verdicts are those that the regression derives."""
+    """Five replicas take long, so the recorded verdicts of the scenarios are used."""
     tolerated = int(TOLERATED[replicas - 1][column])
     for failures, expected in ((tolerated, "holds"), (tolerated + 1, "violated")):
         verb = "fails" if failures == 1 else "fail"
@@ -234,7 +234,7 @@ LARGE = (
     "kraft-2-elr=true last_known_leader=must-live-2",
     "majority-3-fsync=log-1",
 )
-"""Rows that take seconds: only in the long tests."""
+"""Rows that take seconds, and run only in the long tests."""
 
 
 def flushing() -> list[Any]:
@@ -254,7 +254,7 @@ def test_who_loses_an_acknowledged_record_with_the_power(row: list[str]) -> None
 
 
 def found(failing: Model, invariants: tuple[str, ...]) -> list[str]:
-    """What is said of each: a search ends with the first violation, and another goes on with the rest."""
+    """The verdict on each invariant. A search ends at the first violation, so further searches check the rest."""
     said, left = dict.fromkeys(invariants, "holds"), list(invariants)
     while left:
         findings = check(failing, invariants=left, limits=LIMITS).findings

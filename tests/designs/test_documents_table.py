@@ -1,4 +1,4 @@
-"""docs/documents.md names what the designs have, and all that they do."""
+"""docs/documents.md names existing parts of the designs, and every action and goal of them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FEATURES: dict[str, tuple[dict[str, object], ...]] = {
     "v2": ({}, {"reassignments": 1, "lifecycle": True}, {"topic_changes": 1}),
     "alter-isr": ({}, {"controller_failover": True}, {"shutdowns": 1}),
 }
-"""Settings with which every variable of a design that the page names is there."""
+"""Settings at which a design has every variable that the page names."""
 SETTINGS = {name for m in DESIGNS.values() for name in m.cls.declared_settings()}
 VARIABLES = {n for d, m in DESIGNS.items() for settings in FEATURES[d] for n in m.cls(**settings).domains}
 SCENARIOS = {
@@ -40,9 +40,9 @@ NAMES = re.findall(r"`([^`]+)`", PAGE)
 ROWS = [line for line in PAGE.splitlines() if line.startswith("| ") and not line.startswith("| --- ")]
 PUBLISHED = {"weak-isr", "strong-isr"}
 WHOLE = {"v2-as-written", "v3-as-written", "alter-isr-as-written"}
-"""Scenarios about a page as a whole."""
+"""Scenarios about whole pages."""
 SHARED_GOALS = DESIGNS["v3"].cls.predicates("goal").keys()
-"""Goals of the data plane and the control plane, which say only that something happens at all."""
+"""Goals of the data plane and the control plane, which only require that something happens at all."""
 
 
 @pytest.mark.parametrize("name", sorted({name for name in NAMES if " = " not in name}))

@@ -1,4 +1,4 @@
-"""The engines agree on every design: on settings by themselves, on combinations, and along long paths."""
+"""The engines agree on every design: for each single setting, for combinations of settings, and along long paths."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ DRAWS = {
     "v3": (12, 8), "alter-isr": (10, 4), "kraft": (16, 6), "v2": (10, 4), "v1": (8, 6), "majority": (4, 4),
     "primary-backup": (4, 4),
 }  # fmt: skip
-"""How many combinations of settings are searched, and how many are walked through: fewer where they take longer."""
+"""The numbers of combinations of settings that are searched and that are walked; fewer for slower designs."""
 DESIGNS = {name: load_model_class(name).cls for name in DRAWS}
 
 
 def switched(name: str, cls: type[Model]) -> list[dict[str, Any]]:
-    """All settings of the designs that change most, of `kraft` with two replicas; of the others every second one."""
+    """The single settings of a design: all for V3, all with two replicas for `kraft`, every second one for others."""
     found = list(switched_alone(cls))
     if name == "kraft":
         return [{"replicas": 2, **settings} for settings in found]

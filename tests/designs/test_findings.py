@@ -1,4 +1,4 @@
-"""docs/findings.md says of its scenarios what is recorded of them."""
+"""docs/findings.md describes its scenarios as their recorded results do."""
 
 from __future__ import annotations
 

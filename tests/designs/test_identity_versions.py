@@ -1,4 +1,4 @@
-"""V3 with versions that are only equal or not: the same protocol up to names, without the bound on versions."""
+"""V3 with versions as identities: the same protocol up to the names of versions, but without a bound on them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.liveness.test_known_figures import V3
 
 @cache
 def up_to_names(versions: str, greatest: int) -> tuple[int, frozenset[tuple[int, ...]]]:
-    """How many states there are, and what they are with versions named in the order in which they are found."""
+    """The number of states, and the states with versions renamed in the order of their occurrence."""
     system = trace(load_model_class("v3").cls(**{**V3, "max_version": greatest, "versions": versions}))
     at = [leaf.index for leaf in system.leaves if leaf.path.endswith(".version")]
     found, levels = search(system, keep_going=True, deadlock=False, limits=Limits(), report=None)

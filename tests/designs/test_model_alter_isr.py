@@ -1,4 +1,4 @@
-"""The design of KIP-497: engines agree on it, nothing in it is dead, and it allows the stories that are told of it."""
+"""The design of KIP-497: engines agree on it, each of its actions can happen, and it allows the known stories."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_there_is_a_goal_for_every_error() -> None:
 
 
 def verdict(cls: Any, **settings: Any) -> tuple[str, int]:
-    """Whether the defaults of a model hold, and in how many states; where they do not, the length of the trace."""
+    """The verdict at a model's settings, with the number of states or the length of the shortest trace."""
     found = check(cls, settings, profile="bare", limits=LIMITS)
     if found.verdict == "violated":
         return "violated", min(f.trace.length for f in found.findings.values() if f.trace)

@@ -49,7 +49,7 @@ class OneCache(Model):
 
 
 def told(text: str) -> tuple[list[tuple[int, int]], int, int]:
-    """The cache after a story, and the last answer: where the epoch ends, and which epoch that is."""
+    """The cache after a story, and the last answer: the end offset of the epoch, and the epoch itself."""
     story = Story(LoadedModel(OneCache, "one-cache", None, {}), ())
     story.tell(text)
     cache = [(x["epoch"], x["start"]) for x in story.value("cache")]

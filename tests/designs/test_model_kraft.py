@@ -1,7 +1,7 @@
-"""kraft does what Kafka's own classes do.
+"""kraft behaves like Kafka's own classes.
 
-The stories and the values in their comments are those of Partition, ReplicationControlManager, PartitionChangeBuilder
-and MetadataDelta of Kafka 4.2, driven step by step: what each step left there is what it must leave here.
+The stories and the expected values come from Partition, ReplicationControlManager, PartitionChangeBuilder and
+MetadataDelta of Kafka 4.2, which were driven step by step. Each step must have the same effect in the model.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def kraft(**settings: Any) -> Story:
 
 
 def registration(story: Story) -> tuple[Any, ...]:
-    """Leader, ISR, leader epoch and partition epoch at the controller."""
+    """The leader, the ISR, the leader epoch and the partition epoch at the controller."""
     state = story.value("state")[0]
     return state["leader"], state["isr"], state["epoch"], state["version"]
 
@@ -92,7 +92,7 @@ TWO: dict[str, Any] = {
 
 
 def seen(story: Story) -> tuple[Any, ...]:
-    """As `registration`, with the ELR and the last known leader."""
+    """The values of `registration`, with the ELR and the last known leader."""
     return *registration(story), story.value("elr")[0], story.value("last_leader")[0]
 
 
@@ -154,7 +154,7 @@ def test_whom_a_cancelled_reassignment_removes_stays_in_the_elr() -> None:
     ],
 )
 def test_for_whom_a_reassignment_waits(awaited: str, moved: tuple[int, list[int]]) -> None:
-    """Broker 1 stays a replica and is not in the ISR; another is added as broker 0 is removed, or nobody is added."""
+    """Broker 1 stays a replica, but is not in the ISR. Broker 0 is removed, and another broker is added or not."""
     moves = {"reassignments": 1, "awaited_in_isr": awaited, "isr_at_start": 1}
     story = kraft(**{**TWO, "replicas": 3, "min_isr": 1}, **moves, assigned_at_start=2)
     story.tell(
@@ -192,7 +192,7 @@ def test_an_assignment_of_a_directory_clears_the_elr_and_the_last_known_leader_i
 
 
 def test_whose_directory_has_failed_is_admitted_by_a_late_request_and_not_elected() -> None:
-    """ineligibleReplicasForIsr asks for no directory, LeaderAcceptor does: also for the preferred leader."""
+    """ineligibleReplicasForIsr does not check directories. LeaderAcceptor does, also for the preferred leader."""
     story = kraft(**TWO, directory_failures=1, isr_at_start=1, first_replica=1)
     story.tell(
         """
@@ -243,7 +243,7 @@ TWO_ELECTIONS = """
     fetch-records(p=0, follower=2, leader=1)
     begin-controlled-shutdown(b=1, leader=0)
 """
-"""The others hear of the first election, 2 truncates what it has of 0; 0 has heard of neither."""
+"""Brokers 1 and 2 hear of the first election, and 2 truncates its records from 0. Broker 0 hears of no election."""
 
 
 def test_an_operator_gets_a_leader_where_nobody_is_eligible() -> None:
@@ -259,7 +259,7 @@ def test_an_operator_gets_a_leader_where_nobody_is_eligible() -> None:
 
 
 def test_the_controller_finds_a_leader_by_itself_where_elections_may_be_unclean() -> None:
-    """changePartitionReassignment elects nobody uncleanly; the task that looks for leaderless partitions does."""
+    """changePartitionReassignment never elects uncleanly, but the task that looks for leaderless partitions does."""
     story = kraft(
         **{**TWO, "replicas": 3, "elr": False}, assigned_at_start=2, isr_at_start=1, reassignments=1, unclean=True
     )
@@ -274,7 +274,7 @@ def test_the_controller_finds_a_leader_by_itself_where_elections_may_be_unclean(
 
 
 def test_a_partition_without_a_leader_gets_one_with_its_directory() -> None:
-    """maybeBalancePartitionLeaders tries any that may lead where there is no leader."""
+    """If there is no leader, maybeBalancePartitionLeaders tries every replica that may lead."""
     story = kraft(**{**TWO, "shutdowns": 1}, elr=False, directory_failures=1, isr_at_start=1)
     story.tell(
         """
@@ -334,7 +334,7 @@ def test_a_cancellation_leaves_nobody_in_the_isr_only_where_elections_may_be_unc
 
 @pytest.mark.parametrize("written", [False, True])
 def test_who_starts_anew_knows_no_epoch_without_records(written: bool) -> None:
-    """LogLoader.load cuts the epoch cache off at the log end."""
+    """LogLoader.load truncates the epoch cache at the log end."""
     story = kraft(crashes=1)
     if written:
         story.tell("append-records-to-leader(p=0, b=0)")
@@ -396,7 +396,7 @@ TWO_EXPANSIONS = """
     append-records-to-leader(p=0, b=0)
     fetch-records(p=0, follower=2, leader=0)
 """
-"""1 has joined the ISR, the record of that is on its way; 2 has fetched once, has one record, and shall join."""
+"""Broker 1 has joined the ISR, and the leader does not know yet. Broker 2 has fetched one record, and will join."""
 CATCHES_UP = """
     fetch-records(p=0, follower=1, leader=0)
     fetch-records(p=0, follower=1, leader=0)
@@ -454,7 +454,7 @@ READ_BEFORE = """
     apply-local-leaders(b=0, to=2)
     update-follower-fetch-state(p=0, follower=2, leader=0)
 """
-"""0 has read for 2 at offset 1 in epoch 0, and notes it when it leads in epoch 2."""
+"""Broker 0 reads for broker 2 at offset 1 in epoch 0, and records this fetch only when it leads in epoch 2."""
 
 
 @pytest.mark.parametrize("follower_state", ["kept", "kept-unless-skipped"])
@@ -496,7 +496,7 @@ def test_who_has_lost_its_directory_notes_nothing_of_what_it_has_read() -> None:
 
 
 def test_what_was_read_for_a_replica_that_is_none_any_more_is_noted_in_vain() -> None:
-    """updateAssignmentAndIsr drops its Replica; whoever still has hold of that writes into what nobody reads."""
+    """updateAssignmentAndIsr drops the Replica object. A thread that still holds it changes it without effect."""
     story = kraft(**TWO, note_fetch="apart", reassignments=1)
     story.tell(
         """
@@ -511,7 +511,7 @@ def test_what_was_read_for_a_replica_that_is_none_any_more_is_noted_in_vain() ->
 
 
 def test_the_replication_factor_is_of_those_that_are_to_stay() -> None:
-    """validatePartitionReplicationFactorUnchanged: of replicas that two reassignments have added and none has left."""
+    """validatePartitionReplicationFactorUnchanged, after two reassignments that added replicas and removed none."""
     story = kraft(reassignments=3, assigned_at_start=1, replication_factor_changes=False)
     story.tell(
         """
@@ -524,7 +524,7 @@ def test_the_replication_factor_is_of_those_that_are_to_stay() -> None:
 
 
 def test_the_replicas_that_there_are_may_be_asked_for_in_another_order() -> None:
-    """PartitionChangeBuilder compares lists of replicas: nobody is added or removed, and what was is left as it was."""
+    """PartitionChangeBuilder compares lists of replicas: nobody is added or removed, and pending changes stay."""
     story = kraft(replicas=3, assigned_at_start=2, reassignments=2)
     story.tell("alter-partition-reassignments(p=0, target=[0, 2], leader=0)")
     story.tell("alter-partition-reassignments(p=0, target=[0, 1, 2], leader=0)")
@@ -555,7 +555,7 @@ def copies(**settings: Any) -> Any:
 
 
 def test_no_more_copies_are_asked_for_than_there_are_replicas() -> None:
-    """Partition.effectiveMinIsr is no more than the number of replicas: three of two ask for as much as two."""
+    """Partition.effectiveMinIsr is at most the number of replicas, so with two replicas 3 is the same as 2."""
     two, three = copies(min_isr=2), copies(min_isr=3)
     assert (two.verdict, three.verdict) == ("holds", "holds")
     assert (three.distinct, three.generated) == (two.distinct, two.generated)
@@ -563,7 +563,7 @@ def test_no_more_copies_are_asked_for_than_there_are_replicas() -> None:
 
 @pytest.mark.parametrize("changes", [{"reassignments": 1, "removed_replica": "leaves"}, {"min_isr_then": 1}, {}])
 def test_the_least_that_min_insync_replicas_ever_is_is_asked_for(changes: dict[str, Any]) -> None:
-    """A partition may move to one replica, whose log is enough (KIP-860); or min.insync.replicas falls to 1."""
+    """A partition may move to one replica, whose log then suffices (KIP-860), or min.insync.replicas may become 1."""
     result = copies(**changes)
     assert (result.verdict, result.left, "producer-is-told" in result.goals_never_reached) == ("holds", 0, False)
     model = KRAFT.cls(**{**SMALL, **changes})
@@ -571,5 +571,5 @@ def test_the_least_that_min_insync_replicas_ever_is_is_asked_for(changes: dict[s
 
 
 def test_fewer_copies_than_that_are_a_violation() -> None:
-    """Without the guard of the high watermark (KAFKA-15583) a leader tells of success alone."""
+    """Without the guard on the high watermark (KAFKA-15583), a leader that is alone acknowledges records."""
     assert copies(high_watermark_min_isr=False, expiries=1).verdict == "violated"

@@ -1,4 +1,4 @@
-"""Majority vote and primary-backup: engines agree, nothing is dead, and the stories that are told of them."""
+"""Majority vote and primary-backup: engines agree, each action can happen, and the models allow the known stories."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ NEVER = {
         "session-expires", "shrink-isr-of-slow",
     },
 }  # fmt: skip
-"""Actions that other designs have, and these have no setting for; and no log is too long where nobody comes back."""
+"""Actions of other designs for which these designs have no setting. Also, no log is too long if no broker returns."""
 
 
 @pytest.mark.parametrize("name", DESIGNS)

@@ -1,4 +1,4 @@
-"""V1: engines agree on it, nothing in it is dead, and it allows the stories that are told of it."""
+"""V1: engines agree on it, each of its actions can happen, and it allows the known stories."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ NEVER = {
     "ask-where-epoch-ends", "ignore-reply", "raise-high-watermark-before-truncating", "truncate",
     "checkpoint-without-unstarted-replica",
 }  # fmt: skip
-"""Actions of later designs; and a setting is off in all of the above."""
+"""Actions of later designs, and actions of a setting that is off in all cases above."""
 
 
 def test_every_action_happens_and_every_goal_is_reached() -> None:

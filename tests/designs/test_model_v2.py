@@ -1,4 +1,4 @@
-"""The V2 design: engines agree on it, nothing in it is dead, and it allows the stories that its page tells."""
+"""V2: engines agree on it, each of its actions can happen, and it allows the stories of its page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The V3 design: engines agree on it, nothing in it is dead, and it allows the stories that its documents tell."""
+"""V3: engines agree on it, each of its actions can happen, and it allows the stories of its documents."""
 
 from __future__ import annotations
 

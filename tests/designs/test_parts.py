@@ -1,4 +1,4 @@
-"""Designs are put together of parts: few classes to climb, and every part has what it asks of those beside it."""
+"""Designs consist of parts: the class hierarchy is low, and every part finds the methods that it needs from others."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from isrcheck.checker.library import load_model_class
 from isrcheck.model.language import Model
 
 DESIGNS = ("v1", "v2", "v3", "alter-isr", "majority", "primary-backup")
-"""Those whose parts may override each other; the parts of `kraft` do not."""
+"""The designs whose parts may override each other. The parts of `kraft` do not."""
 
 
 def height(cls: type[Any]) -> int:
-    """How many classes there are on the longest way from a class to `Model`, which is not counted."""
+    """The number of classes on the longest path from a class to `Model`, without `Model`."""
     above = [height(base) for base in cls.__bases__ if issubclass(base, Model)]
     return 1 + max(above) if above else 0
 

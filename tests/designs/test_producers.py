@@ -1,4 +1,4 @@
-"""What producers are told, and when: the ghosts behind what counts as acknowledged, and who can still write."""
+"""The answers to producers: the ghost variables for acknowledged records, and which leaders can still write."""
 
 from __future__ import annotations
 

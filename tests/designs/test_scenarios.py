@@ -1,4 +1,4 @@
-"""The scenarios of each design: pairs that are each other's control, and nothing of a model that none of them uses."""
+"""The scenarios of each design form pairs of a scenario and its control, and together use all of the design's model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2] / "counterexamples"
 
 @dataclass(frozen=True)
 class Unused:
-    """What of a design's model no scenario of it uses, and pairs that differ in more than one setting, for a reason."""
+    """Parts of a design's model that no scenario uses, and pairs that differ in several settings, with reasons."""
 
     actions: dict[str, str] = field(default_factory=dict)
     goals: dict[str, str] = field(default_factory=dict)
@@ -89,7 +89,7 @@ DESIGNS = {
     ),
 }
 SHARED = (PartitionState, DataPlane, Logs)
-"""What designs have in common is all used by the scenarios of V3."""
+"""Parts that designs share. The scenarios of V3 use all of them."""
 SCENARIOS = {
     path.parent.name: read(path.parent, ROOT)
     for design in DESIGNS
@@ -249,7 +249,7 @@ def test_a_row_of_the_table_is_derived_anew_and_put_where_it_was(name: str, tmp_
 
 
 def test_what_is_undecided_is_asked_again_cell_by_cell() -> None:
-    """A row after each cell, and no cell twice with the same limit: so it may be stopped, and goes on."""
+    """The program gives a row after each cell and repeats no cell at the same limit, so it can be stopped."""
     scenario = read(FOLDERS["truncate-to-hw-fixed-by-kip-101"], ROOT)
     given_up = [f"`{name}` {change}: depth 3" for name, change in (("max_records", "1 → 2"), ("log_size", "2 → 3"))]
     given_up[1] += " in 1,000,000"

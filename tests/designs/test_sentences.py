@@ -1,6 +1,6 @@
-"""What V1, V2, majority vote and primary-backup say of their steps: something, of every broker concerned, and no more.
+"""The sentences of V1, V2, majority vote and primary-backup about steps: they name every broker concerned and no other.
 
-Scenarios say what must be in a sentence: the stories in their files were written by hand before there were sentences.
+Scenarios show what a sentence must contain, because their stories were written by hand before the sentences existed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ARROW = re.compile(rf"{VALUE} -> {VALUE}")
 
 
 def mistakes(label: Label, text: str) -> Iterator[str]:
-    """What is wrong with a sentence, whatever it says."""
+    """The formal mistakes in a sentence."""
     if text.endswith(".") or not text or text != text.strip() or "  " in text:
         yield "it is no sentence without its full stop"
     arrows = ARROW.findall(text)
@@ -63,7 +63,7 @@ def check(model: Model, label: Label, old: State, new: State) -> str:
 
 
 def recorded(name: str) -> tuple[Model, Trace]:
-    """A scenario's trace, walked again."""
+    """The model of a scenario, and the scenario's recorded trace, replayed."""
     file = read(FOLDERS[name] / "trace.itf.json")
     assert file.model is not None
     model = load_model_class(file.model).cls(**(file.settings or {}))
@@ -78,7 +78,7 @@ def sentences(name: str) -> list[str]:
 
 
 def check_walks(model: Model, draw: int, walks: int = 2, length: int = 40) -> set[str]:
-    """Every step out of every state of some long paths; gives the actions that were told."""
+    """Checks the sentences of all steps from the states of some long paths. Returns the actions that occurred."""
     chance, interpreter, seen = random.Random(draw), Interpreter(model, {}), set[str]()
     for _ in range(walks):
         state, fresh = initial_states(model)[0], set[int]()

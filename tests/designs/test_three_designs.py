@@ -1,4 +1,4 @@
-"""docs/comparison.md, "Three designs, the same failures": every verdict of its tables is found again."""
+"""docs/comparison.md, "Three designs, the same failures": a check confirms every verdict in its tables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FAILURES: dict[str, dict[str, Any]] = {"expiry": EXPIRY, "reassignment": {**EXPI
 
 
 def tables() -> list[list[list[str]]]:
-    """The tables of the section, each with its head."""
+    """The tables of the section, each with its header row."""
     (section,) = re.findall(r"^## Three designs, the same failures$(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)
     blocks = re.findall(r"(?:^\|.*\n)+", section, re.MULTILINE)
     rows = [[line.strip("| \n").split(" | ") for line in block.splitlines()] for block in blocks]

@@ -1,4 +1,4 @@
-"""The variables that models have at any of their settings."""
+"""The variables that models have for all their settings together."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_parts_of_several_models_are_joined_and_what_differs_is_said() -> None:
 
 
 def missing(found: d.Domain, domain: d.Domain) -> list[str]:
-    """The fields of a domain, all the way down, that another has not."""
+    """The fields of a domain, at any depth, that another domain does not have."""
     if isinstance(domain, d.Record) and isinstance(found, d.Record):
         known = [(name, part) for name, (_, part) in domain.fields.items() if name in found.names]
         inside = [x for name, part in known for x in missing(found.fields[name][1], part)]
@@ -99,7 +99,7 @@ def test_nothing_that_a_scenario_of_a_design_has_is_missing(names: tuple[str, ..
 
 
 def states_read(path: Path) -> list[tuple[str, str]]:
-    """The functions of a file that are given the state of a model as `s`, each with the type that it names."""
+    """The functions of a file with a parameter `s` for the state of a model, each with the annotated type."""
     functions = [f for f in ast.walk(ast.parse(path.read_text())) if isinstance(f, ast.FunctionDef)]
     return [
         (f"{path.name}: {f.name}", ast.unparse(a.annotation))

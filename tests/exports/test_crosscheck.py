@@ -1,4 +1,4 @@
-"""Spin and Rumur, given a model as it is exported, find the states that isrcheck finds."""
+"""Spin and Rumur find the same states in an exported model as isrcheck finds in the model."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def essence(found: Found) -> tuple[int, int, bool]:
 
 
 def by_isrcheck(cls: type[Model] | str, settings: dict[str, Any] | None = None) -> tuple[int, int, bool] | None:
-    """What a search here finds; None where it does not finish."""
+    """The result of isrcheck's own search; None if the search does not finish."""
     result = check(cls, settings, profile="bare", keep_going=True, limits=Limits(states=3_000))
     if result.verdict == "incomplete" or result.evaluation is not None:
         return None
@@ -102,7 +102,7 @@ class Toy(Model):
         """The count stays at what is counted."""
         return s.state <= 2
 '''
-"""What is special about exports: reserved names, negative numbers, several initial states, sets, a constraint."""
+"""A model that is difficult to export: reserved names, negative numbers, initial states, sets, a constraint."""
 
 
 def toy(folder: Path, **replaced: str) -> type[Model]:
@@ -171,7 +171,7 @@ WRITERS = {"spin": ("promela", promela), "rumur": ("murphi", murphi)}
 
 
 def with_one_guard_weaker(system: TransitionSystem) -> TransitionSystem:
-    """A leader drops a follower from its ISR that is not behind."""
+    """The system with a weaker guard: a leader may remove a follower that is not behind from its ISR."""
     first = next(t for t in system.transitions if t.label.action == "leader-shrink-isr")
     weaker = replace(first, guard=e.and_(*(a for a in first.guard.arguments if "log[" not in e.render(a))))
     assert weaker.guard is not first.guard
@@ -197,7 +197,7 @@ def test_crosscheck_catches_an_export_with_one_wrong_guard(tool: str, monkeypatc
 
 @pytest.fixture(params=["columns", "compiled"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """How the kernel of a search runs: a small one on columns, by numpy, unless it gives up at once."""
+    """How the kernel of a search runs: on numpy columns, or compiled, because columns give up immediately."""
 
     def give_up(self: SmallSearch, *how: object) -> None:
         raise TooLarge

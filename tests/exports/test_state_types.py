@@ -1,4 +1,4 @@
-"""`isrcheck models MODEL --types` writes what editors and type checkers know of a model's state."""
+"""`isrcheck models MODEL --types` writes the types of a model's state for editors and type checkers."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def test_records_whose_names_would_be_the_same_are_told_apart() -> None:
 
 
 def names_of(kind: Any, domain: domains.Domain) -> None:
-    """That a type has the fields of a domain, all the way down."""
+    """Asserts that a type has the fields of a domain, at any depth."""
     if isinstance(domain, domains.Record):
         hints = typing.get_type_hints(kind, vars(typed) | {kind.__name__: kind} | CLASSES)
         assert list(hints) == list(domain.names)

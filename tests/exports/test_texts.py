@@ -1,4 +1,4 @@
-"""The texts of exported models: names, grouping, and that a public parser reads them."""
+"""The texts of exported models: names and grouping; and a public parser can read them."""
 
 from __future__ import annotations
 

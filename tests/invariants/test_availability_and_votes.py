@@ -1,4 +1,4 @@
-"""Invariants of split brain, availability and votes: each says what it reads, and holds of more than nothing."""
+"""Invariants about split brain, availability and votes: each declares what it reads, and is not vacuous."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ READ = [
     ("live-isr-has-a-leader", "v1", {"crashes": 1}),
 ]
 ANYTHING = {"service-goes-on", "a-write-can-be-acknowledged", "live-isr-has-a-leader"}
-"""Whether an action is enabled depends on everything."""
+"""Invariants that ask whether an action is enabled, which depends on all variables."""
 
 DESIGNS_ALONE = {
     "one-leader-in-each-epoch": "elected",
 }
-"""It names a variable only to tell designs apart: with votes, from those with an ISR."""
+"""The invariant names this variable only to select the designs with votes and exclude those with an ISR."""
 
 
 @pytest.mark.parametrize(("name", "design", "settings"), READ)

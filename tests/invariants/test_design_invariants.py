@@ -1,4 +1,4 @@
-"""The invariants of the designs: each says what it reads, and each can be broken."""
+"""The invariants of the designs: each declares the variables that it reads, and each can be violated."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ALTER_ISR: type[Model] = load_model_class("alter-isr").cls
 KRAFT: type[Model] = load_model_class("kraft").cls
 THEMES = (consumers, control_plane, durability, eligible_leaders, epochs, isr, quiescence, roles)
 PUBLISHED = {"weak-isr", "strong-isr", "leader-in-isr", "leader-in-isr-or-none", "valid-high-watermark"}
-"""Those of the published models, whose replicas know no partitions."""
+"""The invariants of the published models, which have no partitions."""
 DESIGN = {
     name: f
     for name, f in library_invariants().items()
@@ -47,7 +47,7 @@ OPTIONAL = {
     "retries": {"retries": 1},
     "up": {"crashes": 1},
 }
-"""Variables that are there only where a feature is on; an invariant about one names what else it reads."""
+"""Variables that exist only with a feature. An invariant about such a variable declares the others that it reads."""
 DESIGNS_ALONE = {
     "epoch-has-its-own-records": "state",
     "who-is-down-has-no-role": "state",
@@ -59,27 +59,27 @@ DESIGNS_ALONE = {
     "isr-is-active": "metadata",
     "leader-is-active": "metadata",
 }
-"""These name a variable only to tell designs from models that have the others, with another meaning."""
+"""Invariants that name a variable only to exclude models in which the other variables have another meaning."""
 OF_KRAFT = {"elr"}
 FEATURES = {name: value for settings in OPTIONAL.values() for name, value in settings.items()}
 SMALL = {"log_size": 1, "max_records": 1, "max_leader_epoch": 1, "max_version": 4}
 
 
 def design_of(name: str) -> type[Model]:
-    """The first of the designs that has what an invariant reads."""
+    """The first design that has the variables that an invariant reads."""
     return next(cls for cls in (V3, ALTER_ISR, KRAFT) if name in fitting(cls, None))
 
 
 @cache
 def traced(cls: type[Model]) -> dict[str, Predicate]:
-    """The invariants of which a design is the first to have what they read, as expressions."""
+    """The invariants that belong to a design (by `design_of`), as expressions."""
     model = V3(**FEATURES) if cls is V3 else cls()
     system = trace(model, {name: method for name, method in DESIGN.items() if design_of(name) is cls})
     return {predicate.name: predicate for predicate in system.invariants}
 
 
 def read_by(name: str) -> set[str]:
-    """The variables whose parts an invariant's expression has."""
+    """The variables of which parts occur in an invariant's expression."""
     predicate = traced(design_of(name))[name]
     nodes = topological([predicate.holds, predicate.failure])
     paths = [node.value.path for node in nodes if isinstance(node.value, Leaf)]
@@ -286,7 +286,7 @@ BY_A_LINE_LESS: dict[str, tuple[str, FunctionType, str]] = {
         "s.committed[p].by[replica.epoch] = when(before.is_none & advances, b, before)",
     ),
 }
-"""An action, what it runs, and the update that it leaves out."""
+"""For each invariant: an action, the function that it calls, and the update that is left out."""
 FAILING = {"crashes": 1, "expiries": 1}
 
 

@@ -1,4 +1,4 @@
-"""The leader node goes with a session, and a new partition gets one; each invariant can be broken."""
+"""The leader node disappears with its session, and a new partition gets such a node; each invariant can be violated."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_node_that_stays_when_its_session_ends_is_found(model: str) -> None:
 
 
 def test_a_broker_that_creates_it_before_it_has_registered_is_found() -> None:
-    """A broker of V2 that has just booted takes a request to start out of its queue, and then looks for a leader."""
+    """A broker of V2 that has just booted handles a start request from its queue, and then looks for a leader."""
     (edit,) = [e for e in candidates(ZookeeperWatches.connected) if e.words == "without s.live.has(b)"]
     moving = {"log_size": 1, "max_records": 1, "max_leader_epoch": 2, "assigned_at_start": 1, "reassignments": 1,
               "crashes": 1, "expand_guard": "high-watermark"}  # fmt: skip
@@ -59,7 +59,7 @@ def test_replicas_that_do_not_dare_to_lead_a_new_partition_are_found() -> None:
 
 
 def test_a_new_partition_is_without_a_leader_where_the_first_one_is_gone_for_good() -> None:
-    """By the page a replica that finds a leader drops the administrator's request to start, and never looks again."""
+    """By the page, a replica that finds a leader drops the administrator's start request, and never looks again."""
     gone = {**CREATED, "crashes": 1, "restarts": False}
     assert verdict("v2", gone, "new-partition-has-a-leader") == "violated"
     heeded = {**gone, "start_check": "epoch-or-administrator", "lagging_replica": "follows"}

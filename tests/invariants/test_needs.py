@@ -1,4 +1,4 @@
-"""An invariant says which variables it needs, so that it can be asked of any model."""
+"""An invariant declares the variables that it needs, so that it can be checked in any model with these variables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What leaders of V2 bring about: each invariant is refused without its feature, broken by a scenario, and can hold."""
+"""Invariants about state changes in V2: each is refused without its feature, violated in a scenario, and can hold."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LIMITS = Limits(memory=4 << 30)
 
 
 def verdicts() -> dict[str, set[str]]:
-    """What the scenarios of V2 say of each invariant."""
+    """The recorded verdicts on each invariant in the scenarios of V2."""
     found: dict[str, set[str]] = {name: set() for name in OURS}
     for path in ROOT.glob("counterexamples/**/v2-*/expected.json"):
         for name, finding in json.loads(path.read_text())["invariants"].items():

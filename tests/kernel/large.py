@@ -1,4 +1,4 @@
-"""The search with workers and a store, also where a space is small."""
+"""The search with workers and a store, also for small state spaces."""
 
 from __future__ import annotations
 

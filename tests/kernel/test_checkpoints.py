@@ -1,4 +1,4 @@
-"""A search that was ended, in whatever way, goes on from its checkpoint to the same result; a bad one is refused."""
+"""A search that was ended in any way continues from its checkpoint to the same result; a bad checkpoint is refused."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def essential(report: dict[str, Any]) -> dict[str, Any]:
 
 
 def with_everything() -> TransitionSystem:
-    """Rejected successors, violations, goals, bounds and deadlocks at several levels; rows of 5 bytes."""
+    """A system with rejected successors, violations, goals, bounds, deadlocks at several levels; rows of 5 bytes."""
     x, y = (leaf(z) for z in leaves_of(("number", 0, 1 << 17), ("number", 0, 1 << 17)))
     toy = grid(
         [(1 << 17) + 1, (1 << 17) + 1],
@@ -172,7 +172,7 @@ QUESTION = checkpoint.question_of(with_everything(), KERNEL, True, True)
 
 
 def damaged(folder: Path, name: str, content: bytes | None) -> None:
-    """Refused with this in place of a file, which is then put back."""
+    """Asserts that a checkpoint with this content in one file is refused. The file is restored afterwards."""
     bad = folder / "bad"
     if not bad.exists():
         shutil.copytree(folder / "good", bad)

@@ -1,4 +1,4 @@
-"""The functions of a kernel say what `evaluate` says, on columns and compiled, and both give the same arrays."""
+"""A kernel's functions agree with `evaluate`, both on columns and compiled, and both give the same arrays."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ LEAVES = leaves_of(*KINDS)
 
 
 def both(toy: TransitionSystem) -> tuple[Kernel, Kernel]:
-    """A kernel that runs on columns, and one that runs compiled."""
+    """A kernel that runs on columns, and a kernel that runs compiled."""
     columns, compiled = Kernel(toy), Kernel(toy)
     assert compiled.code.addresses["judge"]
     return columns, compiled

@@ -1,4 +1,4 @@
-"""A process that is killed at any moment leaves a checkpoint from which another one comes to the same report."""
+"""A process that is killed at any moment leaves a checkpoint from which another process reaches the same report."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def settings(bounds: str) -> dict[str, int]:
 
 
 class Searches:
-    """Checks of kip-320 in processes of their own, one after the other, in one folder."""
+    """Checks of kip-320 in separate processes, one after the other, in one folder."""
 
     def __init__(self, bounds: str, folder: Path, *options: str) -> None:
         self.levels, self.report = folder / "levels", folder / "report.json"
@@ -47,7 +47,7 @@ class Searches:
         return subprocess.Popen([*self.command, *how], stdout=subprocess.DEVNULL)
 
     def killed(self, workers: int, generator: random.Random, where: Moment) -> Moment | None:
-        """Kills a process at about such a moment, and says at which it was; None where it came to its end before."""
+        """Kills a process at about this moment, and returns the real moment; None if the process ended before."""
         before, process = self._manifest(), self.begin(workers)
 
         def lives() -> bool:
@@ -87,7 +87,7 @@ class Searches:
         return status.st_ino, status.st_mtime_ns
 
     def _moment(self, before: tuple[int, int] | None) -> Moment:
-        """Where a process was stopped. Its first writing has put away what the one before it left behind."""
+        """The moment at which a process was stopped. Its first write removes the rests of an earlier process."""
         if self._manifest() == before:
             return "before its first level"
         if self._unnamed():
@@ -100,7 +100,7 @@ class Searches:
         return parts
 
     def _unnamed(self) -> set[str]:
-        """Files that the manifest does not name, or not yet."""
+        """The files that the manifest does not name."""
         there = {path.name for path in self.levels.iterdir()}
         return there - {part[kind]["name"] for part in self._parts() for kind in ("states", "levels")} - {MANIFEST}
 
@@ -108,7 +108,7 @@ class Searches:
 def killed_many_times(
     bounds: str, kills: int, start: int, folder: Path, *options: str, symmetry: bool = False
 ) -> Counter[Moment]:
-    """Where so many kills hit; every search that they leave ends with the report of one that nobody has killed."""
+    """The moments of `kills` kills. Asserts that every killed search, when resumed, ends in the right report."""
     whole = json.loads(json.dumps(check("kip-320", settings(bounds), symmetry=symmetry).to_json()))
     generator, moments, number = random.Random(start), Counter[Moment](), 0
     while sum(moments.values()) < kills:
@@ -139,7 +139,7 @@ def test_a_search_that_is_killed_ends_with_the_same_report(tmp_path: Path) -> No
     ids=lambda options: " ".join(options) or "memory",
 )
 def test_searches_that_are_killed_at_random_moments(options: tuple[str, ...], tmp_path: Path) -> None:
-    """Fifty in all. 4.09 million states, 683,278 orbits."""
+    """Fifty kills in all, in searches of 4.09 million states or 683,278 orbits."""
     moments = killed_many_times("3/3/3/2", 10, len(options), tmp_path, *options, symmetry="--symmetry" in options)
     print(*options, dict(moments))
     assert moments["in the search"] > 0, moments

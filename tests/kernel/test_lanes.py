@@ -1,4 +1,4 @@
-"""Lanes of compiled code: where intervals meet the borders of a width, where groups end, and on which processor."""
+"""Lanes of compiled code: intervals at the limits of a width, ends of groups, and kinds of processors."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ NEEDED = {
     "x86-64-v3": ("avx2", "bmi2", "fma"),
     "x86-64-v4": ("avx2", "bmi2", "fma", "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
 }
-"""Kinds of processors without wide vectors, with AVX2 and with AVX-512, and what one has to have to run their code."""
+"""Kinds of processors (without wide vectors, with AVX2, with AVX-512), and the features that their code needs."""
 
 
 @pytest.fixture(params=["host", *NEEDED])
 def processor(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """What is compiled is for this kind of processor alone."""
+    """Makes the compiler use only this kind of processor."""
     kind = str(request.param)
     if kind != "host":
         has = llvm.get_host_cpu_features()
@@ -77,7 +77,7 @@ MAX = {"number": LARGEST, "set": (1 << 62) - 1}
 
 
 def values() -> Iterator[Expression]:
-    """Expressions of numbers and sets, each operator with operands of many widths."""
+    """Expressions of numbers and sets: each operator with operands of many widths."""
     numbers, sets, (flag, other) = OF["number"], OF["set"], OF["flag"]
     for i, a in enumerate(numbers):
         for b in {numbers[i], *numbers[i + 1 : i + 3], numbers[(7 * i + 3) % len(numbers)], number(-1), number(200)}:
@@ -113,7 +113,7 @@ def conditions() -> Iterator[Expression]:
 
 
 def states(generator: random.Random, leaves: tuple[Leaf, ...], count: int) -> list[tuple[int, ...]]:
-    """States whose values are ends of intervals, borders of widths, and others."""
+    """Random states, with many values at ends of intervals and at limits of widths."""
     near = [sign * (1 << k) + d for k in (0, 7, 8, 15, 16, 31, 32) for sign in (-1, 1) for d in (-1, 0, 1)]
     inside = [[x.low, x.high, *(v for v in near if x.low <= v <= x.high)] for x in leaves]
 
@@ -124,7 +124,7 @@ def states(generator: random.Random, leaves: tuple[Leaf, ...], count: int) -> li
 
 
 def place_for(expression: Expression) -> int | None:
-    """The narrowest leaf that takes each value of an expression."""
+    """The narrowest leaf that can store each value of an expression."""
     fitting = [x for x in LEAVES if x.kind == expression.kind and x.low <= expression.low and expression.high <= x.high]
     return min(fitting, key=lambda x: x.high - x.low).index if fitting else None
 
@@ -139,7 +139,7 @@ def all_of_them() -> tuple[list[Expression], list[Expression]]:
 
 
 def drawn(generator: random.Random, given: list[Expression], most: int) -> list[Expression]:
-    """So many expressions of each operator."""
+    """At most `most` random expressions of each operator."""
     by_operator: dict[str, list[Expression]] = {}
     for x in given:
         by_operator.setdefault(x.operator, []).append(x)
@@ -147,14 +147,14 @@ def drawn(generator: random.Random, given: list[Expression], most: int) -> list[
 
 
 def compare(written: list[Expression], asked: list[Expression], where: str) -> None:
-    """Compiled code writes each value where it fits and answers each condition as the semantics say."""
+    """Asserts that compiled code computes each value and each condition as the semantics do."""
     assert {x.operator for x in (*written, *asked)} >= e.SEMANTICS.keys() - {"and", "or"}
     for start in range(0, max(len(written), len(asked)), AT_ONCE):
         _compare(written[start : start + AT_ONCE], asked[start : start + AT_ONCE], where)
 
 
 AT_ONCE = 40
-"""Expressions of one text: the time that a compiler takes for a function grows faster than its length."""
+"""The number of expressions compiled together. The time to compile a function grows faster than its length."""
 
 
 def _compare(written: list[Expression], asked: list[Expression], where: str) -> None:

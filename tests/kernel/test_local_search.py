@@ -1,4 +1,4 @@
-"""The local engine counts what a search in plain Python counts, and stops where it should."""
+"""The local engine has the same counts as a search in plain Python, and stops at the right places."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def run(
 
 
 def wide(words: int) -> TransitionSystem:
-    """Counters up to 2 in leaves that fill a word each."""
+    """A system with counters up to 2, each in a leaf that fills a whole word."""
     leaves = leaves_of(*(("number", 0, (1 << 62) - 1) for _ in range(words)))
     steps = [transition("step", lt(leaf(x), number(2)), {x.index: add(leaf(x), number(1))}) for x in leaves]
     return system(leaves, [[0] * words], steps)
 
 
 def below(toy_side: int, bound: int) -> TransitionSystem:
-    """A grid of two counters whose sum is kept below a bound by a constraint."""
+    """A grid of two counters, with a constraint that keeps their sum below a bound."""
     x, y = leaves_of(("number", 0, toy_side - 1), ("number", 0, toy_side - 1))
     total = add(leaf(x), leaf(y))
     return grid(
@@ -276,7 +276,7 @@ def test_progress_tells_where_the_search_is() -> None:
 
 @pytest.mark.parametrize("row_bytes", [3, 5, 8, 9, 14, 15, 16, 18, 23, 40])
 def test_a_store_grows_and_keeps_every_state_once(row_bytes: int) -> None:
-    """Of random states that use every bit, of which many share words, each is there once."""
+    """The store has each of many random states once. The states use every bit, and many of them share words."""
     generator, words = np.random.default_rng(4), (row_bytes + 7) // 8
     drawn = generator.integers(0, 256, size=(20_000, row_bytes), dtype=np.uint8)
     drawn[:5000, :-1] = drawn[5000:10_000, :-1]
@@ -402,7 +402,7 @@ def test_editing_a_loop_that_others_call_is_seen_in_spite_of_the_cache(tmp_path:
 
 
 def test_editing_a_loop_that_another_file_calls_is_seen_in_spite_of_the_cache(tmp_path: Path) -> None:
-    """What was compiled before the edit is forgotten; what belongs to other files, or was compiled after it, is not."""
+    """Code that was compiled before the edit is dropped, but not code of other files or newer code."""
     edited = Path(loops.__file__).stat().st_mtime
     for name, when in {"calls.one-1": -9, "calls.two-2": 9, "others.one-1": -9}.items():
         (tmp_path / f"{name}.py311.nbi").touch()
@@ -414,7 +414,7 @@ def test_editing_a_loop_that_another_file_calls_is_seen_in_spite_of_the_cache(tm
 
 
 def test_loops_that_call_loops_of_another_file_are_forgotten_when_that_is_edited() -> None:
-    """A loop has what it calls compiled into it, so each file that takes a loop from `loops` says so."""
+    """A loop contains the code of the loops that it calls, so files that use `loops` must drop outdated code."""
     texts = {path: path.read_text(encoding="utf-8") for path in Path(checker.__file__).parent.rglob("*.py")}
     callers = {path for path, text in texts.items() if "import njit" in text and "local.loops import" in text}
     assert len(callers) > 1

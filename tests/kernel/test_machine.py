@@ -1,4 +1,4 @@
-"""Programs over columns on compiled code: its operations are those of numpy, and whole programs give the same."""
+"""Programs over columns with compiled operations: single operations and whole programs agree with numpy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits of memory: what is free where control groups limit it, and that a process stays within what it is given."""
+"""Limits of memory: the free memory in a control group; and a process stays within its limit."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def own_groups(root: Path, *lines: str) -> None:
 
 
 def test_a_group_of_version_two_limits_what_is_free(tmp_path: Path) -> None:
-    """400 MiB are allowed, 150 used, 30 of which are files that nobody needs."""
+    """The limit is 400 MiB. 150 MiB are used, and 30 MiB of these are inactive files."""
     own_groups(tmp_path, "0::/")
     stat = f"anon {100 * MIB}\ninactive_file {30 * MIB}\nactive_file {20 * MIB}"
     group(tmp_path / "sys/fs/cgroup", memory_max=str(400 * MIB), memory_current=str(150 * MIB), memory_stat=stat)
@@ -49,7 +49,7 @@ def test_the_narrowest_group_on_the_way_up_decides(tmp_path: Path) -> None:
 
 
 def test_a_group_of_version_one_limits_what_is_free(tmp_path: Path) -> None:
-    """As in a container: the group's full name is not there, its files lie at the mount itself."""
+    """As in a container, the group's full path does not exist, and its files are in the mount itself."""
     own_groups(tmp_path, "9:name=systemd:/", "4:cpu,memory:/docker/0a1b", "0::/")
     top = tmp_path / "sys/fs/cgroup/memory"
     stat = f"inactive_file 1\ntotal_inactive_file {7 * MIB}"
@@ -117,7 +117,7 @@ def essential(report: dict[str, object]) -> dict[str, object]:
 
 
 def test_a_full_disk_loses_nothing_that_a_checkpoint_can_keep(tmp_path: Path) -> None:
-    """The disk of the states is full at half a megabyte, that of the checkpoint is not: its end goes there."""
+    """The states' disk is full at half a megabyte. The checkpoint's disk is not, so the last checkpoint is written."""
     kept, found = tmp_path / "kept", tmp_path / "found.json"
     words = ("--store", "disk", "--store-folder", tmp_path, "--json", found, "--checkpoint-every", 1e6)
     full = isrcheck("3/2/2/2", *words, "--checkpoint", kept, small_disk=True)
@@ -144,11 +144,11 @@ def test_a_full_disk_without_a_checkpoint_is_one_line(tmp_path: Path) -> None:
 
 
 BESIDE: int = 190 * MIB
-"""What a process takes beside its states: Python, LLVM, Numba, kernels. `docs/performance.md` states it."""
+"""The memory of a process besides its states (Python, LLVM, Numba, kernels), as `docs/performance.md` states it."""
 
 
 def limited(bounds: str, limit: int, report: Path, cache: Path | None = None) -> dict[str, Any]:
-    """The JSON of a check under a limit; the peak in it is what the system has counted for the process."""
+    """The JSON of a check under a limit of memory. Its peak is the number that the system has measured."""
     found = isrcheck(bounds, "--workers", "2", "--max-memory", limit, "--json", report, cache=cache)
     assert found.returncode == 152
     data: dict[str, Any] = json.loads(report.read_text())
@@ -165,14 +165,14 @@ def limited(bounds: str, limit: int, report: Path, cache: Path | None = None) ->
     ],
 )
 def test_a_process_stays_within_its_limit_and_what_python_takes(bounds: str, limit: int, tmp_path: Path) -> None:
-    """The states use most of what they may have, and the process not much more, though it has to compile all code."""
+    """The states use most of the limit, and the process only little more, although it must compile all code."""
     report = limited(bounds, limit, tmp_path / "report", cache=tmp_path)
     assert 0.8 * limit < report["store_bytes"] <= limit
     assert report["store_bytes"] < report["peak_rss_bytes"] <= limit + BESIDE
 
 
 def test_what_memory_has_no_room_for_the_disk_has(tmp_path: Path) -> None:
-    """And who ran out of memory is told so. The count is that of the published table."""
+    """The message about memory also recommends the disk. The number of states is that of the published table."""
     refused = limited("3/3/3/2", 24 * MIB, tmp_path / "refused")
     assert refused["reason"].endswith("; --store disk needs a small part of it")
     words = ("--max-memory", 24 * MIB, "--store", "disk", "--store-folder", tmp_path, "--json", tmp_path / "found")

@@ -1,4 +1,4 @@
-"""Compiled code that is kept between processes: it is loaded where it can be trusted, and compiled again elsewhere."""
+"""Compiled code that is kept between processes: it is loaded if it can be trusted, and otherwise compiled again."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ KEY, DATA = "the text, and what else it depends on", bytes(range(256)) * 9
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
-    """An empty folder, which is the one in use."""
+    """An empty folder, which is used for compiled code."""
     monkeypatch.setenv(VARIABLE, str(tmp_path / "objects"))
     return Folder(tmp_path / "objects")
 
 
 @pytest.fixture
 def compilations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The modules that are compiled, one after the other."""
+    """The list of the modules that are compiled, in order."""
     seen, optimised = [], native._optimised
 
     def noted(text: str, machine: Any) -> Any:
@@ -218,7 +218,7 @@ print(Kernel(trace(model, loaded.chosen(None))).digest)
 
 
 def test_the_text_is_the_same_in_every_process() -> None:
-    """An action of this model has a set of brokers as a parameter, and loops over it."""
+    """An action of this model has a set of brokers as a parameter, and iterates over it."""
     seeds = [os.environ | {"PYTHONHASHSEED": str(seed)} for seed in (1, 2, 3, 5)]
     asked = [
         subprocess.run([sys.executable, "-c", DIGEST], env=each, capture_output=True, check=True) for each in seeds

@@ -1,4 +1,4 @@
-"""States numbered by their places in the table of a store."""
+"""The numbering of states by their places in the table of a store."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.kernel.toys import leaves_of
 
 
 def filled(widths: list[int], generator: np.random.Generator, levels: int, count: int) -> tuple[Store, Words, Words]:
-    """A store with as many levels of random states, and as many states that are not in it."""
+    """A store with `levels` levels of random states, the states in it, and further random states."""
     layout = Layout(leaves_of(*(("number", 0, (1 << w) - 1) for w in widths)))
     limits = [min(1 << w, int(generator.integers(1, 1 << 20))) for w in widths]
     inside, outside = (
@@ -75,7 +75,7 @@ def test_both_sizes_of_entries_and_entries_behind_their_bucket() -> None:
 
 
 def displaced_in(store: Store) -> int:
-    """How many entries lie behind the bucket of their name."""
+    """The number of entries that are not in the bucket of their name, but behind it."""
     displaced = 0
     for p, tables in enumerate(store._tables):
         rest, size = int(store.partitions[p, loops.REST]), int(store.partitions[p, loops.SIZE])

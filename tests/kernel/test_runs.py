@@ -1,4 +1,4 @@
-"""Sorted names on disk or in memory, and the store that is made of them, against sets."""
+"""Sorted names on disk or in memory, and the store that consists of them, compared with sets."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ GAPS = st.one_of(
 
 @st.composite
 def ascending(draw: Any) -> Words:
-    """Distinct names in ascending order, of one piece or several; mostly near each other, or all far away."""
+    """Distinct names in ascending order, in one piece or several, mostly with small gaps or all with large gaps."""
     dice = np.random.default_rng(draw(st.integers(0, 1 << 32)))
     gaps = dice.integers(1, draw(GAPS) + 1, draw(st.integers(0, 3 * run_loops.PIECE)), dtype=np.uint64)
     for place, gap in draw(st.lists(st.tuples(st.integers(0, len(gaps)), GAPS), max_size=20)):
@@ -111,7 +111,7 @@ def test_sorted_names_are_so_and_distinct(halves: list[tuple[int, int]]) -> None
 @pytest.mark.parametrize("count", [run_loops.FEW, run_loops.FEW + 1, 700, 5 << run_loops.BUCKET])
 @pytest.mark.parametrize(("high", "low"), [(0, 0), (1, 0), (0, 32), (19, 17), (20, 22), (28, 22), (32, 32)])
 def test_many_names_are_sorted_and_distinct(high: int, low: int, count: int) -> None:
-    """Few and many of them, in one bucket and in several, of keys that are short and long, evenly and not."""
+    """Few and many names, in one and in several buckets, with short and long keys, evenly and unevenly spread."""
     dice = np.random.default_rng(count)
     some = [dice.integers(0, 1 << bits, count // 2, dtype=np.uint64) for bits in (high, low)]
     some[0][: count // 8] //= np.uint64(1000)
@@ -171,7 +171,7 @@ def test_buckets_have_the_names_of_all_workers(data: st.DataObject) -> None:
 
 @pytest.fixture
 def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So little that levels of some hundreds of states go to the disk in several runs, and are settled in ranges."""
+    """So little memory that levels of some hundred states go to the disk in several runs, and are merged in ranges."""
     monkeypatch.setattr(run_store, "LEAST", 2 * loops.AT_ONCE)
     monkeypatch.setattr(run_store, "MOST", 4 * loops.AT_ONCE)
     monkeypatch.setattr(run_store, "LARGEST_RANGE", 1)
@@ -182,7 +182,7 @@ def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
 @examples(30)
 @given(data=st.data())
 def test_levels_are_what_was_inserted_and_not_known(tmp_path: Path, data: st.DataObject) -> None:
-    """Rows of one, two and five words, with little room; each level is inserted in parts that overlap."""
+    """Rows of one, two and five words, with little memory. Each level is inserted in overlapping parts."""
     widths = data.draw(st.sampled_from([[40], [60, 60], [33] * 8]))
     layout = Layout([number(0, (1 << width) - 1) for width in widths])
     dice = np.random.default_rng(data.draw(st.integers(0, 1 << 32)))
@@ -241,7 +241,7 @@ def test_where_memory_ends_there_is_room_on_disk(tmp_path: Path) -> None:
 def test_a_search_that_ends_while_it_settles_has_its_whole_levels(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """What is seen of the level behind them is not counted twice, and nothing of it is lost for the others."""
+    """The states of the next level are not counted twice, and none of them is lost for the other levels."""
     toy = grid([30, 30, 30])
     whole, _ = search(toy, keep_going=True, deadlock=True, limits=Limits(), report=None)
     between = RunSearch._between
@@ -315,7 +315,7 @@ def test_what_cannot_be_read_again_is_said(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_several_workers_settle_ranges_in_their_order() -> None:
-    """However long each takes, and with an error in one nobody works on."""
+    """The order does not depend on the time of each range. After an error in a range nobody continues."""
     from isrcheck.checker.engines.local.team import Team
 
     team, begun = Team(2), []
@@ -337,7 +337,7 @@ def test_several_workers_settle_ranges_in_their_order() -> None:
 
 
 def test_a_kernel_judges_what_is_new_and_nothing_else() -> None:
-    """A bound that only a state of the last level reaches is seen there, once it is settled."""
+    """A bound that only a state of the last level reaches is noticed when this level is merged."""
     toy = grid([6, 6])
     found, _ = search(toy, keep_going=True, deadlock=True, limits=Limits(), report=None, storing=Storing("disk"))
     one, _ = search(toy, keep_going=True, deadlock=True, limits=Limits(), report=None)

@@ -1,4 +1,4 @@
-"""The search for small spaces: the same answers as those of the other one, which takes over where it gives up."""
+"""The search for small state spaces gives the answers of the large search, which takes over if it gives up."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_arrays_explore_more_where_the_other_search_was_never_compiled(
     monkeypatch.setattr(module, "LARGEST_AT_FIRST", 150)
 
     def explored(side: int) -> bool:
-        """Whether arrays explore the whole space."""
+        """True if the small search explores the whole state space."""
         return isinstance(search(grid([side, 10]), **ANYTHING)[1], small.SmallLevels)  # type: ignore[arg-type]
 
     assert [explored(10), explored(10), explored(20)] == [True, True, False]
@@ -120,7 +120,7 @@ def test_what_is_compiled_ahead_is_compiled_once(monkeypatch: pytest.MonkeyPatch
 
 
 def test_states_with_one_hash_are_found_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hashes of 64 bits do not collide by themselves, so they are made to."""
+    """Hashes of 64 bits practically never collide, so the test shortens them."""
     toy = grid([6, 6])
     wanted, levels = search(toy, **ANYTHING)  # type: ignore[arg-type]
     targets = levels.level_states(4)

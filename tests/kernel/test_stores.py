@@ -1,4 +1,4 @@
-"""Where the states are makes no difference to what is found."""
+"""The results do not depend on the place where the states are stored."""
 
 from __future__ import annotations
 

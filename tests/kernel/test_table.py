@@ -1,4 +1,4 @@
-"""The table of states: exact whatever the names are, where it is full, where it grows, and where threads meet."""
+"""The table of states is exact for all names, also when it is full, when it grows, and when threads meet in it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SIZES = (4, 8)
 
 
 class Table:
-    """Partitions of `buckets` each, for names below two bounds, which must be filled by hand."""
+    """A table with partitions of `buckets` buckets each, for names below two bounds. Tests fill it directly."""
 
     def __init__(self, buckets: int, firsts: int, seconds: int, size: int, room: int | None = None) -> None:
         self.rows = np.zeros((PARTITIONS, loops.COLUMNS), dtype=np.uint64)
@@ -37,7 +37,7 @@ class Table:
         self.capacity = 64 // size * buckets
 
     def enter(self, names: Iterable[Name], level: int) -> tuple[int, list[Name]]:
-        """How many names had a place, or were there, and the new ones."""
+        """The number of names that were entered or known before one had no place, and the new names."""
         packed = np.array([first << 32 | second for first, second in names], dtype=np.uint64)
         done, new = self.enter_packed(packed, level)
         return done, [unpacked(n) for n in new.tolist()]
@@ -71,7 +71,7 @@ def unpacked(name: int) -> Name:
 
 
 def names_at(p: int, values: Iterable[int], firsts: int, seconds: int) -> list[Name]:
-    """The names that `permuted` brings to these values in a partition."""
+    """The names that `permuted` maps to these values in a partition."""
     return [
         unpacked(loops.recovered(np.uint64(v), np.uint64(p), np.uint64(firsts), np.uint64(seconds))) for v in values
     ]
@@ -122,7 +122,7 @@ def test_a_table_is_a_set(size: int, buckets: int, levels: list[list[Name]]) -> 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("home", [0, 3, 8])
 def test_names_of_one_bucket_go_to_those_behind_it_and_round_the_end(size: int, home: int) -> None:
-    """All have the same bucket of 9; when 8 buckets are full the next has no place, and those there are known still."""
+    """All names have the same of 9 buckets. When 8 buckets are full, no name fits, and the entered names stay known."""
     buckets, firsts, seconds, p = 9, 300, 20, 77
     table, fits = Table(buckets, firsts, seconds, size), 64 // size * loops.FARTHEST
     names = names_at(p, range(home, firsts * seconds, buckets), firsts, seconds)
@@ -136,7 +136,7 @@ def test_names_of_one_bucket_go_to_those_behind_it_and_round_the_end(size: int, 
 
 @pytest.mark.parametrize("size", SIZES)
 def test_neighbours_that_are_displaced_are_not_mixed_up(size: int) -> None:
-    """Two buckets beside each other overflow into the same ones; what is kept of their names is the same."""
+    """Two neighbouring buckets overflow into the same buckets, and the stored parts of their names are equal."""
     buckets, firsts, seconds, p = 8, 128, 40, 3
     table, each = Table(buckets, firsts, seconds, size), 2 * 64 // size
     one, other = ([b + buckets * k for k in range(each)] for b in (6, 7))
@@ -180,7 +180,7 @@ def test_a_table_that_is_too_small_for_what_moves_there_says_so() -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 def test_threads_that_insert_the_same_names_keep_each_once(size: int) -> None:
-    """In the same order and from the same moment on, again and again, so that they meet in the same entries."""
+    """They insert in the same order and start together, again and again, so that they meet in the same entries."""
     generator = np.random.default_rng(2)
     for level in range(1, 13):
         table, start, new = Table(64, 1 << 10, 16, size), threading.Barrier(4), list[Words]()
@@ -212,7 +212,7 @@ def layout_of(widths: list[int]) -> Layout:
 @settings(deadline=None, max_examples=40)
 @given(WIDTHS, st.integers(0, 2**32), st.integers(1, 4), st.integers(1, 400))
 def test_a_store_is_a_set_of_states_with_levels(widths: list[int], seed: int, levels: int, count: int) -> None:
-    """Few values for some leaves and many for others; the store grows from nothing, in every size of entries."""
+    """Some leaves have few values and others many. The store grows from empty, through every size of entries."""
     layout, generator = layout_of(widths), np.random.default_rng(seed)
     drawn = np.stack(
         [generator.integers(0, min(1 << w, int(generator.integers(1, 1 << 20))), levels * count) for w in widths], 1
@@ -232,7 +232,7 @@ def test_a_store_is_a_set_of_states_with_levels(widths: list[int], seed: int, le
 
 
 def test_levels_that_entries_of_four_bytes_cannot_say_make_them_wider() -> None:
-    """Each state is a level of its own, as in a counter; so many levels have more bits than a small entry has left."""
+    """Each state has its own level, as in a counter. The levels need more bits than a small entry has."""
     layout = layout_of([20, 30, 30])
     values = [(k, (k * 7919) % (1 << 30), (k * 104729) % (1 << 30)) for k in range(3000)]
     store = Store(layout)
@@ -247,7 +247,7 @@ def test_levels_that_entries_of_four_bytes_cannot_say_make_them_wider() -> None:
 
 
 def test_words_that_go_well_together_are_paired_first() -> None:
-    """The second and the last word say the same; so do the first and the third, but for two values."""
+    """The second and the last word are equal. The first and the third determine each other."""
     n = np.arange(64, dtype=np.uint64)
     sample: Words = np.stack([n, n % np.uint64(7), n ^ np.uint64(1), n % np.uint64(7), n * n % np.uint64(11)], axis=1)
     assert pairs_of(5, sample).tolist()[0] == [1, 3]

@@ -1,4 +1,4 @@
-"""What a search finds does not depend on how many workers it has, nor on how they come to meet."""
+"""The results of a search depend neither on the number of workers nor on their timing."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def found_by(toy: TransitionSystem, workers: int, limits: Limits | None = None) 
 
 
 def essence(found: Exploration) -> Exploration:
-    """Without what takes time and room."""
+    """The exploration without times, memory and the number of workers."""
     return replace(found, seconds={}, peak_store_bytes=0, workers=0)
 
 
 def states(levels: NativeLevels) -> list[list[bytes]]:
-    """The states of each level, sorted; a state that is there twice is there twice."""
+    """The states of each level, sorted, with any duplicates."""
     found = [levels.level_states(k) for k in range(1, levels.depth + 1)]
     return [sorted(row.tobytes() for row in level) for level in found]
 
@@ -64,7 +64,7 @@ def test_random_models_have_the_same_levels(source: str) -> None:
 
 @pytest.fixture(scope="module")
 def many() -> tuple[TransitionSystem, Kernel, list[int]]:
-    """Many states, and how many of them are in each level."""
+    """A system with many states, its kernel, and the sizes of its levels."""
     toy = grid([12] * 4)
     return toy, Kernel(toy), [len(level) for level in explore(toy).levels]
 
@@ -73,7 +73,7 @@ def many() -> tuple[TransitionSystem, Kernel, list[int]]:
 def test_workers_that_meet_all_the_time_keep_every_state_once(
     again: int, many: tuple[TransitionSystem, Kernel, list[int]]
 ) -> None:
-    """Few slots, small blocks and a short switching interval: tables grow every moment, and threads race."""
+    """With few slots, small blocks and a short switching interval, tables grow all the time and threads race."""
     toy, kernel, levels = many
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
@@ -94,7 +94,7 @@ def states_of(levels: NativeLevels) -> list[Any]:
 
 
 def test_one_state_that_many_insert_at_once_is_there_once() -> None:
-    """All threads insert the same rows in the same order: every insertion is a race."""
+    """All threads insert the same rows in the same order, so every insertion is a race."""
     kernel = Kernel(grid([1 << 20]))
     rows = kernel.layout.pack([[i] for i in range(60_000)])
     store = Store(kernel.layout, None, 8, first_entries=1 << 10)

@@ -1,4 +1,4 @@
-"""Toy transition systems, built by hand, and a search over them in a few lines of plain Python."""
+"""Toy transition systems, built by hand, and a search on them in a few lines of plain Python."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def system(
 
 
 def grid(sides: Sequence[int], low: int = 0, **predicates: Sequence[Predicate]) -> TransitionSystem:
-    """Counters from `low`, counter i to `low + sides[i] - 1`; each step adds one to one of them."""
+    """Counters from `low`; counter i goes up to `low + sides[i] - 1`. Each step adds one to one counter."""
     leaves = leaves_of(*(("number", low, low + side - 1) for side in sides))
     steps = [
         transition(f"step-{i % 2}", lt(leaf(x), number(x.high)), {i: add(leaf(x), number(1))}, which=i)
@@ -87,7 +87,7 @@ def grid(sides: Sequence[int], low: int = 0, **predicates: Sequence[Predicate]) 
 
 
 def ring(brokers: int) -> TransitionSystem:
-    """A token that walks around a ring, or is lost; who had it is remembered. Leaves of every kind."""
+    """A token that moves around a ring or is lost, and the set of its former holders; leaves of every kind."""
     full = (1 << brokers) - 1
     leaves = leaves_of(("broker", -1, brokers - 1), ("set", 0, full), ("flag", 0, 1), ("enum", 0, 2), ("number", -2, 2))
     token, seen, lost, mood, steps = map(leaf, leaves)
@@ -130,7 +130,7 @@ State = tuple[int, ...]
 
 @dataclass
 class Found:
-    """What a search by `explore` saw, in the words of `Exploration`."""
+    """The result of a search by `explore`, in the form of `Exploration`."""
 
     levels: list[list[State]] = field(default_factory=list)
     generated: list[list[int]] = field(default_factory=list)
@@ -155,7 +155,7 @@ def successors(of: TransitionSystem, state: State) -> list[tuple[int, State]]:
 
 
 def explore(of: TransitionSystem) -> Found:
-    """Everything, level by level; violations do not stop it. Failures are not looked at."""
+    """Explores everything, level by level. Violations do not end the search, and failures are not detected."""
     found, known = Found(), set[State]()
     pending = list(of.initial)
     while pending:

@@ -1,4 +1,4 @@
-"""Small models with one mistake each, and what is said about it by tracing and by running the method."""
+"""Small models with one mistake each, and the messages about it from tracing and from running the method."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ def line_of(text: str, lines: str) -> int:
 
 
 def said_by_tracing(text: str) -> str:
-    """The mistake that tracing names."""
+    """The message of tracing about the mistake."""
     return _said(lambda model: trace(model, model.predicates("invariant")), text)
 
 
 def said_by_running(text: str) -> str:
-    """The mistake that a run of the methods on concrete states names."""
+    """The message about the mistake when the methods run on concrete states."""
 
     def run(model: Model) -> None:
         reference.search(Interpreter(model, model.predicates("invariant")))

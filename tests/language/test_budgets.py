@@ -1,4 +1,4 @@
-"""A budget is a setting that says how often something may happen, and knows when it is used up."""
+"""A budget is a setting that limits how often an event may happen, with a bound that holds when it is used up."""
 
 from __future__ import annotations
 

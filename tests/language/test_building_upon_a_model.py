@@ -1,4 +1,4 @@
-"""What a model built upon another does with its settings and actions."""
+"""How a derived model changes the settings and actions of its base model."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from isrcheck.model.language.domains import (
 from tests.agreement.profiles import examples
 
 MOST = 2_000
-"""Values are counted up to here."""
+"""The most values of a domain that are enumerated."""
 
 
 def of(member: Any) -> list[Domain]:
@@ -60,7 +60,7 @@ def structures(inner: st.SearchStrategy[Domain]) -> st.SearchStrategy[Domain]:
 
 @st.composite
 def domains(draw: Any) -> Domain:
-    """A domain of any kind with a countable number of values, brokers counted."""
+    """A random domain of any kind with few values, for a fixed number of brokers and clients."""
     domain = resolved(
         draw(st.recursive(SCALARS, structures, max_leaves=3)),
         {"broker": draw(st.integers(1, 3)), "client": draw(st.integers(1, 2))},
@@ -70,7 +70,7 @@ def domains(draw: Any) -> Domain:
 
 
 def small(domain: Domain) -> bool:
-    """Whether a domain, and each that it is made of, has few values."""
+    """True if a domain and all its parts have few values."""
     parts = getattr(domain, "domains", None) or [getattr(domain, n) for n in ("index", "element") if hasattr(domain, n)]
     if not all(small(part) for part in parts):
         return False

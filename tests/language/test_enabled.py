@@ -1,4 +1,4 @@
-"""Whether an action is enabled, asked of a traced state: what was traced of the action is not traced again."""
+"""`enabled` on a traced state: an action that was traced is not traced again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model says of all numbers below a bound, in every engine that runs it."""
+"""Conditions of a model about all numbers below a bound, in every engine."""
 
 from __future__ import annotations
 

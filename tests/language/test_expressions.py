@@ -1,4 +1,4 @@
-"""Every simplification keeps the meaning, every interval holds, equal structures are the same object."""
+"""Simplifications keep the meaning, intervals contain all values, and equal structures are the same object."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LEAVES = tuple(
 )
 Meaning = Callable[[tuple[int, ...]], int]
 Pair = tuple[Expression, Meaning]
-"""An expression and what it must mean: built by the constructors, and by SEMANTICS alone."""
+"""An expression from the constructors, and its meaning by SEMANTICS alone."""
 
 BINARY: dict[Kind, list[tuple[str, Any, Kind]]] = {
     "number": [("add", e.add, "number"), ("subtract", e.subtract, "number"), ("multiply", e.multiply, "number")],
@@ -57,7 +57,7 @@ def by(operator: str, *meanings: Meaning) -> Meaning:
 
 @st.composite
 def pairs(draw: Any, kind: Kind = "flag", depth: int = 4) -> Pair:
-    """An expression of a kind with its meaning, at random."""
+    """A random expression of a kind, with its meaning."""
     forms = ["constant", "leaf"] if depth == 0 else ["leaf", "binary", "binary", "binary", "unary", "if", "constant"]
     form = draw(st.sampled_from(forms))
     sub: Callable[[Kind], Pair] = lambda of: draw(pairs(of, depth - 1))  # noqa: E731
@@ -94,11 +94,11 @@ def some_pair() -> st.SearchStrategy[Pair]:
 
 MANY = 1000
 STEP = 7
-"""Has no divisor in common with how many values any leaf has: every seventh of many states has all values of each."""
+"""Every seventh state is used if there are many. 7 is coprime to each leaf's number of values, so all values occur."""
 
 
 def states_of(nodes: list[Expression]) -> Iterator[tuple[int, ...]]:
-    """Every state as far as the leaves among these expressions tell states apart; of many a seventh."""
+    """All states that differ in the leaves of these expressions; of many states every seventh."""
     used = {node.value for node in nodes if isinstance(node.value, Leaf)}
     values = [range(x.low, x.high + 1 if x in used else x.low + 1) for x in LEAVES]
     many = math.prod(map(len, values)) > MANY
@@ -130,7 +130,7 @@ def test_what_the_constructors_build_means_what_was_written(pair: Pair) -> None:
 
 @st.composite
 def comparisons(draw: Any) -> Pair:
-    """Numbers compared with constants and with each other, joined by one connective: where bounds imply bounds."""
+    """Comparisons of numbers and constants, joined by one connective, so that some bounds imply others."""
     literals = []
     for _ in range(draw(st.integers(2, 4))):
         (x, mx), (y, my) = draw(pairs("number", 1)), draw(pairs("number", draw(st.sampled_from([0, 0, 1]))))
@@ -156,7 +156,7 @@ def test_evaluate_is_the_meaning(pair: Pair) -> None:
 
 
 def rebuilt(node: Expression) -> Expression:
-    """The node made again from its parts."""
+    """The node, constructed again from its parts."""
     if isinstance(node.value, Leaf):
         return e.leaf(node.value)
     if isinstance(node.value, int):

@@ -1,4 +1,4 @@
-"""Identities: refused where they would be more than equal or not; what is explored is the protocol's up to names."""
+"""Identities: only comparisons for equality are allowed, and the states are those of the protocol up to names."""
 
 from __future__ import annotations
 
@@ -96,11 +96,11 @@ def test_nothing_but_the_state_knows_an_identity() -> None:
 # --- random protocols ---------------------------------------------------------------------------------------------
 
 ENOUGH = 9
-"""More identities than places: at most seven are held."""
+"""More identities than a state has places, which is seven."""
 SCALARS = ("a", "b", "r0", "r1")
 KINDS = ("copy", "fresh", "reset", "append", "append-fresh", "take", "tell", "hear", "swap")
 Act = tuple[str, str, str, str]
-"""Kind, where to, where from, and what is required: nothing, or two places with what is between them."""
+"""The kind of an action, its target, its source, and its requirement ("" or two places with a comparison)."""
 
 
 class Protocol(Model):
@@ -178,11 +178,11 @@ def drawn(seed: int) -> tuple[Act, ...]:
 
 
 Places = tuple[int, int, int, int, tuple[int, ...], tuple[tuple[int, bool], ...], bool]
-"""The values of a, b, r0 and r1, of the queue, what is told, and the flag; values are named as they are found."""
+"""The values of a, b, r0, r1, the queue, `told` and the flag. Values are numbered in the order of occurrence."""
 
 
 def named(places: list[Any]) -> Places:
-    """The same with names in the order in which they are found; 0 stays."""
+    """The places with values renumbered in the order of occurrence; 0 stays."""
     names: dict[int, int] = {0: 0}
     *scalars, queue, told, same = places
     flat = [*scalars, *queue, *(v for v, _ in told)]
@@ -193,7 +193,7 @@ def named(places: list[Any]) -> Places:
 
 
 def after(places: Places, act: Act) -> Places | None:
-    """What an action does where there is always a value that was never there before."""
+    """The effect of an action if there is always a value that never occurred before; None if it is not enabled."""
     kind, to, of, required = act
     *scalars, queue, told, same = places
     at: dict[str, Any] = dict(zip(SCALARS, scalars, strict=True))
@@ -231,7 +231,7 @@ def after(places: Places, act: Act) -> Places | None:
 
 
 def behaved(acts: tuple[Act, ...]) -> set[Places]:
-    """All that a protocol with new values for ever can be in, up to names."""
+    """All states of a protocol with unlimited new values, up to names."""
     first: Places = (0, 0, 0, 0, (), (), False)
     found, queue = {first}, deque([first])
     while queue:
@@ -245,7 +245,7 @@ def behaved(acts: tuple[Act, ...]) -> set[Places]:
 
 
 def explored(cls: type[Model]) -> Iterator[Places]:
-    """What the methods themselves can lead to."""
+    """The states that the methods themselves reach, up to names."""
     it = Interpreter(cls(), {})
     states = list(initial_states(it.model))
     seen = set(states)

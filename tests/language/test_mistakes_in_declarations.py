@@ -1,4 +1,4 @@
-"""Models that declare what they cannot: each ends in one line that names the author's own, and says what to write."""
+"""Models with wrong declarations: each ends in one line that names the author's code and says what to write."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ MISTAKES: dict[str, tuple[dict[str, str], str]] = {
     "goal": ({"BODY": "@goal\n    def g(self):\n        '''G.'''"}, "5: goal g takes (self); take (self, s)"),
     "an-exception-of-any-kind": ({"BEFORE": "raise BaseException('x')"}, "2: BaseException: x; correct the model"),
 }  # fmt: skip
-"""What is changed, and what is said of it after the name of the file."""
+"""The change of the model, and the message after the file's name."""
 
 
 @pytest.mark.parametrize("name", MISTAKES)

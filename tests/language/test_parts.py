@@ -1,4 +1,4 @@
-"""Parts: a model has what all of them have, in the order of their use; nothing is overridden or there twice."""
+"""Parts: a model has the members of all its parts, in the order of use. No member may be overridden or repeated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models with odd things in odd places: a documented exit code, one line, the author's own; never a bug of ours."""
+"""Models with random mistakes end with a documented exit code and a line about the author's code, never with a bug."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ FEW = ["--quiet", "--max-states", "5000"]
 
 
 def taken_apart(template: str) -> tuple[str, list[tuple[int, int]]]:
-    """The text without the marks, and where in it each marked place begins and ends."""
+    """The text without the marks, and the begin and end of each marked place."""
     text, places, begun = "", list[tuple[int, int]](), list[int]()
     for character in template:
         if character == "«":
@@ -115,7 +115,7 @@ TEXT, PLACES = taken_apart(TEMPLATE)
 
 
 def mistaken(changes: list[tuple[tuple[int, int], str]]) -> str:
-    """The text with something odd in some places, of which none is within another."""
+    """The text with mistakes in some places, none of which is inside another."""
     text = TEXT
     for (begin, end), odd in sorted(changes, reverse=True):
         text = text[:begin] + odd + text[end:]
@@ -127,7 +127,7 @@ def apart(places: list[tuple[int, int]]) -> bool:
 
 
 def look(folder: Path, text: str) -> int:
-    """The exit code of a check of a text; what is said is looked at."""
+    """The exit code of a check of a text. Asserts that the message has the right form."""
     path = folder / "mine.py"
     path.write_text(text, encoding="utf-8")
     done = CliRunner().invoke(main, ["check", str(path), *FEW])
@@ -158,7 +158,7 @@ def test_odd_things_in_odd_places(
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("part", [0, *(pytest.param(n, marks=pytest.mark.release) for n in (1, 2, 3))])
 def test_every_odd_thing_in_every_place(tmp_path: Path, part: int) -> None:
-    """A fourth of all, in an order of its own: more than two thousand each."""
+    """One of four parts of all combinations, in random order. Each part has more than two thousand."""
     every = [[(place, odd)] for place in PLACES for odd in ODD]
     random.Random(0).shuffle(every)
     assert len(every[part::4]) > 2000

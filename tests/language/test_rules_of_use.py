@@ -1,4 +1,4 @@
-"""Every rule of use of the language, with the words in which its breach is named."""
+"""Every rule for the use of the language, with the message about its violation."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ FOUND_BY_TRACING = {
 
 
 def worded(message: str, traced: bool) -> str:
-    """The words of one interpretation: `{a|b}` is a when traced and b when run, `{a}` only a when traced."""
+    """The message of one interpretation: `{a|b}` is a when traced and b when run; `{a}` is a only when traced."""
     out = ""
     while "{" in message and "}" in message:
         before, _, rest = message.partition("{")

@@ -1,4 +1,4 @@
-"""Scalarsets that an author names, bags and channels: what goes together, and what is refused in one line."""
+"""Named scalarsets, bags and channels: the allowed combinations, and the refusals in one line."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def test_a_text_goes_through_a_scalarset_by_its_name(text: str) -> None:
 
 
 def test_a_text_about_brokers_is_refused_where_there_are_none() -> None:
-    """It would hold of nobody, and so hold."""
+    """Without brokers the text would hold vacuously."""
     for text in ("every b in brokers: b == b", "every b: b == b"):
         with pytest.raises(NotRead, match="the model has no brokers"):
             traced_value(Termination(), lambda m, s, text=text: value_of(text, m, s))

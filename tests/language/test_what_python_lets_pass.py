@@ -1,4 +1,4 @@
-"""What Python would let pass in silence is right, or refused in one line, as the table in docs/language.md says."""
+"""Code that Python accepts silently works right or is refused in one line, as the table in docs/language.md says."""
 
 from __future__ import annotations
 
@@ -275,7 +275,7 @@ def whole(body: str = "s.on = True", invariant: str = "return s.on | ~s.on") -> 
 
 
 def worded(message: str, traced: bool) -> str:
-    """With the name of the value, which stands in the outermost braces, or without."""
+    """The message with the name of the value, which is in the outermost braces, or without this name."""
     before, brace, rest = message.partition("{: ")
     if not brace or rest.count("}") < 1:
         return message
@@ -285,12 +285,12 @@ def worded(message: str, traced: bool) -> str:
 
 
 def first_line(text: str) -> int:
-    """The line of the mark of the action."""
+    """The line of the action's decorator."""
     return 1 + next(i for i, line in enumerate(text.splitlines()) if "@action" in line)
 
 
 def line(text: str, body: str) -> int:
-    """The line of a body that is refused: the first that has more than `import`, `try`, `for` before it."""
+    """The number of the refused line of a body: the first line that does not begin with `import`, `try` or `global`."""
     lines = body.splitlines()
     wrong = next(x for x in lines if not x.startswith(("import", "try", "global")) or len(lines) == 1)
     if body.startswith("global"):
@@ -423,7 +423,7 @@ CHANGED = {
 
 
 class WithoutAsserts(ast.NodeTransformer):
-    """Makes other code of `assert`, as pytest does in a file of tests."""
+    """Rewrites `assert` to other code, as pytest does in test files."""
 
     def visit_Assert(self, node: ast.Assert) -> ast.stmt:
         return ast.copy_location(ast.If(node.test, [ast.copy_location(ast.Pass(), node)], []), node)

@@ -1,4 +1,4 @@
-"""An action that is there at some settings only: `@action(where=...)`."""
+"""An action that exists only at some settings: `@action(where=...)`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scalarsets that nobody counts, and sets that have no value: what holds of nobody is no answer."""
+"""Scalarsets without a size, and sets without a value, are refused, because conditions about them hold vacuously."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conditions written as text: each means what the same method means, and reaches nothing but state and model."""
+"""Conditions written as text: each means the same as a method, and can only use the state and the model."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ SAME: list[tuple[str, Any]] = [
 
 
 def states(model: Model, most: int = 100) -> list[Any]:
-    """Some states, breadth first."""
+    """At most `most` states, in breadth-first order."""
     interpreter = Interpreter(model, {})
     found: dict[Any, None] = dict.fromkeys(initial_states(model))
     queue = [*found]

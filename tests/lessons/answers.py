@@ -1,4 +1,4 @@
-"""Answers to exercises: solutions, and what learners begin with, spoilt in one line."""
+"""Answers to exercises: solutions, starting files, and starting files with one changed line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.cli.running import Outcome, run
 SOLUTIONS = Path(__file__).parent / "solutions"
 EXERCISES = exercises()
 SLOW = ("one-leader-in-an-epoch", "the-last-replica-standing", "which-copies-count")
-"""Exercises of many states."""
+"""Exercises with many states."""
 NAMES = [pytest.param(name, marks=[pytest.mark.exhaustive] * (name in SLOW)) for name in EXERCISES]
 
 
@@ -22,7 +22,7 @@ def solution(name: str) -> Path:
 
 
 def begun(name: str, folder: Path) -> Path:
-    """The answer that a learner begins with."""
+    """The starting file of an exercise, written as an answer."""
     target = folder / ("mine" if EXERCISES[name].pair else "mine.py")
     assert run("grade", name, "--start", target).code == 0
     return target
@@ -35,14 +35,14 @@ def changed(path: Path, old: str, new: str) -> None:
 
 
 def answered(name: str, folder: Path, old: str, new: str) -> Outcome:
-    """The grade of a starting file of which one line is written otherwise."""
+    """The grade of a starting file with one changed line."""
     target = begun(name, folder)
     changed(target, old, new)
     return run("grade", name, target)
 
 
 def failed(outcome: Outcome) -> list[str]:
-    """What an answer does not meet, each followed by the reasons."""
+    """The criteria that an answer fails, each followed by the reasons."""
     assert outcome.code == 10, outcome
     lines = [line for line in outcome.out.splitlines()[2:] if not line.startswith("  yes") and "see it" not in line]
     return [line.strip().removeprefix("no   ") for line in lines]

@@ -1,6 +1,6 @@
-"""The lessons of `counterexamples/lessons`: pages written by hand, with parts that are made by running the checker.
+"""The lessons of `counterexamples/lessons`: handwritten pages with parts that the checker generates.
 
-A part stands between `<!-- trace: SCENARIO -->` or `<!-- run: isrcheck ... -->` and `<!-- end -->`.
+A part begins with `<!-- trace: SCENARIO -->` or `<!-- run: isrcheck ... -->` and ends with `<!-- end -->`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tests.scenarios.shipped import FOLDERS
 SCENARIOS: Final = Path(__file__).parent.parent.parent / "counterexamples"
 LESSONS: Final = SCENARIOS / "lessons"
 FOR_EVER: Final = "From here on"
-"""How the line begins that says what goes on for ever in a lasso."""
+"""The beginning of the line before the loop of a lasso."""
 PART: Final = re.compile(r"^<!-- (trace|run): (.+?) -->\n(.*?)^<!-- end -->$", re.S | re.M)
 
 
@@ -35,12 +35,12 @@ def pages() -> list[Path]:
 
 
 def generated(page: str) -> list[tuple[str, str, str]]:
-    """Of each generated part of a page what it is, of what, and its text as it stands there."""
+    """The generated parts of a page: for each its kind, its argument, and its present text."""
     return [(found[1], found[2], found[3]) for found in PART.finditer(page)]
 
 
 def renewed(page: str, made: Callable[[str, str], str]) -> str:
-    """The page with each generated part made again that can be made here."""
+    """The page with all generated parts renewed that can be generated on this machine."""
 
     def part(found: re.Match[str]) -> str:
         text = made(found[1], found[2]) if can_be_made(found[2]) else found[3]
@@ -50,17 +50,17 @@ def renewed(page: str, made: Callable[[str, str], str]) -> str:
 
 
 def can_be_made(of: str) -> bool:
-    """Whether what a part needs is there: Kafka's own classes are driven by Java, and fetched by Maven."""
+    """True if the tools for a part are installed: parts with Kafka's own classes need Java and Maven."""
     return not of.startswith("isrcheck conform ") or None not in (shutil.which("java"), shutil.which("mvn"))
 
 
 def made(kind: str, of: str) -> str:
-    """What belongs in a part."""
+    """The text of a generated part."""
     return trace(of) if kind == "trace" else run(of)
 
 
 def run(command: str) -> str:
-    """A command, and all that it prints; `printf LINES |` before it is what it reads."""
+    """A command with its output. `printf LINES |` before the command gives its input."""
     typed, _, asked = command.rpartition(" | ")
     program, *arguments = shlex.split(asked)
     assert program == "isrcheck", command
@@ -69,7 +69,7 @@ def run(command: str) -> str:
 
 
 def _printed(command: str) -> str:
-    """What `printf` prints of one word without a format in it."""
+    """The output of `printf` for one word without formats."""
     if not command:
         return ""
     program, word = shlex.split(command)
@@ -87,7 +87,7 @@ def trace(scenario: str) -> str:
 
 
 def _told(story: Story, trace: Trace) -> Iterator[str]:
-    """The logs of the first state, then each step without its label and without what changes besides the logs."""
+    """The logs of the first state, then each step without its label and with only the changes of logs."""
     told = "\n".join(story_text(story, trace)).split("\n\n")
     blocks = [block.split("\n") for block in told if not block.startswith(FOR_EVER)]
     yield "  1  initial state"
@@ -99,7 +99,7 @@ def _told(story: Story, trace: Trace) -> Iterator[str]:
 
 
 def _why(scenario: str) -> list[str]:
-    """What is false in the last state (of several invariants the first), and which steps are to blame, as recorded."""
+    """The recorded text on the first false invariant in the last state, and on the steps that caused this."""
     lines = (FOLDERS[scenario] / TEXT).read_text().splitlines()
     for i, line in enumerate(lines):
         if line.startswith(FOR_EVER):  # a lasso: what goes on for ever, and what is false of that

@@ -1,4 +1,4 @@
-"""Makes the generated parts of the lessons again, and their links: `python -m tests.lessons.regenerate [PAGE]...`."""
+"""Regenerates the generated parts and the links of the lessons: `python -m tests.lessons.regenerate [PAGE]...`."""
 
 from __future__ import annotations
 

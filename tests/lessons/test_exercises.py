@@ -1,4 +1,4 @@
-"""Exercises: no starting file is an answer, each solution is one, and wrong answers fail where they are wrong."""
+"""Exercises: starting files are not right, each solution is right, and wrong answers fail the right criteria."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_solution_is_solved_and_a_start_is_not(name: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("name", EXERCISES)
 def test_an_exercise_names_what_there_is(name: str) -> None:
-    """A misspelled goal or action would be missing, and so never be found missing."""
+    """Goals and actions of an exercise must exist, because a misspelled name would never be noticed."""
     found = EXERCISES[name]
     page = (found.folder / PAGE).read_text()
     assert f"{found.minutes} minutes" in page and f"isrcheck grade {name}" in page
@@ -86,7 +86,7 @@ def test_who_forbids_everything_has_no_answer(name: str, tmp_path: Path) -> None
 
 
 def test_who_commits_nothing_has_no_answer(tmp_path: Path) -> None:
-    """The small one of the two checks is enough to say so: nothing that is written is ever committed."""
+    """The smaller of the two checks shows already that no record is ever committed."""
     found = EXERCISES["which-copies-count"]
     target = begun(found.name, tmp_path)
     changed(target, "return True", "return False")
@@ -149,7 +149,7 @@ def test_an_invariant_that_looks_at_lengths_alone_misses_what_diverges(tmp_path:
 
 
 def test_an_invariant_that_asks_which_model_it_is_says_nothing(tmp_path: Path) -> None:
-    """It holds of the right ones and is false of the wrong ones, in the first state."""
+    """It is true in right models and false in wrong models, but already in the first state."""
     votes = "return count(m.leads(s, 0, b) for b in m.brokers) <= m.replicas"
     which = 'return m.fsync != "log" and m.epoch_check != "fetches"'
     told = failed(answered("one-leader-in-an-epoch", tmp_path, votes, which))
@@ -218,7 +218,7 @@ def test_who_changes_the_question_is_told_where(tmp_path: Path, old: str, new: s
     ["s.replica[leader].high_watermark = 1", "s.log[leader].append(s.log[follower].last)", "s.next_record_id += 1"],
 )
 def test_a_guard_only_asks(tmp_path: Path, does: str) -> None:
-    """What it assigns could mend what the action breaks: that is no guard."""
+    """A guard must not assign, because an assignment could repair what the action breaks."""
     told = failed(answered("join-the-isr", tmp_path, "return True", f"{does}\n        return True"))
     assert told[1] == "mine.py:16: may_join is a condition, and assigns"
 

@@ -1,4 +1,4 @@
-"""`isrcheck grade`: pairs of scenarios, the command, mistakes in answers and in exercises."""
+"""`isrcheck grade`: pairs of scenarios, the command, and mistakes in answers and in exercises."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UNCLEAN = "nobody-in-the-isr-is-alive"
 
 @pytest.fixture
 def unclean(tmp_path: Path) -> Path:
-    """The solution, to be spoilt."""
+    """The solution, which tests then change."""
     target = begun(UNCLEAN, tmp_path)
     for place in ("question", "control"):
         name = f"{place}/scenario.toml"
@@ -60,7 +60,7 @@ def test_a_control_in_which_less_can_happen_is_none(unclean: Path) -> None:
 
 
 def test_a_question_of_another_story_is_told_so(unclean: Path) -> None:
-    """Truncation to the high watermark loses a record, too: without a crash that is asked for, by another setting."""
+    """The question must be about the wanted model and invariant."""
     told = spoilt(unclean, "question", '"no-committed-loss"', '"isr-sane"')
     assert told == [
         "both ask whether no-committed-loss holds of v3",

@@ -1,4 +1,4 @@
-"""The generated parts of the lessons are what the checker says now: `python -m tests.lessons.regenerate` makes them."""
+"""The generated parts of the lessons are up to date: `python -m tests.lessons.regenerate` renews them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ PARTS = [(page.name, *part) for page in pages() for part in generated(page.read_
 TRACES = [part for part in PARTS if part[1] == "trace"]
 RUNS = [part for part in PARTS if part[1] == "run"]
 TRACELESS = ("20-induction.md",)
-"""Lessons about what has no trace."""
+"""Lessons without a trace."""
 SLOW = pytest.mark.exhaustive
-"""The commands of the first three lessons, and all traces, are in the default suite."""
+"""Marks slow tests. The commands of the first three lessons, and all traces, are in the default suite."""
 
 
 @pytest.mark.parametrize(("page", "kind", "of", "text"), TRACES, ids=[of for _, _, of, _ in TRACES])
@@ -113,7 +113,7 @@ def test_lessons_are_no_scenarios() -> None:
 
 
 def test_a_lesson_quotes_the_test_of_kafka_as_it_fails() -> None:
-    """What it fails with is held by tests/conformance/test_findings_on_kafka.py, where Java and Maven are there."""
+    """With Java and Maven, tests/conformance/test_findings_on_kafka.py checks the failure itself."""
     lesson = (LESSONS / "21-todays-kafka.md").read_text()
     (quoted,) = re.findall(r"^```text\n(.+)\n```$", lesson, re.M)
     name = "recordOfAChangeThatTheLeaderKnowsArrivesWhileTheNextIsPending"

@@ -1,4 +1,4 @@
-"""The lessons as slides: all that a lesson says, no markup of its own, and a page that a lecturer can use."""
+"""The lessons as slides: the slides have the whole text of a lesson, no raw markup, and usable controls."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ drawn = pytest.mark.usefixtures("browser")
 
 @cache
 def one_story(scenario: str) -> dict[str, Any]:
-    """The same small trace for every scenario: what is asked here is where it stands."""
+    """The same small trace for every scenario, because these tests are only about its place."""
     return _story("kip-101")
 
 
@@ -36,7 +36,7 @@ def words(text: str) -> list[str]:
 
 
 def said(page: str) -> str:
-    """The text of a page's slides, without their pictures."""
+    """The text of a page's slides, without the pictures."""
     body = re.sub(r"<(footer|style|script)\b.*?</\1>|<img[^>]*>", " ", page, flags=re.S)
     return unescape(re.sub(r"<[^>]*>", "", body))
 

@@ -1,6 +1,6 @@
-"""The words of the glossary in the lessons: each is a link where a lesson first uses it.
+"""The terms of the glossary in the lessons: the first use of each term in a lesson is a link.
 
-A link is a reference, `[high watermark]`, and what it refers to stands at the end of the page; both are made here.
+A link is a reference such as `[high watermark]`, and its target is at the end of the page. This module writes both.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ GLOSSARY: Final = Path(__file__).parents[2] / "docs" / "glossary.md"
 ROW: Final = re.compile(r'^\| <a id="([\w-]+)"></a>(.+?) \|', re.M)
 REFERENCE: Final = re.compile(r"^\[[^\]\n]+\]: \.\./\.\./docs/glossary\.md#[\w-]+\n", re.M)
 LEFT_OUT: Final = re.compile(r"```[\s\S]*?^```$|^#.*$|^<.*$|^\|.*$|`[^`]*`|!?\[[^\]\n]*\]\([^)]*\)", re.M)
-"""What is no prose: code, headings, markers, tables, links."""
+"""The parts of a page that are not prose: code, headings, markers, tables, links."""
 WIDTH: Final = 120
 
 
 def terms() -> dict[str, str]:
-    """The anchor of each word of the glossary, by the word in small letters."""
+    """The anchor of each term of the glossary, by the term in lower case."""
     rows = ROW.findall(GLOSSARY.read_text(encoding="utf-8"))
     return {word.lower(): anchor for anchor, words in rows for word in words.replace("`", "").split(", ")}
 
 
 def linked(page: str) -> str:
-    """A lesson in which the first use of each word is a link, and no other use is."""
+    """The lesson with links at the first use of each term, and no links at other uses."""
     known = terms()
     page = _unlinked(page)
     found: dict[str, str] = {}
@@ -44,7 +44,7 @@ def _unlinked(page: str) -> str:
 
 
 def _first_uses(page: str, known: dict[str, str], found: dict[str, str]) -> str:
-    """The page with references; `found` takes their labels, in small letters, and the anchors."""
+    """The page with references. Their labels, in lower case, and anchors are added to `found`."""
     longest = "|".join(
         r"\s+".join(map(re.escape, word.split())) for word in sorted(known, key=lambda word: (-len(word), word))
     )
@@ -68,7 +68,7 @@ def _first_uses(page: str, known: dict[str, str], found: dict[str, str]) -> str:
 
 
 def _narrow(old: str, new: str) -> str:
-    """The new text, in which paragraphs that have become too wide for a line are filled anew."""
+    """The new text, with paragraphs wrapped again if a line has become too long."""
     return "\n\n".join(_filled(a, b) for a, b in zip(old.split("\n\n"), new.split("\n\n"), strict=True))
 
 

@@ -1,4 +1,4 @@
-"""Random graphs, as models and as plain tables; and what is true of them, found in every subset of their states."""
+"""Random graphs, as models and as plain tables, and true answers about them, found by trying all subsets of states."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ STATES = 7
 INSTANCES = 3
 ACTIONS = ("apart", "disturb", "free", "grouped", "handled", "handled-too", "strongly", "weakly")
 SOMEONE = ("handled", "handled-too", "strongly", "weakly")
-"""What one of the two actors does."""
+"""The actions of one of the two actors."""
 WEAK = ("weakly", "grouped", "both")
-"""With what the names of weak promises begin."""
+"""The beginnings of the names of weak obligations."""
 KINDS = ("always-comes", "comes", "comes-again", "goes-on", "leads", "settles")
 
 
 @dataclass(frozen=True)
 class Instance:
-    """Where an instance leads from each state where it is enabled; in the states of `roomless` it has no room."""
+    """An instance with its steps from the states in which it is enabled. In states of `roomless` it has no room."""
 
     action: str
     number: int
@@ -48,7 +48,7 @@ class Instance:
 
 @dataclass(frozen=True)
 class Graph:
-    """States 0 to 6; those in `starts` are initial, those outside `counted` are not within the constraint."""
+    """A graph with states 0 to 6. States in `starts` are initial; states outside `counted` violate the constraint."""
 
     instances: tuple[Instance, ...]
     starts: frozenset[int]
@@ -168,7 +168,7 @@ class OfGraph(Model):
 
 
 def drawn(seed: int) -> Graph:
-    """A graph by chance; few of its actions have many steps, so that cycles are fair and unfair alike."""
+    """A random graph. Few of its actions have many steps, so that there are both fair and unfair cycles."""
     dice = random.Random(seed)
     size = dice.randint(3, STATES)
     some_states = lambda share: frozenset(x for x in range(size) if dice.random() < share)  # noqa: E731
@@ -187,7 +187,7 @@ def drawn(seed: int) -> Graph:
 
 
 def deep(seed: int) -> Graph:
-    """A graph in layers, by chance: many ways of equal length lead to the last one, which can be left by none."""
+    """A random graph in layers, in which many paths of equal length lead to the last layer, and no step leaves it."""
     dice = random.Random(seed)
     shapes = [[0, 1], [2, 3], [4], [5, 6]], [[0], [1, 2], [3, 4], [5, 6]], [[0, 1, 2], [3], [4], [5], [6]]
     layers = dice.choice(shapes)
@@ -213,10 +213,10 @@ Label = tuple[str, int]
 
 @dataclass(frozen=True)
 class Truth:
-    """What is so of a question: the states where it is open, fair ends, states that can be visited for ever and fair.
+    """The true answer to a question: its region, fair ends, and the states of fair sets that can be visited for ever.
 
-    `prefix` is the length of a shortest way to one of them, None where there is none; `raw` are ends without regard to
-    what has no room, `sets` what can be visited for ever.
+    `prefix` is the length of a shortest path to a violation, or None. `raw_ends` are the ends if `roomless` is ignored.
+    `sets` has the sets of states that can be visited for ever.
     """
 
     region: frozenset[int]
@@ -231,7 +231,7 @@ class Truth:
 
 
 class Brute:
-    """A graph as it is: its steps, and which promises are open where, with what is wanted and has no room."""
+    """A graph with its steps, and for each state the obligations that are enabled there, with and without room."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -255,7 +255,7 @@ class Brute:
 
     @staticmethod
     def promise(x: Instance) -> str:
-        """What an instance is promised together with; nothing for some."""
+        """The name of an instance's obligation; empty if it has none."""
         if x.action in ("free", "disturb"):
             return ""
         if x.action in ("handled", "handled-too"):
@@ -276,7 +276,7 @@ class Brute:
         return all(self.reached([a], states) == states for a in states)
 
     def is_fair(self, states: frozenset[int], marked: frozenset[int], never: frozenset[str]) -> bool:
-        """Whether behaviour can visit just these states for ever: it may as well take every step among them."""
+        """True if a fair behaviour can visit exactly these states for ever. It may take every step among them."""
         inner = [(action, promise) for a in states for action, promise, b in self.steps[a] if b in states]
         if not inner or not self.strongly_connected(states):
             return False
@@ -289,7 +289,7 @@ class Brute:
         return True
 
     def truth(self, kind: str, depth: int = STATES) -> Truth:
-        """What is so of the states that can be reached by so many."""
+        """The true answer for the states that can be reached within `depth` states."""
         graph, everything = self.graph, frozenset(range(STATES))
         level = {state: k for state, k in self.levels().items() if k <= depth}
         known = frozenset(level)
@@ -313,7 +313,7 @@ class Brute:
         return Truth(closed, ends, fair, prefix, raw, sets, begun, marked, never)
 
     def levels(self) -> dict[int, int]:
-        """The length of a shortest way to each state."""
+        """The length, in states, of a shortest path to each state."""
         found = dict.fromkeys(self.graph.starts & self.graph.counted, 1)
         queue = deque(sorted(found))
         while queue:
@@ -325,7 +325,7 @@ class Brute:
         return found
 
     def prefix(self, level: dict[int, int], begun: frozenset[int], within: frozenset[int], goal: frozenset[int]) -> Any:
-        """The least, over all sources, of the way there and the way on inside the region."""
+        """The least length, over all sources, of a path to the source and then inside the region to the goal."""
         best: int | None = None
         for source in begun:
             distance, layer = level[source], frozenset({source})
@@ -339,7 +339,7 @@ class Brute:
         return best
 
     def lasso(self, truth: Truth) -> tuple[int, tuple[Label, ...], tuple[Label, ...]]:
-        """The canonical one by the words of the contract: where it begins, labels of its prefix and of its cycle."""
+        """The canonical lasso, literally by its definition: its first state, and the labels of its prefix and cycle."""
         assert truth.prefix is not None
         starts = sorted(self.graph.starts & self.graph.counted)
         goals, left = truth.ends, list[Walk]()
@@ -354,7 +354,7 @@ class Brute:
         return start, labels, () if last in truth.ends else self.cycle(last, truth)
 
     def walks(self, at: int, length: int, truth: Truth, goals: frozenset[int], begun: bool) -> Iterator[Walk]:
-        """All walks of so many states from a state to a goal that have a source, and behind it nothing outside."""
+        """All walks of `length` states from a state to a goal that pass a source and then stay inside the region."""
         if length == 1:
             if begun and at in goals:
                 yield Walk((at,), ())
@@ -365,7 +365,7 @@ class Brute:
             yield from (Walk((at, *walk.states), (label, *walk.labels)) for walk in rest)
 
     def cycle(self, entry: int, truth: Truth) -> tuple[Label, ...]:
-        """Of the shortest closed walks that are fair, inside what can be visited for ever from here, the least."""
+        """The least of the shortest fair closed walks from `entry` in the states that can be visited for ever."""
         inside = frozenset(a for c in truth.sets if entry in c for a in c)
         needed = {p for a in inside for p in self.open[a] if p.startswith(("strongly", "apart"))} | self.open[entry]
         needed |= {"state"} if not truth.never and entry not in truth.marked else set()
@@ -386,7 +386,7 @@ class Brute:
         return layer[entry, frozenset(needed)]
 
     def leaves_what_is_stable(self) -> bool:
-        """Whether a step leads from the first to somewhere else."""
+        """True if a step leads from a state of `first` to a state outside."""
         levels, first = self.levels(), self.graph.first
         escapes = [(x, a, b) for x in self.graph.instances for a, b in x.leads if a not in x.roomless]
         return any(a in levels and a in first and b not in first for _, a, b in escapes)
@@ -394,14 +394,14 @@ class Brute:
 
 @dataclass(frozen=True)
 class Walk:
-    """States, and the labels of the steps between them."""
+    """The states of a walk, and the labels of the steps between them."""
 
     states: tuple[int, ...]
     labels: tuple[Label, ...]
 
 
 def changes(labels: tuple[Label, ...]) -> int:
-    """How often another actor acts than before."""
+    """The number of changes of actor between successive steps."""
     return sum((a[0] in SOMEONE) != (b[0] in SOMEONE) for a, b in pairwise(labels))
 
 

@@ -1,4 +1,4 @@
-"""What a region is built with: arrays that grow, ranks of numbers, and a queue that states join once."""
+"""The tools to build a region: growing arrays, ranks of numbers, and a queue that each state joins only once."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_state_joins_a_queue_once(size: int, data: st.DataObject) -> None:
 
 
 class Itself:
-    """States that are their numbers."""
+    """Levels in which each state is its own number."""
 
     def __init__(self, size: int) -> None:
         self.size = size

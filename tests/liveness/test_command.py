@@ -1,4 +1,4 @@
-"""`isrcheck check --liveness`, what it writes, and lassos that are walked again or refused."""
+"""`isrcheck check --liveness`: its files, and lassos that are replayed or refused."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ def test_the_memory_of_a_run_is_that_with_its_questions(lamp: Path, monkeypatch:
 def test_wherever_it_ends_nothing_holds_and_what_was_found_stays(
     error: BaseException, lamp: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As states are judged, steps followed, components found: at each place where memory is taken."""
+    """A check may end while it judges states, follows steps or finds components: wherever it takes memory."""
     asked: dict[str, Any] = {"invariants": ["is-shut"], "liveness": ["shines"]}
     whole, taken, refused = check(str(lamp), **asked), [0], [0]
     assert (whole.liveness["shines"].verdict, whole.exit_code) == ("holds", 0)
@@ -295,7 +295,7 @@ def test_what_cannot_be_asked_exits_150_with_a_line(lamp: Path, options: list[st
 
 
 def recorded(lamp: Path, *options: str) -> tuple[Path, Path]:
-    """The result and the ITF of a lasso."""
+    """The JSON result and the ITF file of a lasso."""
     out, itf = lamp.parent / "lamp.json", lamp.parent / "lamp.itf.json"
     run("check", lamp, "--json", out, "--itf", itf, *options)
     return out, itf
@@ -382,7 +382,7 @@ def test_a_cycle_of_kip_320_that_a_fair_fetch_leaves_is_refused(tmp_path: Path) 
 
 
 def test_a_lasso_that_stops_at_the_wall_of_the_search_is_refused(lamp: Path) -> None:
-    """Without room the sun would rise again: that it does not is no fault of the model."""
+    """Only the bound of the search stops the sun from rising again, so the lasso is no violation of the model."""
     text = lamp.read_text()
     lamp.write_text(text.replace("s.room(s.day < self.most)", "s.day < self.most").replace("s.lit, ", ""))
     out, _ = recorded(lamp, "--liveness", "gets-open", "--unfair", "turn")

@@ -1,4 +1,4 @@
-"""The table of docs/liveness.md is what the designs answer."""
+"""The table of docs/liveness.md has the verdicts of the designs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PAGE = (Path(__file__).parents[2] / "docs/liveness.md").read_text()
 
 
 def rows() -> list[list[str]]:
-    """The table of the designs, its head first."""
+    """The rows of the table of designs, with its header first."""
     lines = PAGE[PAGE.index("| property |") :].split("\n\n")[0].splitlines()
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 

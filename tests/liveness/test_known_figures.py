@@ -1,7 +1,7 @@
-"""Known livelocks, stuck states and their fixes, with the figures of an earlier implementation where there are such.
+"""Known livelocks, stuck states and their fixes, with the figures of an earlier implementation if it has them.
 
-That was a prototype of other code: it counted what a question is about, ends
-and components, on the same designs. TLC agrees that kip-320 at 3/1/1/2 holds.
+The earlier implementation was a separate prototype that counted regions, ends and components of the same designs. TLC
+confirms that kip-320 at 3/1/1/2 holds.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ WEAK = Fairness()
 RAISES = frozenset({"fenced-leader-inc-high-watermark", "fenced-leader-expand-isr"})
 FETCHES = frozenset({"fenced-follower-fetch"})
 PUBLISHED = Fairness(strong=RAISES | {"leader-write"}, unfair=FETCHES | {"fenced-leader-shrink-isr"})
-"""What the published specification promises: SF of IncHighWatermark, ExpandIsr and LeaderWrite, WF of becoming."""
+"""The fairness of the published specification: SF of IncHighWatermark, ExpandIsr and LeaderWrite, WF of becoming."""
 NO_FETCH = Fairness(strong=RAISES, unfair=FETCHES)
 
 
 @dataclass(frozen=True)
 class Row:
-    """The first choice of a property's parameters (or the `choice`-th): what it was asked of, and what was found."""
+    """The figures of a property for the first choice of its parameters, or for the `choice`-th."""
 
     states: int
     region: int
@@ -156,7 +156,7 @@ def test_a_figure_is_as_known(name: str) -> None:
 
 @pytest.mark.parametrize("name", TABLE)
 def test_a_figure_is_the_same_where_states_are_in_a_store(name: str) -> None:
-    """With so little memory small spaces are explored by workers, too, and states numbered by their places."""
+    """With so little memory, workers explore also small state spaces, and states are numbered by their places."""
     require(*TABLE[name], Limits(memory=1 << 28))
 
 

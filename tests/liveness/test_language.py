@@ -1,4 +1,4 @@
-"""Fairness, room and properties as they are written, and what is refused."""
+"""Fairness, `room` and properties in the language, and the refusals of wrong uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random graphs against brute force over all subsets of their states."""
+"""Liveness of random graphs, compared with brute force over all subsets of their states."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from isrcheck.checker.results import Result, Trace
 from tests.liveness.graphs import KINDS, Brute, Graph, Label, deep, drawn
 
 LARGE = Limits(memory=1 << 28)
-"""With so little memory a small space, too, is explored by workers over a store."""
+"""With so little memory, workers with a store explore also small state spaces."""
 
 
 def asked(seed: int, workers: int = 1, limits: Limits = Limits(), by: Callable[[int], Graph] = drawn) -> Result:
@@ -20,7 +20,7 @@ def asked(seed: int, workers: int = 1, limits: Limits = Limits(), by: Callable[[
 
 
 def told(trace: Trace) -> tuple[int, tuple[Label, ...], tuple[Label, ...]]:
-    """Where a lasso begins, the labels of its prefix and of its cycle."""
+    """The first state of a lasso, and the labels of its prefix and of its cycle."""
     taken = [step.label for step in trace.steps if step.label is not None]
     labels = tuple((label.action, int(label.parameters[0][1])) for label in taken)
     assert trace.loop is not None
@@ -28,7 +28,7 @@ def told(trace: Trace) -> tuple[int, tuple[Label, ...], tuple[Label, ...]]:
 
 
 def require_true(seed: int, by: Callable[[int], Graph] = drawn) -> set[str]:
-    """Compares everything that is said of a graph; which cases it was. Every other graph is explored in a store."""
+    """Compares all answers about a graph. Returns the cases that occurred. Every other graph is explored in a store."""
     result, brute, seen = asked(seed, 1, LARGE if seed % 2 else Limits(), by), Brute(by(seed)), set[str]()
     assert result.levels == [list(brute.levels().values()).count(k + 1) for k in range(result.depth)]
     for name in KINDS:
@@ -55,7 +55,7 @@ def require_true(seed: int, by: Callable[[int], Graph] = drawn) -> set[str]:
 
 
 def require_true_so_far(seed: int, states: int) -> set[str]:
-    """The same of a search that ends after so many states: what is found in the levels that it has expanded."""
+    """Compares the answers of a search that ends after `states` states, about the levels that it has expanded."""
     result, brute, seen = asked(seed, limits=Limits(states=states)), Brute(drawn(seed)), set[str]()
     if result.reason is None:
         return seen

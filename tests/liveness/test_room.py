@@ -1,4 +1,4 @@
-"""What the shipped designs require for the search alone is marked: else a bound would look like a stuck protocol."""
+"""Shipped designs mark requirements that exist only for the search: otherwise a bound looks like a stuck protocol."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from isrcheck.model.language.tracing import trace
 
 DESIGNS = Path(__file__).parents[2] / "model/designs"
 BOUNDS = frozenset({"max_leader_epoch", "max_version", "max_controller_epoch", "is_full"})
-"""What a requirement reads that is about the room of a search: greatest numbers, and full channels, logs and queues."""
+"""Names that requirements about the room of a search read: greatest numbers, and full channels, logs and queues."""
 OF_THE_PROTOCOL = "v2_queues.py"
-"""Where a full queue makes the sender wait, or drops: that is a choice of the design, and the protocol's own."""
+"""In this file a full queue makes the sender wait or drops a message, which is part of the protocol."""
 
 
 def unmarked(path: Path) -> Iterator[str]:
-    """`line: text` of each argument of a `require` that reads a bound outside `s.room`, but in what disturbs."""
+    """`line: text` of each argument of `require` that reads a bound outside `s.room`, except in perturbations."""
     tree = ast.parse(path.read_text())
     for function in ast.walk(tree):
         if not isinstance(function, ast.FunctionDef) or "perturbation=True" in decorations(function):
@@ -50,7 +50,7 @@ CUT = {
     "majority": {"stand-for-election", "write-first-record"},
     "primary-backup": {"expand-isr", "shrink-isr"},
 }
-"""By design the actions that, at its default settings, want room: those that begin an epoch or write a version."""
+"""For each design, the actions that lack room at the default settings: those that begin an epoch or write a version."""
 
 
 @pytest.mark.parametrize("name", CUT)

@@ -1,4 +1,4 @@
-"""Under symmetry a question has the answer that it has without, where orbits alone would have another."""
+"""A liveness question has the same answer with symmetry and without, also if orbits alone would give another answer."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class Pair(Model):
 
 
 def require_alike(seed: int) -> str | None:
-    """Whether symmetry makes no difference; the verdict where the model can be asked."""
+    """Asserts that symmetry makes no difference. Returns the verdict, or None if the model cannot be checked."""
     cls = type("RandomPair", (Pair,), {"graph": drawn(seed)})
     try:
         plain = check(cls, liveness=["all"])

@@ -1,4 +1,4 @@
-"""A car park, for the tests of mutants in scenarios: lines that matter with some settings alone."""
+"""A car park, for the tests of mutants in scenarios: some lines matter only at some settings."""
 
 from __future__ import annotations
 

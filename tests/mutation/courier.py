@@ -1,4 +1,4 @@
-"""A letter and its courier, for the tests of mutants that only a property notices: what must happen in the end."""
+"""A letter and its courier, for the tests of mutants that only a liveness property notices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A gate whose keeper writes down what happens, for the tests of mutants that differ in what nobody reads."""
+"""A gate with a keeper's diary, for the tests of mutants that differ only in values that nobody reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines that do the same work: each survives alone, and what both protect breaks without the two."""
+"""Lines that protect the same: a mutant without one of them survives, and without both an invariant is violated."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COUNTEREXAMPLES = Path(__file__).parents[2] / "counterexamples"
 
 
 def without_forgetting(cls: type[Model], action: str, function: str) -> type[Model]:
-    """The design in which a method, where an action runs it, leaves what was sent to a broker in its channel."""
+    """The design in which a method, when this action calls it, does not clear the channel to a broker."""
     (edit,) = [e for e in candidates(vars(Controller)[function]) if e.text == "s.channel[c][b] = []"]
     return mutated(cls, action, edit)
 
@@ -34,7 +34,7 @@ def without_forgetting(cls: type[Model], action: str, function: str) -> type[Mod
     ids=["at-the-crash", "at-the-start", "both"],
 )
 def test_what_was_sent_is_forgotten_at_a_crash_or_at_the_start(actions: list[str], lengths: dict[str, int]) -> None:
-    """KIP-380: a command sent before a bounce does not count. Either line is enough for that."""
+    """KIP-380: a command that was sent before a bounce does not count. Each of the two lines is enough for that."""
     scenario = read(COUNTEREXAMPLES / "v3" / "v3-bounce-and-stale-command-fixed-by-kip-380")
     cls = load_model_class("v3").cls
     for action in actions:
@@ -45,7 +45,7 @@ def test_what_was_sent_is_forgotten_at_a_crash_or_at_the_start(actions: list[str
 
 
 MADE_TWICE = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1, "expiries": 1}
-"""An election of another leader, in 794 states."""
+"""Settings with an election of another leader, with 794 states."""
 ONCE = {"its-epoch": (Commands.is_followed, "request.epoch > replica.epoch"),
         "the-channel": (Commands.taken, "s.channel[c][b].remove_first()")}  # fmt: skip
 
@@ -62,7 +62,7 @@ ONCE = {"its-epoch": (Commands.is_followed, "request.epoch > replica.epoch"),
 def test_a_command_makes_a_leader_once_by_its_epoch_or_for_it_is_gone(
     without: list[str], lengths: dict[str, int]
 ) -> None:
-    """A leader that is made anew by the same command forgets what ISR it has, and where its epoch began."""
+    """A leader that handles the same command twice forgets its ISR and the start of its epoch."""
     cls = load_model_class("v3").cls
     for name in without:
         function, text = ONCE[name]

@@ -1,4 +1,4 @@
-"""Why nothing notices some mutants in a design: what docs/mutation.md says of them is shown here."""
+"""Confirms what docs/mutation.md says about mutants that nothing notices in a design."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ NOTICES = "isr-has-what-is-committed"
 
 
 def line(function: FunctionType, words: str) -> Edit:
-    """What is left out or weakened, in the words of the tables."""
+    """The edit with these words, as in the tables."""
     (edit,) = [e for e in candidates(function) if e.words == words]
     return edit
 
 
 def lengths(cls: type[Model], settings: dict[str, Any], names: list[str]) -> dict[str, int]:
-    """The violated ones of some invariants, each with the states to its violation."""
+    """The violated invariants, each with the length of its trace in states."""
     result = check(cls, settings, profile="bare", invariants=names, keep_going=True, workers=1)
     assert result.reason is None
     return {n: f.trace.length for n, f in result.findings.items() if f.trace is not None}
@@ -120,7 +120,7 @@ HIDDEN: dict[str, tuple[type[Model], dict[str, Any], str, FunctionType, str, int
         "without s.known_end[p][b] = [UNKNOWN for _ in self.brokers]", 13,
     ),
 }  # fmt: skip
-"""Mutants that survive in a design, and in how many states a member of the ISR lacks a committed record here."""
+"""Mutants that survive in their design, with a variant of the design in which a member of the ISR lacks a record."""
 REASSIGNED = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1, "reassignments": 1}
 BOUNCED = {**REASSIGNED, "assigned_at_start": 1, "crashes": 1, "expand_guard": "high-watermark"}
 OWNED = {"isr_write": "conditional", "new_epoch": "owner"}
@@ -185,7 +185,7 @@ NOTICED: dict[str, tuple[type[Model], dict[str, Any], str, Edit, str, int]] = {
         for action, length in (("fetch", 9), ("truncate", 11))
     },
 }  # fmt: skip
-"""Mutants that no scenario notices that was asked: settings at which an invariant does, and in how many states."""
+"""Mutants that no checked scenario notices, with settings at which an invariant does, and the states of its trace."""
 
 
 @pytest.mark.exhaustive
@@ -227,7 +227,7 @@ class CrashesWithoutRecords(LeaderCoordination):
 
 
 def test_where_nothing_is_truncated_by_a_crash_a_start_that_follows_anew_is_noticed() -> None:
-    """V2 itself loses the record in as many states: who starts truncates once, and that is enough."""
+    """V2 itself loses the record in as many states, because one truncation at the start is enough."""
     found = {
         cls: lengths(cls, BOUNCED, ["no-committed-loss"])
         for cls in (
@@ -268,7 +268,7 @@ class FetchesPastTheEnd(ZookeeperListeners):
 
 @pytest.mark.parametrize("scenario", ["v1-split-brain-fixed-by-conditional-writes", "v1-one-zombie-too-late"])
 def test_a_follower_of_v1_fetches_past_the_end_only_when_a_record_is_lost(scenario: str) -> None:
-    """There alone the mutant whose leader answers such a fetch does something else."""
+    """Only then does the mutant whose leader answers such a fetch behave differently."""
     settings = read(COUNTEREXAMPLES / "v1" / scenario).settings
     assert lengths(FetchesPastTheEnd, settings, ["never", "after-a-loss"]).keys() == {"never"}
 
@@ -277,7 +277,7 @@ def test_a_follower_of_v1_fetches_past_the_end_only_when_a_record_is_lost(scenar
 
 
 def reached(model: Model) -> Iterator[State]:
-    """Every state, as compiled code and arrays find them: the methods themselves would take ten times as long."""
+    """Every reachable state, found by the local engine, because the methods themselves would take ten times as long."""
     system = trace(model, {})
     _, levels = search(system, keep_going=True, deadlock=False, limits=Limits(), report=None, workers=1)
     for level in range(1, levels.depth + 1):
@@ -285,7 +285,7 @@ def reached(model: Model) -> Iterator[State]:
 
 
 def differing(model: Interpreter, mutant: Interpreter, action: str) -> Iterator[tuple[State, State, int]]:
-    """Each step of a mutant that the model does not take: from where, to where, and the number of its label."""
+    """Each step of a mutant that the model does not take: both states, and the number of its label."""
     mine = [i for i, label in enumerate(model.labels) if label.action == action]
     for state in reached(mutant.model):
         for i in mine:
@@ -305,7 +305,7 @@ JOINS = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1, 
 
 @pytest.mark.parametrize("name", SOONER)
 def test_what_a_new_leader_of_v2_does_too_soon_it_may_do_as_soon_as_it_leads(name: str) -> None:
-    """Before becomeLeader is through or after it: the state that both steps lead to is the same."""
+    """The step leads to the same state before becomeLeader has ended and after it."""
     action, edit = SOONER[name]
     model = Interpreter(LeaderCoordination(**JOINS), {})
     mutant = Interpreter(mutated(LeaderCoordination, action, edit)(**JOINS), {})
@@ -325,7 +325,7 @@ HEARS = (
     *("create-leader-node", "become-follower-of-new-leader", "ignore-leader-change", "give-up-becoming-leader"),
     *("read-epoch", "write-epoch", "start-leading"),
 )
-"""What a broker does by itself with what it has been told, in V3 and in V2."""
+"""Actions of V3 and V2 in which a broker handles received messages by itself."""
 REGISTERED_TWICE = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1, "max_version": 2,
                     "expiries": 2, "truncation": "kip-320"}  # fmt: skip
 LOSSY = read(COUNTEREXAMPLES / "v3" / "v3-outsider-joins-as-it-fetches").settings
@@ -357,16 +357,16 @@ LATER: dict[str, tuple[type[Model], dict[str, Any], str, Edit, str]] = {
         LeaderCoordination, GOES_ON, "ignore-leader-change", line(LeaderNodes.is_notified, BUSY), "b",
     ),
 }  # fmt: skip
-"""A design, settings, an action, the line that it lacks, and who takes the step."""
+"""A design, settings, an action, the line that it lacks, and the parameter with the acting broker."""
 STEPS = 5
-"""So many steps by itself are enough for a broker to come to the same."""
+"""The number of own steps after which a broker of the mutant reaches a state of the model."""
 
 
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=pytest.mark.exhaustive if LATER[n][1] in (GOES_ON, RESUMED) else ()) for n in LATER]
 )
 def test_what_a_broker_does_without_the_line_comes_to_what_it_does_with_it(name: str) -> None:
-    """When it has done what it was told, its state is one that it reaches with the line as well."""
+    """After the broker has handled its messages, its state is one that it also reaches with the line."""
     cls, settings, action, edit, who = LATER[name]
     model = Interpreter(cls(**settings), {})
     mutant = Interpreter(mutated(cls, action, edit)(**settings), {})
@@ -393,13 +393,13 @@ SETTLED_NEXT = {
         line(AlterationHandling.grant_alter_isr, "without one.stage = 'success'"),
     ),
 }  # fmt: skip
-"""Mutants of alter-isr: an action, another that does what the line does, and the line."""
+"""Mutants of alter-isr: an action, another action with the effect of the line, and the line."""
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", SETTLED_NEXT)
 def test_what_the_line_of_alter_isr_does_another_action_does_next(name: str) -> None:
-    """The response is ignored, the command is, or the controller says once more that the ISR is altered."""
+    """The response or the command is ignored, or the controller repeats the answer that the ISR is altered."""
     action, after, edit = SETTLED_NEXT[name]
     model = Interpreter(AlterIsr(**ONE_LEADER_CHANGE), {})
     mutant = Interpreter(mutated(AlterIsr, action, edit)(**ONE_LEADER_CHANGE), {})
@@ -440,11 +440,11 @@ become-follower-by-command(c=0, b=0, p=0)
 fetch(p=0, follower=0, leader=1)
 fetch(p=0, follower=0, leader=1)
 commit(p=0, b=1)""".splitlines()
-"""Broker 1 leads in epoch 1, and in epoch 3 without having heard of it; in between broker 2 truncates what it had."""
+"""Broker 1 leads in epoch 1, and in epoch 3 before it hears of that. In between, broker 2 truncates its records."""
 
 
 def test_a_leader_of_alter_isr_that_answers_a_later_epoch_commits_what_a_member_of_the_isr_has_lost() -> None:
-    """Found in v3, and walked here: without the line every step is possible, with it not the fetches of epoch 3."""
+    """The path is known from v3. Without the line every step is possible; with it, the fetches of epoch 3 are not."""
     edit = line(
         Fetching.answers,
         "s.replica[p][leader].epoch <= s.replica[p][follower].epoch, "
@@ -469,7 +469,7 @@ def test_a_leader_of_alter_isr_that_answers_a_later_epoch_commits_what_a_member_
 
 @pytest.mark.exhaustive
 def test_where_truncation_goes_by_epochs_a_broker_of_v2_that_follows_anew_keeps_all_that_it_has() -> None:
-    """It asks its leader once more where its last epoch ends, and is where it is with the line."""
+    """The broker asks its leader again for the end of its last epoch, and reaches the same state as with the line."""
     settings = {**BOUNCED, "truncation": "kip-101"}
     model = Interpreter(LeaderCoordination(**settings), {})
     mutant = Interpreter(mutated(LeaderCoordination, "broker-startup", FOLLOWS_ANEW)(**settings), {})
@@ -482,7 +482,7 @@ def test_where_truncation_goes_by_epochs_a_broker_of_v2_that_follows_anew_keeps_
 
 
 def by_itself(model: Interpreter, state: State, broker: Any) -> set[State]:
-    """The states to which a few steps of a broker lead."""
+    """The states that a few steps of a broker reach."""
     own = [i for i, label in enumerate(model.labels) if label.action in HEARS and _of(label) == broker]
     seen = new = {state}
     for _ in range(STEPS):

@@ -1,4 +1,4 @@
-"""Mutants that no invariant kills and a property does, on a toy; what is decided is decided again by hand."""
+"""Mutants of a toy that no invariant kills but a property does. A brute-force search confirms the verdicts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def of(found: Mutation, action: str, change: str) -> Verdict:
 
 
 def test_a_livelock_that_no_invariant_sees_is_killed_by_the_property() -> None:
-    """Given back as often as one likes, the letter goes to and fro; each state is one of the model."""
+    """If the letter can be given back again and again, it goes to and fro, but all states are states of the model."""
     assert of(asked(), "give-back", ONCE).outcome == "nothing new"
     found = of(asked("is-delivered"), "give-back", ONCE)
     assert (found.outcome, found.killed_by) == ("killed", ("is-delivered",))
@@ -56,7 +56,7 @@ def test_a_livelock_that_no_invariant_sees_is_killed_by_the_property() -> None:
 
 
 def test_what_only_forbids_may_be_noticed_too() -> None:
-    """A letter that was given back is never carried again: each step is one of the model, which goes on."""
+    """A letter that was given back is never carried again. The model takes the same steps, but can continue."""
     assert of(asked(), "carry", "without s.delivered").outcome == "forbids"
     found = of(asked("is-delivered"), "carry", "without s.delivered")
     assert (found.outcome, found.length, found.loop, found.step, found.by) == ("killed", 3, 2, None, None)
@@ -65,7 +65,7 @@ def test_what_only_forbids_may_be_noticed_too() -> None:
 
 @pytest.mark.parametrize(("action", "change"), [("carry", "without s.at = 1"), ("deliver", "without s.delivered")])
 def test_what_is_vacuous_may_be_noticed_too(action: str, change: str) -> None:
-    """That the letter is never delivered is known of the second by the steps of the model alone."""
+    """For the second mutant, the steps of the model alone show that the letter is never delivered."""
     assert of(asked(), action, change).outcome == "vacuous"
     assert of(asked("is-delivered"), action, change).killed_by == ("is-delivered",)
 
@@ -81,7 +81,7 @@ def test_the_shortest_lasso_is_told_with_all_that_it_violates() -> None:
 
 
 def test_what_an_invariant_kills_is_not_asked() -> None:
-    """Given back after it was delivered, the letter is not at the door: in a state, so a lasso is not looked for."""
+    """A letter that is given back after delivery is not at the door. An invariant notices, so no lasso is searched."""
     before, found = (of(asked(*names), "give-back", "without ~s.delivered") for names in ((), ("is-delivered",)))
     assert (found.outcome, found.killed_by, found.lasso) == ("killed", ("delivered-at-the-door",), None)
     assert found == before
@@ -98,7 +98,7 @@ def test_by_hand_the_same_mutants_go_on_for_ever_undelivered(strong: frozenset[s
 
 
 def _may_stay_undelivered(model: Model, strong: frozenset[str]) -> bool:
-    """Whether there are states, not delivered, that fair behaviour goes through for ever: every set is tried."""
+    """True if a fair behaviour can stay in undelivered states for ever. Every set of states is tried."""
     steps = _steps(model)
     undelivered = [s for s in steps if not s[-1]]
     sets = (set(x) for n in range(1, len(undelivered) + 1) for x in combinations(undelivered, n))
@@ -106,7 +106,7 @@ def _may_stay_undelivered(model: Model, strong: frozenset[str]) -> bool:
 
 
 Steps = dict[Any, list[tuple[str, Any]]]
-"""Of each state that is reached what changes it: by which action, and to which state."""
+"""For each reachable state its steps: the action and the next state."""
 
 
 def _steps(model: Model) -> Steps:
@@ -136,7 +136,7 @@ def _within(steps: Steps, states: set[Any], start: Any) -> Iterator[Any]:
 
 
 def _is_fair(steps: Steps, states: set[Any], strong: frozenset[str]) -> bool:
-    """Whether each action is taken within the states, or cannot be (somewhere; if strongly fair, anywhere)."""
+    """True if each action is taken within the states, or is disabled somewhere (if strongly fair: everywhere)."""
     for action in ("carry", "give-back", "deliver"):
         able = [any(a == action for a, _ in steps[s]) for s in states]
         taken = any(a == action and after in states for s in states for a, after in steps[s])
@@ -146,7 +146,7 @@ def _is_fair(steps: Steps, states: set[Any], strong: frozenset[str]) -> bool:
 
 
 def test_what_is_promised_decides() -> None:
-    """A courier who can deliver again and again does so in the end, if that is promised."""
+    """With strong fairness, a courier who can deliver again and again does deliver in the end."""
     found = asking("is-delivered", fairness=Fairness(strong=frozenset({"deliver"})))
     assert of(found, "give-back", ONCE).outcome == "nothing new"
     found = asking("is-delivered", fairness=Fairness(unfair=frozenset({"deliver"})))

@@ -1,4 +1,4 @@
-"""Guard mutation on a toy whose answers can be worked out by hand, and against the reference semantics."""
+"""Guard mutation on a toy: the verdicts are worked out by hand, and compared with the reference semantics."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def asked(model: str, actions: tuple[str, ...] = ()) -> Mutation:
 
 
 def of(action: str, change: str, model: str = TURNSTILE) -> Verdict:
-    """The verdict on a mutant, by what is different."""
+    """The verdict on a mutant, which is given by its action and change."""
     mine = asked(model) if model == TURNSTILE else asked(model, (action,))
     (found,) = [v for v in mine.verdicts if (v.action, v.edit.words) == (action, change)]
     return found
@@ -68,7 +68,7 @@ def test_a_guard_that_no_invariant_of_states_can_see_reaches_nothing_new() -> No
 
 
 def test_an_invariant_that_asks_what_is_enabled_is_asked_of_the_mutant() -> None:
-    """No state is new, but a full tank (two steps from the start) can be filled: the model's guard would not say so."""
+    """No state is new, but the mutant can fill a full tank (two steps from the start). The model's guard cannot."""
     (found,) = [v for v in asked(VALVE).verdicts if v.edit.words == "without s.level < 2"]
     assert (found.outcome, found.killed_by, found.length) == ("killed", ("a-full-tank-is-not-filled",), 3)
 
@@ -111,7 +111,7 @@ def test_a_mutant_reaches_nothing_new_if_and_only_if_all_its_states_are_the_mode
 
 
 def test_the_fence_of_a_fetch_is_noticed_in_kip_101() -> None:
-    """A replica that takes requests of old epochs goes back to a leader that is none."""
+    """A replica that accepts requests of old epochs returns to a deposed leader."""
     fence = of("become-follower", "without s.replica[replica].leader_epoch < epoch", "kip-101")
     assert (fence.outcome, fence.killed_by) == ("killed", ("weak-isr",))
     assert fence.by is not None
@@ -162,7 +162,7 @@ INVARIANTS = {
 
 
 def reachable(model: Model) -> dict[Any, list[tuple[int, Any]]]:
-    """Every reachable state with its steps, by the methods themselves."""
+    """Every reachable state with its steps, computed by the methods themselves."""
     interpreter = Interpreter(model, {})
     pending, found = initial_states(model), {}
     while pending:

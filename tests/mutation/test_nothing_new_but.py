@@ -1,4 +1,4 @@
-"""In what the mutants that nothing notices go beyond their design, at two sizes: what docs/mutation.md says of them."""
+"""The scalars in which unnoticed mutants reach new states, at two sizes, as docs/mutation.md says."""
 
 from __future__ import annotations
 
@@ -90,13 +90,13 @@ MUTANTS: list[tuple[str, str, FunctionType, str, str]] = [
      "without s.alteration[p][b][request] = self.no_alteration()", "alteration"),
     ("alter-isr", "shrink-isr", PendingIsr.change_isr, NOT_PENDING, "replica.pending"),
 ]  # fmt: skip
-"""A design, an action, the line that it lacks, and what has values that the design does not reach."""
+"""A design, an action, the line that it lacks, and the scalars with values that the design does not reach."""
 SIZES_OF = {
     ("v2", "shrink-isr"): ISR_WRITTEN,
     ("v2", "crash"): TWO_CRASHES,
     ("v3", "on-broker-startup"): CRASHES,
 }
-"""Other sizes, at which the mutant differs."""
+"""Other sizes, for mutants that differ only there."""
 
 
 @pytest.mark.exhaustive
@@ -106,7 +106,7 @@ SIZES_OF = {
 def test_but_for_these_a_survivor_reaches_nothing_new(
     design: str, action: str, function: FunctionType, words: str, names: str
 ) -> None:
-    """At both sizes: so no invariant that does not read them is false in the mutant and true in the design."""
+    """At both sizes, an invariant that does not read these scalars cannot be false only in the mutant."""
     cls = load_model_class(design).cls
     mutant = mutated(cls, action, line(function, words))
     found = [beyond(cls, mutant, settings) for settings in SIZES_OF.get((design, action), SIZES[design])]
@@ -114,7 +114,7 @@ def test_but_for_these_a_survivor_reaches_nothing_new(
 
 
 def test_a_mutant_that_is_noticed_goes_beyond_in_what_is_said_of_records() -> None:
-    """Two lead at once: then logs, and what is committed, are such as the design never has."""
+    """With two leaders at the same time, logs and committed records have values that the design never has."""
     cls = load_model_class("v1").cls
     edit = line(ZookeeperListeners.take_the_lead, "without state.leader.is_none")
     found = beyond(cls, mutated(cls, "take-the-lead", edit), SIZES["v1"][1])

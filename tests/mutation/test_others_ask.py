@@ -1,4 +1,4 @@
-"""Mutants of an action that another one asks about: `s.enabled` speaks of the mutant there, too."""
+"""Mutants of an action about which another action asks: `s.enabled` there refers to the mutant, too."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Asks(Model):
 
 @pytest.mark.parametrize("asks", ["s.enabled(self.step)", "getattr(s, 'enab' + 'led')(self.step)"])
 def test_a_mutant_is_killed_by_what_another_action_does_then(asks: str, tmp_path: Path) -> None:
-    """With `x <= 1` for `x < 1` a second step is possible, so the other action is: two steps to the violation."""
+    """With `x <= 1` in place of `x < 1` a second step is possible, and so is the other action, which violates."""
     (tmp_path / "asks.py").write_text(MODEL.replace("s.enabled(self.step)", asks))
     run("mutate", tmp_path / "asks.py", "--action", "step", "--json", tmp_path / "m.json", "--quiet")
     mutants = json.loads((tmp_path / "m.json").read_text())["mutants"]

@@ -1,4 +1,4 @@
-"""Mutants that nothing notices at the settings of a question, asked in the recorded scenarios of the model."""
+"""Mutants that nothing notices at the given settings are checked in the recorded scenarios of the model."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ sold = {sold}
 
 @pytest.fixture(scope="module")
 def park(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the model, two recorded scenarios and one that nobody has recorded."""
+    """A folder with the model, two recorded scenarios and an unrecorded scenario."""
     root = tmp_path_factory.mktemp("project") / "counterexamples"
     for name, lots, sold in (("three-lots", 3, 3), ("nothing-sold", 1, 0), ("never-recorded", 2, 2)):
         (root / name).mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""docs/mutation.md counts the survivors that benchmarks/survivors.toml explains, and they are lines of the designs."""
+"""docs/mutation.md has the numbers of survivors in benchmarks/survivors.toml, and these are lines of the designs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DESIGNS = ("v3", "v1", "v2", "alter-isr")
 
 
 def counted() -> dict[tuple[str, str], int]:
-    """How many mutants of a class and a design the table has; a row without a class goes on with the last."""
+    """The number of mutants by class and design in the table. A row without a class continues the class above."""
     found: dict[tuple[str, str], int] = {}
     name = ""
     for line in TABLE.splitlines()[2:]:

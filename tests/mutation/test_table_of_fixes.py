@@ -1,4 +1,4 @@
-"""The table of docs/mutation.md names, for every fix of V3, the function that has the fix today."""
+"""The table of docs/mutation.md names, for every fix of V3, the function that contains the fix today."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def functions(file: str) -> dict[str, str]:
 
 
 def squeezed(text: str) -> str:
-    """Source without what formatting decides."""
+    """Source text without everything that depends on its formatting."""
     return re.sub(r"[\s()\\]", "", text).replace('"', "'")
 
 

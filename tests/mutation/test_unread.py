@@ -1,4 +1,4 @@
-"""Mutants that differ from the model in what nothing depends on, on a toy and against the reference semantics."""
+"""Mutants that differ only in values on which nothing depends, on toys and compared with the reference semantics."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_the_reference_semantics_sees_no_difference_either(toy: str) -> None:
 
 
 def _differ_unread(toy: str, verdict: Verdict) -> bool:
-    """Whether a model and a mutant, walked side by side, never disagree on another action or on an invariant."""
+    """True if a model and a mutant, walked side by side, always agree on other actions and on invariants."""
     loaded, settings = load_model_class(str(HERE / f"{toy}.py")), TOYS[toy]
     asks, changed = dict(loaded.chosen(None)), mutated(loaded.cls, verdict.action, verdict.edit)
     model, mutant = Interpreter(loaded.cls(**settings), asks), Interpreter(changed(**settings), asks)

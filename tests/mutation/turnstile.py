@@ -1,6 +1,6 @@
 """A turnstile, for the tests of guard mutation: one guard of each kind.
 
-Coins are paid one by one, at most two are ahead; who is let in has paid. A lamp goes on and off and means nothing.
+Coins are paid one by one, at most two in advance. Whoever is let in has paid. A lamp without effect goes on and off.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A tank and its valve, for a test of mutants: an invariant asks what may happen."""
+"""A tank and its valve, for a test of mutants: an invariant asks whether an action is enabled."""
 
 from __future__ import annotations
 

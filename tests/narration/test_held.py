@@ -1,4 +1,4 @@
-"""The last safe state, against the words of its definition."""
+"""The last safe state, compared with its definition."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LIMITS = Limits(memory=3 << 30)
 
 
 def test_the_last_safe_state_is_the_last_in_which_the_whole_isr_had_the_record() -> None:
-    """By hand, from the states of the scenario kip-279: broker 1, which is empty, joins the ISR in the last step."""
+    """Worked out by hand for the scenario kip-279: broker 1, whose log is empty, joins the ISR in the last step."""
     scenario = one(str(FOLDERS["kip-279"]))
     finding = check("kip-279", scenario.settings, invariants=("strong-isr",), limits=LIMITS).findings["strong-isr"]
     assert finding.held is not None and finding.trace is not None

@@ -33,7 +33,7 @@ def braced(value: Any) -> str:
 
 
 def changed(domain: Domain, old: Any, new: Any) -> Iterator[tuple[str, str]]:
-    """Old and new value of each part that differs, as sentences write them; of sequences also the lengths."""
+    """The old and new value of each part that differs, as in sentences; for sequences also the lengths."""
     if old == new:
         return
     if isinstance(domain, Per):
@@ -74,7 +74,7 @@ def assert_truthful(model: Model, trace: Trace, sentences: list[Sentence]) -> No
 
 
 def walk(model: Model, seed: int, length: int) -> Trace:
-    """A random way; every action is as likely as any other, however many instances it has."""
+    """A random walk. All enabled actions are equally likely, independently of their numbers of instances."""
     interpreter, choose = Interpreter(model, {}), random.Random(seed)
     state = choose.choice(initial_states(model))
     steps = [Step(None, None, state)]

@@ -1,4 +1,4 @@
-"""The table of docs/narration.md: a shortest trace that minds no actors, and the canonical one."""
+"""The table of docs/narration.md: a shortest trace that ignores actors, beside the canonical trace."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SETTINGS = {"replicas": 3, "log_size": 2, "max_records": 2, "max_leader_epoch": 
 
 
 def ways() -> tuple[TransitionSystem, Way, Way]:
-    """The shortest trace with the least labels, and the canonical one: where all actors are alike no change counts."""
+    """The shortest trace with the least labels (as if all actors were the same), and the canonical trace."""
     loaded = load_model_class("kip-279")
     system = trace(loaded.cls(**SETTINGS), loaded.chosen(("strong-isr",)))
     limits = Limits(memory=3 << 30)

@@ -1,4 +1,4 @@
-"""The story as text: `check`, `replay` and `show` print it, and `--plain` does without."""
+"""The story as text: `check`, `replay` and `show` print it, and `--plain` leaves it out."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STORY = """\
                  follower-replicate(follower=1, leader=0)
                  broker 1    follows 0 in epoch 0  [|| #0/0]  high watermark 0, log end 1
 """
-"""Broker 1 has no star: the controller has taken it out of the ISR in the step into state 3."""
+"""Broker 1 has no star, because the controller removed it from the ISR in the step into state 3."""
 
 
 def test_show_tells_a_recorded_trace_and_replay_does_too() -> None:
@@ -123,6 +123,6 @@ def test_several_partitions_are_told_apart() -> None:
 
 
 def test_a_broker_that_is_down_is_drawn_so() -> None:
-    """Broker 0 has crashed without a checkpoint: its high watermark is 0 again, its record is still on disk."""
+    """Broker 0 has crashed without a checkpoint, so its high watermark is 0 again. Its record is still on disk."""
     out = run("show", FOLDERS["v3-unclean-election"] / "trace.itf.json").out
     assert "broker 0 *  down  [|| #0/0]  high watermark 0, log end 1\n" in out

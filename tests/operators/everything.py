@@ -1,7 +1,7 @@
-"""A model with a variable of each domain, and beside each operation of the language what it means in plain Python.
+"""A model with a variable of each domain, and each operation of the language beside its meaning in plain Python.
 
-A state is given to a meaning as a dictionary of plain values: sets are frozensets, logs tuples, a record a tuple of its
-fields, `None` the broker that is none. A meaning that raises stands for an operation without a value.
+A meaning is a function of a state as a dictionary of plain values: a set is a frozenset, a log is a tuple, a record is
+a tuple of its fields, and `None` is no broker. If a meaning raises, the operation is undefined.
 """
 
 from __future__ import annotations
@@ -89,14 +89,14 @@ class Everything(Model):
 
 
 def at(values: Any, index: int) -> Any:
-    """An element; `IndexError` below 0 too."""
+    """An element of a sequence; `IndexError` also for negative indices."""
     if index < 0:
         raise IndexError(index)
     return values[index]
 
 
 def unheld(v: Plain) -> list[int]:
-    """The versions but 0 that are nowhere."""
+    """The versions except 0 that no part of the state holds."""
     told = {version for version, _ in v["told"]}
     lent = {version for (version,) in v["lent"]}
     held = {v["version"], *v["asked"], *(version for (version,) in v["known"]), *told, *lent}
@@ -220,7 +220,7 @@ READ: dict[str, tuple[Callable[[Any, Any], Any], Meaning]] = {
     ),
     "true | undefined": (lambda m, s: s.p | (s.log.at(s.a) == 1), lambda v: v["p"] or at(v["log"], v["a"]) == 1),
 }
-"""Operations that give a flag: as a model writes them, and what they mean."""
+"""Operations that give a flag: as a model writes them, and their meanings."""
 
 
 def assigning(**found: Callable[[Plain], Any]) -> Callable[[Plain], Plain]:
@@ -325,11 +325,11 @@ WRITE: dict[str, tuple[Callable[[Any, Any], None], Callable[[Plain], Plain]]] = 
     ),
     "per, by a held index": (_item, assigning(end=lambda v: put(v["end"], v["x"], 2))),
 }
-"""Assignments, as an action writes them, and what the state is then."""
+"""Assignments: as an action writes them, and the resulting state."""
 
 
 def states(count: int = 100) -> list[tuple[Any, ...]]:
-    """Some states, each variable drawn from its domain."""
+    """Random states. Each variable is drawn from its domain."""
     model, generator = Everything(), random.Random(1)
     values = [list(domain.values()) for domain in model.domains.values()]
     return [tuple(map(generator.choice, values)) for _ in range(count)]
@@ -343,7 +343,7 @@ def plain(state: tuple[Any, ...]) -> Plain:
 
 
 def meant(meaning: Meaning, state: tuple[Any, ...]) -> Any:
-    """What a meaning says of a state, `None` for no value."""
+    """The value of a meaning in a state, or `None` if it is undefined."""
     try:
         return meaning(plain(state))
     except (IndexError, ValueError, TypeError):

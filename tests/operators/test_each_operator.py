@@ -1,7 +1,7 @@
-"""Each operation of the language on each engine, one by one: the test that fails names both.
+"""Each operation of the language on each engine, one by one, so that a failing test names both.
 
-What an operation means is written beside it in plain Python, so that no engine is measured by another. Whole models and
-random ones are compared elsewhere (`tests/agreement`).
+The meaning of each operation is written in plain Python, so that no engine is compared only with another. Whole and
+random models are compared elsewhere (`tests/agreement`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tests.operators.everything import READ, WRITE, Everything, meant, plain, st
 MODEL = Everything()
 STATES = states()
 FEW = STATES[:16]
-"""For z3, which takes its time."""
+"""Fewer states for z3, which is slow."""
 SHEET = _Sheet(MODEL, *layout(MODEL))
 Answer = list[Any]
 WRITTEN_IN = {
@@ -44,12 +44,12 @@ WRITTEN_IN = {
     "z3-bit-vectors": "checker/engines/symbolic/terms.py",
     "z3-integers": "checker/engines/symbolic/terms.py",
 }
-"""Where to look if an engine alone is wrong; what all but the first get wrong is in the files of `semantics`."""
+"""The files to look at if only one engine is wrong. If all except the first are wrong, look at those of `semantics`."""
 
 
 @cache
 def traced(operation: str) -> tuple[Expression, Expression]:
-    """Where the operation is true, and where it has no value."""
+    """The expressions of where an operation is true and where it is undefined."""
     state = SymbolicState(MODEL, SHEET.variables, SHEET.leaves, writable=False)
     found = flag_of(READ[operation][0](MODEL, state))
     return e.and_(found.node, found.defined), e.not_(found.defined)
@@ -147,14 +147,14 @@ def by_columns(operation: str) -> Answer:
 
 
 def on_the_machine(answer: Callable[[], Answer]) -> Answer:
-    """What columns answer where numpy has run enough."""
+    """The answer of columns when they use compiled operations."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(steps, "_by_numpy", steps.ENOUGH)
         return answer()
 
 
 def on_numpy(answer: Callable[[], Answer]) -> Answer:
-    """What columns answer where numpy has not."""
+    """The answer of columns when they use numpy."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(steps, "_by_numpy", -steps.ENOUGH)
         return answer()
@@ -162,7 +162,7 @@ def on_numpy(answer: Callable[[], Answer]) -> Answer:
 
 @cache
 def compiled() -> Kernel:
-    """All operations as one text, for a compiler has to begin."""
+    """A compiled kernel with all operations in one text, because each start of the compiler takes time."""
     kernel = kernel_of([bit for operation in READ for bit in traced(operation)], list(WRITE))
     assert kernel.code.addresses["judge"]
     return kernel

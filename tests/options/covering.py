@@ -1,4 +1,4 @@
-"""Rows in which every value of every factor meets every value of every other: a covering array of pairs."""
+"""Covering arrays of pairs: rows in which all pairs of values of two factors occur."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def pairs_of(row: Row, factors: Mapping[str, Sequence[str]]) -> set[Pair]:
 
 
 def covering(factors: Mapping[str, Sequence[str]], start: int, tries: int = 40) -> list[Row]:
-    """Few rows with all pairs: the best of some random rows that begin with a missing pair, until none is missing.
+    """Few rows with all pairs. Each row is the best of some random rows that begin with a missing pair.
 
     >>> [len(covering({"a": "xy", "b": "xy", "c": "xy"}, 1)) <= 6, covering({"a": "x", "b": "y"}, 1)]
     [True, [{'a': 'x', 'b': 'y'}]]
@@ -38,7 +38,7 @@ def covering(factors: Mapping[str, Sequence[str]], start: int, tries: int = 40) 
 def _extended(
     row: Row, factors: Mapping[str, Sequence[str]], places: Mapping[str, int], left: set[Pair], generator: random.Random
 ) -> Row:
-    """A row in which each further factor has the value that brings most of the missing pairs."""
+    """The row, completed so that each further factor has the value that adds most of the missing pairs."""
     order = [name for name in factors if name not in row]
     generator.shuffle(order)
     for name in order:
@@ -52,5 +52,5 @@ def _extended(
 
 
 def _brought(one: Item, before: Sequence[Item], after: Sequence[Item], left: set[Pair]) -> int:
-    """How many missing pairs a value brings, with those of the factors before and after its own."""
+    """The number of missing pairs that a value adds, with values of the factors before and after its own."""
     return sum((other, one) in left for other in before) + sum((one, other) in left for other in after)

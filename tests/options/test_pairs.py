@@ -1,4 +1,4 @@
-"""Every option of the local engine with every other: the verdict, lengths, traces and counts of a plain run."""
+"""Every pair of options of the local engine gives the verdict, lengths, traces and counts of a plain run."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ FACTORS = {
     "--plain": ("no", "yes"),
     "--quiet": ("no", "yes"),
 }
-"""What may stand on a command line, and how. `no` is without it."""
+"""The options of a command line and their values; `no` means without the option."""
 VALUES = {"--max-states": "1000000", "--max-memory": "256MiB", "--max-seconds": "86400"}
 FILES = ("--itf", "--html", "--mermaid", "--junit", "--sarif")
 SYMMETRIC = (
@@ -52,7 +52,7 @@ SYMMETRIC = (
     "truncate-to-hw-fixed-by-kip-101",
     "majority-waits-for-two-of-three",
 )
-"""Scenarios in which brokers are interchangeable, with few states, some violated and some not."""
+"""Scenarios with interchangeable brokers and few states, some violated and some not."""
 MORE_SYMMETRIC = (
     "majority-vote-for-anybody",
     "majority-with-crashes-and-any-vote",
@@ -84,7 +84,7 @@ OF_STATES = (
     "actions",
     "out_degree",
 )
-"""What counts orbits under symmetry."""
+"""The fields that count orbits under symmetry."""
 
 
 @cache
@@ -94,14 +94,14 @@ def scenario_named(name: str) -> Scenario:
 
 @cache
 def plain(name: str, keep_going: bool, deadlock: bool, invariants: tuple[str, ...] | None) -> Any:
-    """One worker, states in memory, nothing kept."""
+    """The result of a plain run: one worker, states in memory, no checkpoint."""
     scenario = scenario_named(name)
     question: dict[str, Any] = {"keep_going": keep_going, "deadlock": deadlock, "invariants": invariants}
     return check(scenario.model, scenario.settings, profile="bare", workers=1, **question)
 
 
 def chosen(row: Row, scenario: Scenario) -> tuple[str, ...] | None:
-    """The scenario's invariants, or those that it is about: the violated ones, or the last."""
+    """The scenario's invariants, or only those that it is about: its violated invariants, or else the last."""
     if row["--invariant"] == "no":
         return scenario.invariants
     found = [name for name in scenario.lengths if name != "deadlock"]
@@ -109,7 +109,7 @@ def chosen(row: Row, scenario: Scenario) -> tuple[str, ...] | None:
 
 
 def words_of(row: Row, scenario: Scenario, folder: Path) -> list[str]:
-    """A row as a command line, without what it keeps."""
+    """A row as a command line, without the options for checkpoints."""
     words = ["check", scenario.model, "--profile", "bare"]
     for name, value in scenario.settings.items():
         words += ["-s", f"{name}={str(value).lower() if isinstance(value, bool) else value}"]
@@ -131,7 +131,7 @@ def other_workers(row: Row) -> str:
 
 
 def answered(row: Row, scenario: Scenario, distinct: int, folder: Path) -> Outcome:
-    """What the row's command line answers; what it goes on with was written by another number of workers."""
+    """The outcome of a row's command line. A checkpoint to resume was written with another number of workers."""
     words, kept = words_of(row, scenario, folder), str(folder / "kept")
     if row["kept"].startswith("--resume"):
         stopped = row["kept"].endswith("stop")
@@ -175,7 +175,7 @@ def strip(report: dict[str, Any], without: set[str]) -> dict[str, Any]:
 
 
 def assert_written(row: Row, whole: Any, folder: Path) -> None:
-    """All files that were asked for are there, but a counterexample only where there is one."""
+    """Asserts that all requested files exist, and a counterexample's file only if there is a counterexample."""
     for option in FILES:
         needs_trace = option in ("--itf", "--mermaid")
         there = row[option] == "file" and (whole.verdict == "violated" or whole.deadlock is not None or not needs_trace)
@@ -183,7 +183,7 @@ def assert_written(row: Row, whole: Any, folder: Path) -> None:
 
 
 def assert_as_recorded(scenario: Scenario, whole: Any, folder: Path | None) -> None:
-    """What lies in the scenario's folder, which other tests hold against published counts and lengths."""
+    """Compares with the scenario's recorded files. Other tests compare these with published counts and lengths."""
     assert json.loads((scenario.folder / "expected.json").read_text()) == json.loads(json.dumps(summary(whole)))
     recorded = scenario.folder / "trace.itf.json"
     if folder is not None and recorded.exists():
@@ -191,7 +191,7 @@ def assert_as_recorded(scenario: Scenario, whole: Any, folder: Path | None) -> N
 
 
 def spread(start: int, symmetric: tuple[str, ...], others: tuple[str, ...]) -> list[tuple[str, Row]]:
-    """The rows of an array, each with a scenario."""
+    """The rows of a covering array, each with a scenario."""
     rows = covering(FACTORS, start)
     of = {"yes": symmetric, "no": (*others, *symmetric)}
     counts, found = {"yes": start, "no": start}, []

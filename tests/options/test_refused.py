@@ -1,4 +1,4 @@
-"""Options that do not go together: each combination ends with its exit code and one clear line that says why."""
+"""Incompatible options: each combination ends with its exit code and one clear line with the reason."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def test_a_checkpoint_of_another_question_is_refused(written: str, tmp_path: Pat
 
 
 def test_what_a_checkpoint_is_not_bound_to(tmp_path: Path) -> None:
-    """States on disk are the same states, and limits, workers and outputs are no part of the question."""
+    """A checkpoint can be resumed with another store, other limits, workers and outputs."""
     kept = str(tmp_path / "kept")
     assert run("check", "kip-320", *SMALL, "--max-states", "9", "--workers", "2", "--checkpoint", kept).code == 152
     for words in (("--store", "disk", "--max-states", "20"), ("--workers", "1", "--max-memory", "1GiB", "--quiet")):

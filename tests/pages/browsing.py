@@ -1,4 +1,4 @@
-"""Drives Chromium without a window: pages are opened, keys pressed, and what it complains of and asks for is read."""
+"""Drives Chromium without a window: opens pages, presses keys, and reads console messages and requests."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ FLAGS = (
 
 
 class Browser:
-    """One browser; `open` a page, then look and act."""
+    """One browser, with methods to open a page, to read it and to act on it."""
 
     def __init__(self, driver: webdriver.Chrome) -> None:
         self.driver = driver
 
     def open(self, url: str) -> None:
-        """Opens a page anew, with nothing remembered of earlier ones."""
+        """Opens a page, after it has cleared the records of earlier pages."""
         self.driver.get("about:blank")
         self.complaints()
         self.requests()
@@ -40,20 +40,20 @@ class Browser:
         return self.driver.find_elements(By.CSS_SELECTOR, css)
 
     def one(self, css: str) -> WebElement:
-        """The first element, waited for."""
+        """The first matching element; waits until it exists."""
         return WebDriverWait(self.driver, PATIENCE, 0.03).until(lambda d: d.find_element(By.CSS_SELECTOR, css))
 
     def text(self, css: str) -> str:
         return self.one(css).text
 
     def await_text(self, css: str, text: str) -> None:
-        """Waits until an element has a text."""
+        """Waits until an element contains a text."""
         WebDriverWait(self.driver, PATIENCE, 0.03, ignored_exceptions=(Exception,)).until(
             lambda d: text in self.text(css)
         )
 
     def press(self, *keys: str) -> None:
-        """Presses keys where the focus is."""
+        """Presses keys in the focused element."""
         for key in keys:
             ActionChains(self.driver).send_keys(getattr(Keys, key, key)).perform()
 
@@ -64,18 +64,18 @@ class Browser:
         return self.driver.execute_cdp_cmd(command, parameters)
 
     def complaints(self) -> list[str]:
-        """What stands on the console since the last look, errors of the policy included."""
+        """The console messages since the last call, including violations of the content policy."""
         return [entry["message"] for entry in self.driver.get_log("browser")]
 
     def requests(self) -> list[str]:
-        """What was asked for since the last look."""
+        """The URLs requested since the last call."""
         events = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
         return [e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"]
 
 
 @contextmanager
 def browser_in(profile: Path) -> Iterator[Browser]:
-    """A browser with an empty profile of its own."""
+    """A browser with its own empty profile."""
     options = webdriver.ChromeOptions()
     for flag in (*FLAGS, f"--user-data-dir={profile}"):
         options.add_argument(flag)

@@ -1,4 +1,4 @@
-"""A model whose every word would like to be markup."""
+"""A model in which every word is an attempt at markup."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Serves a model as `isrcheck explore` does, in a thread of this process."""
+"""Serves a model like `isrcheck explore`, in a thread of this process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from isrcheck.checker.library import load_model_class
 
 @contextmanager
 def serving(spec: str | Path, **settings: Any) -> Iterator[Server]:
-    """A server at which a model is explored."""
+    """A running server for exploring a model."""
     loaded = load_model_class(str(spec))
     with served(Walking(loaded, loaded.cls(**settings))) as server:
         yield server
@@ -23,7 +23,7 @@ def serving(spec: str | Path, **settings: Any) -> Iterator[Server]:
 
 @contextmanager
 def served(walking: Walking) -> Iterator[Server]:
-    """A server of what is to be walked."""
+    """A running server for a walk through a model."""
     with Server(walking, 0) as server:
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()

@@ -1,4 +1,4 @@
-"""Every page, light and dark, wide and narrow, by the rules of axe-core: readable, named, and within reach of keys."""
+"""Every page, light and dark, wide and narrow, satisfies the rules of axe-core and can be used with keys."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def report(folder: Path) -> str:
 
 
 def shown(folder: Path) -> str:
-    """A lasso, of three lanes."""
+    """The page of a lasso with three lanes."""
     page = folder / "shown.html"
     run("show", FOLDERS["v1-zombie-keeps-the-isr-flapping"] / "trace.itf.json", "--html", page)
     return page.as_uri()
@@ -61,7 +61,7 @@ def explorer() -> Iterator[str]:
 
 @pytest.fixture
 def screen(browser: Browser) -> Iterator[Callable[[str, int], None]]:
-    """Sets the colours that a reader prefers and the width of the screen, until the test ends."""
+    """A function that sets the preferred colours and the width of the screen until the test ends."""
 
     def set_to(colours: str, width: int) -> None:
         sizes: dict[str, Any] = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
@@ -75,14 +75,14 @@ def screen(browser: Browser) -> Iterator[Callable[[str, int], None]]:
 
 
 def violations(browser: Browser) -> list[str]:
-    """The rules that are broken, each with the first element that breaks it."""
+    """The violated rules, each with the first element that violates it."""
     browser.run(AXE)
     found = browser.driver.execute_async_script("const done = arguments[0]; axe.run().then((r) => done(r.violations))")
     return [f"{each['id']}: {each['nodes'][0]['html']}" for each in found]
 
 
 def overflow(browser: Browser) -> int:
-    """Pixels that the page is wider than the screen."""
+    """The number of pixels by which the page is wider than the screen."""
     return int(browser.run("return document.documentElement.scrollWidth - innerWidth"))
 
 

@@ -1,4 +1,4 @@
-"""A trace beside what the fixed design makes of the same events: as data, and as a reader sees it."""
+"""A trace beside the path of the fixed design with the same events: as data, and on a page."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_the_fixed_design_goes_the_same_events_but_those_that_it_does_not_allow(
 
 @pytest.mark.parametrize("name", RUNS)
 def test_what_is_told_of_the_fixed_design_is_a_path_of_it(name: str) -> None:
-    """Replayed by the reference semantics, from an initial state; no state of it is violated: the control holds."""
+    """The reference semantics replays the path from an initial state, and the invariant holds in all its states."""
     fixed: Fix = found(name)
     assert fixed.run is not None
     model, taken = fixed.run.model, fixed.run.taken

@@ -1,4 +1,4 @@
-"""The explorer's page in Chromium: a model walked by clicks, keys, addresses and a trace of a file."""
+"""The explorer's page in Chromium: walks by clicks, by keys, by addresses and along a trace from a file."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def kip_101() -> Iterator[str]:
 
 
 def actions(browser: Browser) -> list[str]:
-    """The instances that can be chosen."""
+    """The instances that the page offers."""
     return [each.text.removesuffix(" (the outside world)") for each in browser.all("#choices .action")]
 
 
 def choose(browser: Browser, action: str) -> None:
-    """Clicks an instance, and waits until it has happened."""
+    """Clicks an instance, and waits until its step is shown."""
     before = browser.text("#where")
     browser.all("#choices .choice")[actions(browser).index(action)].click()
     browser.driver.execute_async_script(
@@ -353,7 +353,7 @@ def test_another_page_in_the_same_browser_gets_no_answer(browser: Browser, kip_1
 
 
 def test_a_specification_stands_beside_the_model(browser: Browser, tmp_path: Path) -> None:
-    """The hour is twice that of the small hand, and at the last one the large hand steps over it."""
+    """The mapped hour is twice that of the small hand, and the large hand skips the last hour."""
     file, out = tmp_path / "clock.py", tmp_path / "out.json"
     file.write_text(FILE)
     assert asked(file, "by-the-large-hand", "--quiet", "--json", out).code == 12

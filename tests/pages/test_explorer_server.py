@@ -1,4 +1,4 @@
-"""The explorer's server and command without a browser: whom it answers, what it refuses, how it ends."""
+"""The explorer's server and command without a browser: allowed requests, refusals, and the end."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def server() -> Iterator[Server]:
 def ask(
     server: Server, path: str, body: str | bytes = "{}", method: str = "POST", **headers: str
 ) -> tuple[int, dict[str, str], Any]:
-    """Status, headers, and the JSON or the text of an answer."""
+    """The status, the headers, and the JSON or the text of an answer."""
     connection = HTTPConnection("127.0.0.1", server.server_port, timeout=60)
     try:
         names = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -169,7 +169,7 @@ def test_a_step_that_is_not_possible_says_which(server: Server) -> None:
 
 
 def test_walking_agrees_with_the_search(server: Server) -> None:
-    """All states within three steps, found by asking; the counts of levels are those of an engine."""
+    """All states within three steps, found by requests to the server, have the counts of an engine's levels."""
     from isrcheck import check
     from isrcheck.checker.exploration import Limits
 

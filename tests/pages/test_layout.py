@@ -1,4 +1,4 @@
-"""A long report of many lanes: it can be read at every width, lanes fold, and a state can show only what changed."""
+"""A long report with many lanes is readable at every width; lanes fold, and a state can show only its changes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Screen = Callable[[str, int], None]
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The page of a trace of 23 states on six lanes, beside a design that parts from it."""
+    """The page of a trace of 23 states on six lanes, beside a design that departs from it."""
     page = tmp_path_factory.mktemp("layout") / "page.html"
     run("show", FOLDERS[LONG] / "trace.itf.json", "--control", f"{LONG}-fixed-by-kafka-7164", "--html", page)
     return page.as_uri()

@@ -1,4 +1,4 @@
-"""The overview of scenarios as a page: a table, a filter, links, and traces that are told when they are opened."""
+"""The overview of scenarios as a page: a table, a filter, links, and traces that can be opened."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LENGTHS = "[lengths]\nweak-isr = 9\nstrong-isr = 10\n"
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two scenarios that are recorded, one that has drifted, and one that cannot be read."""
+    """The page of two recorded scenarios, a scenario that has drifted, and a scenario that cannot be read."""
     folder = tmp_path_factory.mktemp("scenarios")
     texts = {
         "lost": "keep_going = true\n" + SCENARIO % ("Lost", "truncate-to-hw", "violated", MARKUP, "kept") + LENGTHS,

@@ -1,4 +1,4 @@
-"""The picture of a trace: SVG that is well formed, escaped, light and dark, and what the README shows."""
+"""The picture of a trace is well-formed, escaped SVG, light and dark, and is the picture in the README."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reasons and fixes on a page, as a reader meets them: letters, switches, what a step rests on, where the fix acts."""
+"""Reasons and fixes on a page: letters, switches, the steps on which a step rests, and the step at which a fix acts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report as a page, opened from its file in Chromium and driven as a reader drives it."""
+"""The report as a page, opened from its file in Chromium and used like by a reader."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def position(browser: Browser) -> str:
 
 
 def chosen(browser: Browser) -> str:
-    """The action of the step that is marked in the list."""
+    """The action of the marked step in the list."""
     (step,) = browser.all(".step[aria-current=step] .action")
     return step.text
 
 
 def rows(browser: Browser) -> dict[str, str]:
-    """Every part of the state that is shown, by its path."""
+    """The parts of the shown state, by their paths."""
     rows = "[...document.querySelectorAll('.now .whole tr')]"
     return dict(browser.run(f"return {rows}.map(row => [...row.cells].map(cell => cell.textContent))"))
 

@@ -1,4 +1,4 @@
-"""The page of a review in a browser: its behaviours can be stepped through, and nothing is complained of."""
+"""The page of a review in a browser: its behaviours can be stepped through, without console messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records how large the profiles of the designs are: `python -m tests.profiles.regenerate [MODEL ...]`."""
+"""Records the sizes of the designs' profiles: `python -m tests.profiles.regenerate [MODEL ...]`."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ RECORDED: Final = Path(__file__).parents[2] / "checker" / "profiles.json"
 
 
 def sized(model: str, profile: str) -> dict[str, Any]:
-    """What `isrcheck check MODEL --profile PROFILE` finds."""
+    """The size that `isrcheck check MODEL --profile PROFILE` finds."""
     return size_of(check(model, profile=profile))
 
 
 def size_of(result: Result) -> dict[str, Any]:
-    """What is recorded of a search that came to its end."""
+    """The data to record about a complete search."""
     assert result.reason is None, result.reason
     lengths = {name: finding.trace.length for name, finding in result.findings.items() if finding.trace is not None}
     return {"verdict": result.verdict, "states": result.distinct, "depth": result.depth, "lengths": lengths}

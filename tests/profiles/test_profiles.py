@@ -1,4 +1,4 @@
-"""Profiles: what a question begins with, that a plain one is worth asking, and how large each is."""
+"""Profiles: their effect on a question, that the plain profile is interesting, and the size of each profile."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.profiles.regenerate import RECORDED, profiles, size_of, sized
 
 DESIGNS = ("v1", "v2", "v3", "alter-isr", "kraft", "majority", "primary-backup")
 LARGE = pytest.param("kraft", marks=pytest.mark.exhaustive)
-"""Three replicas of which each broker has metadata of its own: half a minute. Tracing it takes a second."""
+"""Three replicas whose brokers each have their own metadata: the search takes half a minute, tracing a second."""
 PLAIN = [LARGE if name == "kraft" else name for name in DESIGNS]
 SIZES: dict[str, dict[str, dict[str, Any]]] = json.loads(RECORDED.read_text(encoding="utf-8"))
 FAILURES = {
@@ -32,9 +32,9 @@ FAILURES = {
     "majority": {"crashes", "lossy_crashes", "timeouts"},
     "primary-backup": {"crashes"},
 }
-"""What goes wrong in the plain check of a design: brokers, sessions, the controller, whatever the design has."""
+"""The failures in the plain check of a design: of brokers, sessions, the controller, or others of the design."""
 LOSES = ("v1", "v2")
-"""Designs that were given up because they lose what is committed when a leader misses its own expiry."""
+"""Designs that were abandoned because they lose committed records when a leader misses its own expiry."""
 V1: Any = load_model_class("v1").cls
 V3: type[Model] = load_model_class("v3").cls
 
@@ -225,7 +225,7 @@ def test_the_report_says_which_setting_does_nothing() -> None:
 
 
 def meaning(system: TransitionSystem) -> Any:
-    """Everything that engines know of a model at its settings; while both are kept, equal nodes are the same node."""
+    """All that engines use of a model at its settings. While two results are kept, equal nodes are the same object."""
     predicates = (*system.constraints, *system.invariants, *system.goals)
     return (
         [(leaf.path, leaf.low, leaf.high) for leaf in system.leaves],

@@ -1,4 +1,4 @@
-"""How tests ask for proofs."""
+"""Helpers with which tests run proofs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LIMITS = Limits(memory=4 << 30)
 
 
 def bounds(text: str) -> dict[str, int]:
-    """Replicas, log size, records and greatest epoch: `3/2/2/1`."""
+    """The settings for a text such as `3/2/2/1`: replicas, log size, records and greatest epoch."""
     return dict(
         zip(("replicas", "log_size", "max_records", "max_leader_epoch"), map(int, text.split("/")), strict=True)
     )
@@ -27,11 +27,11 @@ def loaded(model: type[Model]) -> LoadedModel:
 
 
 def attempt(model: type[Model], settings: dict[str, Any], proof: type[Proof], **how: Any) -> ProofResult:
-    """A proof by lemmas, tried; `look=True` for what is looked at besides."""
+    """The result of a proof by lemmas; `look=True` also checks the side conditions."""
     look = how.pop("look", False)
     return by_lemmas(Attempt(loaded(model), settings, proof, **how), LIMITS, look=look)
 
 
 def pairs(result: ProofResult) -> set[tuple[str, str]]:
-    """The action and the goal of what does not follow."""
+    """The action and the goal of each obligation that does not follow."""
     return {(f.action, f.goal) for f in result.failing}

@@ -1,4 +1,4 @@
-"""Models that are violated beyond small bounds only, each with a proof that a mechanism with a hole lets through."""
+"""Models that are violated only beyond small bounds, each with a proof that a faulty proof mechanism would accept."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Random small models with a bound, and proofs of them that are right or wrong, as source text in the public language.
+"""Random small models with a bound, and right or wrong proofs of them, as source text in the public language.
 
-A model has two numbers, a log and a mark. Actions compare them with each other, with the bound and with constants, and
-so do lemmas: what is bad often lies beyond small bounds.
+A model has two numbers, a log and a mark. Actions and lemmas compare them with each other, with the bound and with
+constants, so that bad states are often reached only beyond small bounds.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ LEMMA = """
 """
 
 NAMES = ("some", "at", "end", "index", "all", "before")
-"""Names of actions and parameters: among them those that a careless encoding has for itself."""
+"""Names of actions and parameters, including names that a careless encoding would use itself."""
 
 
 class Author:
@@ -98,7 +98,7 @@ class Author:
         return str(self.pick(options)())
 
     def of_each(self, depth: int) -> str:
-        """A condition on a number i."""
+        """A random condition on a number i."""
         if depth and self.chance(4):
             return (
                 f"one_past_last(i, lambda j: j {self.pick(['<', '!='])} {self.number(0)}) {self.pick(['==', '<='])} i"
@@ -122,7 +122,7 @@ class Author:
         return str(self.pick(options)())
 
     def effect(self, variable: str) -> str:
-        """What a variable becomes."""
+        """The new value of a variable."""
         if variable == "s.bad":
             return f"s.bad | {self.condition()}" if self.chance(2) else self.condition()
         if variable == "s.log":
@@ -157,7 +157,7 @@ class Author:
         )
 
     def planted(self) -> str:
-        """An action that is bad once there is room enough, and sometimes once more is so."""
+        """An action that becomes bad if the bound is large enough, sometimes under a further condition."""
         self.parameter = None
         found = "one_past_last(s.n, lambda i: i >= 0)"
         nested = "one_past_last(s.n, lambda i: one_past_last(s.n, lambda j: j < i) == i)"
@@ -203,7 +203,7 @@ def proofs(draw: Callable[[st.SearchStrategy[Any]], Any]) -> str:
 
 
 def load(source: str) -> tuple[type[Model], type[Proof]]:
-    """The model and the proof of a text; its file name is known to tracebacks."""
+    """The model and the proof of a text. Tracebacks can show this text by a file name."""
     file = f"random_proof_{next(_files)}.py"
     names: dict[str, Any] = {n: getattr(language, n) for n in language.__all__}
     names |= {"Proof": Proof, "lemma": proof_language.lemma, "__name__": "random_proof"}

@@ -1,4 +1,4 @@
-"""alter-isr: four lemmas that every step keeps, and what is missing to a proof that the leader is in the ISR."""
+"""alter-isr: four lemmas that every step preserves, and the gaps in a proof that the leader is in the ISR."""
 
 from __future__ import annotations
 

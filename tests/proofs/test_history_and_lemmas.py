@@ -1,4 +1,4 @@
-"""History restricts nothing, lemmas are checked one by one, and what is dropped or redundant follows by hand."""
+"""History variables restrict no step, lemmas are checked one by one, dropped and redundant lemmas are as expected."""
 
 from __future__ import annotations
 

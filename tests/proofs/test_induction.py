@@ -1,4 +1,4 @@
-"""k-induction on models whose answers follow by hand, and on random ones."""
+"""k-induction on models with answers worked out by hand, and on random models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The proof of KIP-320: it goes through for KIP-320, and for nothing that lacks what KIP-320 has."""
+"""The proof of KIP-320 succeeds for KIP-320, and fails for every model that lacks one of its rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No proof of what a larger search finds violated: each test is a hole that the mechanism once had, or might have."""
+"""No proof succeeds if a larger search finds a violation. Each test is a hole that the mechanism had or could have."""
 
 from __future__ import annotations
 

@@ -225,7 +225,7 @@ def test_a_certificate_that_was_tampered_with_is_refused(certificate: Path, tmp_
 
 
 def test_a_certificate_of_what_is_not_so_is_rejected(tmp_path: Path) -> None:
-    """Its files are those of its question, but a lemma is false: a solver finds an obligation satisfiable."""
+    """The files belong to the question, but a lemma is false, so a solver finds an obligation satisfiable."""
     question = Question(f"{TOYS}:Hill", {}, f"{TOYS}:HillProof", ("never-above-the-greatest",), "bit-vectors", {})
     texts = written(question)
     manifest: dict[str, Any] = {
@@ -248,7 +248,7 @@ def test_a_certificate_of_what_is_not_so_is_rejected(tmp_path: Path) -> None:
 def test_what_is_looked_at_beside_a_proof_is_looked_at_again(
     certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A folder that was written where such a check did not fail."""
+    """The certificate was written when this check did not fail."""
     monkeypatch.setattr(side_conditions, "differences", lambda plain, full: ["climb() does something else"])
     done = verified(certificate)
     assert done.code == 10

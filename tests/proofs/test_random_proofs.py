@@ -1,4 +1,4 @@
-"""What is proved of a random model holds: at the settings there, without bounds at every bound that is looked at."""
+"""Proved invariants of random models hold: at the settings of the proof, or (without bounds) at every bound tried."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from tests.proofs.asking import LIMITS, attempt, loaded
 from tests.proofs.random_proofs import Author, load, proofs
 
 LARGEST = 5
-"""What is planted shows at bounds of 5 or below."""
+"""Planted violations occur at bounds of 5 or below."""
 LOOK = Limits(states=1500)
 
 
 def says(model: type[Model], proof: type[Proof], form: str, top: int) -> str:
-    """The verdict of the obligations alone: nothing that is looked at besides may be needed."""
+    """The verdict of the obligations alone, because the proof must not need the side conditions."""
     try:
         return attempt(model, {"top": top}, proof, form=form).verdict
     except ModelError:
@@ -34,7 +34,7 @@ def says(model: type[Model], proof: type[Proof], form: str, top: int) -> str:
 
 
 def follows_all(model: type[Model], proof: type[Proof], form: str) -> bool:
-    """Whether all obligations are met; stops at the first that is not."""
+    """True if all obligations follow. Stops at the first that does not."""
     try:
         obligations, _, _ = obligations_of(Attempt(loaded(model), {"top": 2}, proof, form=form))  # type: ignore[arg-type]
         with Watch(LIMITS) as watch:
@@ -44,7 +44,7 @@ def follows_all(model: type[Model], proof: type[Proof], form: str) -> bool:
 
 
 def broken(model: type[Model], top: int) -> bool:
-    """Whether a search within the bound finds the invariant violated, or a step without a meaning."""
+    """True if a search within the bound finds a violation of the invariant or an undefined step."""
     try:
         found = check(model, {"top": top}, invariants=["fine"], engine="reference", limits=LOOK)
     except ModelError:
@@ -53,7 +53,7 @@ def broken(model: type[Model], top: int) -> bool:
 
 
 def refuted(source: str) -> bool:
-    """Whether a search finds the model violated, in which case no proof may say otherwise."""
+    """True if a search finds a violation. Asserts that no proof then succeeds."""
     model, proof = load(source)
     if not broken(model, LARGEST):
         return False
@@ -69,7 +69,7 @@ def test_nothing_is_proved_that_a_larger_search_refutes(source: str) -> None:
 
 
 class Dice:
-    """Draws as hypothesis does, from a seed."""
+    """Draws values like hypothesis, from a seed."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -80,7 +80,7 @@ class Dice:
 
 
 def sort_of(source: str) -> str:
-    """The verdict without bounds; "planted" where a proof at small bounds is right, and wrong beyond them."""
+    """The verdict without bounds; "planted" if the proof is right only at small bounds."""
     model, proof = load(source)
     for_all = says(model, proof, "unbounded", 2)
     if for_all != "proved" and broken(model, LARGEST) and says(model, proof, "bit-vectors", 2) == "proved":

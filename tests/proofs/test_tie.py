@@ -1,4 +1,4 @@
-"""The form without bounds is tied to the model: by z3 over all states within bounds, and along reachable steps."""
+"""The form without bounds agrees with the model: z3 shows it for states within bounds, tests for reachable steps."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.proofs.asking import LIMITS, attempt, bounds, loaded, pairs
 
 
 def tied(proof: type[Proof] = Kip320Proof, at: str = "2/2/2/1", other: type[Kip320] = Kip320) -> Tie:
-    """KIP-320 at bounds, and `other` for all of them."""
+    """KIP-320 at bounds, tied to `other` in the form for all bounds."""
     settings, model = bounds(at), with_history(Kip320, proof)
     stated = {**proof.statements("lemma"), **proof.targets(loaded(Kip320).invariants, "kip-320")}
     free = for_all_bounds(with_history(other, proof), {"replicas": settings["replicas"]})
@@ -101,7 +101,7 @@ def test_every_reachable_step_is_one_without_bounds() -> None:
 
 
 def leads(tie: Tie, relation: Any, numbers: Any, before: tuple[int, ...], after: tuple[int, ...]) -> bool:
-    """Whether a step of the relation leads from one bounded state to another."""
+    """True if a step of the relation leads from one bounded state to another."""
     one, other = lifted(tie, before), lifted(tie, after)
     here = [*zip(tie.unbounded.before, one, strict=True), *numbers, *tie.bounds]
     solver = z3.Solver()

@@ -1,4 +1,4 @@
-"""V3: in which variants the leader is provably in the ISR, and which rule the proof rests on."""
+"""V3: the variants in which the leader is provably in the ISR, and the rule that the proof needs."""
 
 from __future__ import annotations
 

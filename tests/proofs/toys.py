@@ -1,4 +1,4 @@
-"""Small models and proofs whose answers follow by hand."""
+"""Small models and proofs with answers worked out by hand."""
 
 from __future__ import annotations
 

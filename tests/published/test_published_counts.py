@@ -1,6 +1,6 @@
-"""Distinct states, depth and shortest violations of the published specifications are those that TLC reports.
+"""Distinct states, depths and shortest violations of the published specifications are equal to TLC's.
 
-The expected numbers are TLC's on github.com/hachikuji/kafka-specification (d68782b5), not ours.
+The expected numbers come from TLC on github.com/hachikuji/kafka-specification (d68782b5).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def settings_of(bounds: str, *names: str) -> dict[str, int]:
 
 
 def on_engines(table: str) -> list[ParameterSet]:
-    """Each row for each engine; of the larger ones the reference engine, half a minute for 8,000 states, gets two."""
+    """Each row for each engine; two large rows for the reference engine, which takes half a minute for 8,000 states."""
     found = []
     for row in rows(table):
         name = " ".join(row[:2])

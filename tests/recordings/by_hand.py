@@ -1,4 +1,4 @@
-"""What a recording means, said once more and plainly: every order, every filling, on the model's own methods."""
+"""The meaning of a recording, implemented a second time, plainly: tries every order and all hidden steps by methods."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ Position = tuple[State, tuple[int, ...], int]
 
 
 class TooMany(Exception):
-    """There is more than anybody would look at here."""
+    """There are more states than this module tries."""
 
 
 def reached(
     recording: Recording, interpreter: Interpreter, at_most: int, limit: int
 ) -> tuple[set[tuple[int, ...]], bool]:
-    """How many lines of each lane can be explained together, all ways; and whether anything tried had no meaning."""
+    """All numbers of lines of the lanes that can be explained together, and whether an undefined step was tried."""
     by_hand = _ByHand(recording, interpreter, at_most)
     found: set[Position] = set()
     left = [(state, (0,) * len(by_hand.lanes), 0) for state in initial_states(interpreter.model)]

@@ -1,4 +1,4 @@
-"""`isrcheck explain`: the example of its page, its exit codes, and what it says of a file that is no recording."""
+"""`isrcheck explain`: the example of its page, its exit codes, and the messages about files that are no recordings."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def block(kind: str) -> str:
 
 
 def written(folder: Path, *changes: Change) -> Path:
-    """The model of the page, and its recording with texts replaced."""
+    """Writes the model of the page, and its recording with some texts replaced."""
     (folder / "lease.py").write_text(block("python"))
     text = block("json")
     for old, new in changes:
@@ -41,7 +41,7 @@ def written(folder: Path, *changes: Change) -> Path:
 
 
 def explained(path: Path, *options: str) -> tuple[Outcome, Any]:
-    """What is answered, in words and as JSON."""
+    """The answer, as the command's outcome and as JSON."""
     out = path.with_suffix(".json")
     outcome = run("explain", path, "--model", path.parent / "lease.py", "--json", out, *options)
     data = json.loads(out.read_text())
@@ -55,7 +55,7 @@ TAMPERED = (
     '"observed": {"token": {"class": "lease", "value": 1712}}, "text": "09:00:32 lease 1712',
 )
 APART = ('"here": true}}, "text": "working with 1712"', '"here": true}}, "after": [["bert", 2]]')
-"""Anna works when Bert has given back."""
+"""Anna works only after Bert has returned the thing."""
 
 
 @pytest.mark.parametrize(("name", "changes"), [("afternoon", ()), ("tampered", (TAMPERED,))])
@@ -112,7 +112,7 @@ def test_a_line_that_cannot_be_is_named_with_the_reason(tmp_path: Path) -> None:
 
 
 def test_a_condition_that_refuses_is_told_with_what_it_reads(tmp_path: Path) -> None:
-    """Without an expiry the thing is lent already."""
+    """Without the expiry the thing is still lent."""
     expiry = '{"lane": "server", "order": 2, "event": "expire", "text": "09:00:31 lease 1712 has expired"}\n'
     _, data = explained(written(tmp_path, (expiry, "")))
     (reason,) = data["frontier"]["refused"][0]["reasons"]

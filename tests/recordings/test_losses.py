@@ -1,4 +1,4 @@
-"""What tries to lose records on a real cluster are made of, and what needs no cluster."""
+"""The parts of the tries to lose records on a real cluster that can be tested without a cluster."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ PATIENCE = 10.0
 
 
 def request(kind: Kind, number: int) -> bytes:
-    """A request with a header as Kafka's, and nothing else."""
+    """A request that consists only of a header in Kafka's form."""
     header = kind.api.to_bytes(2, "big") + (0).to_bytes(2, "big") + number.to_bytes(4, "big")
     frame = header + len(kind.client).to_bytes(2, "big") + kind.client.encode()
     return len(frame).to_bytes(4, "big") + frame
 
 
 class Echo(socketserver.StreamRequestHandler):
-    """Answers each request with its number alone."""
+    """Answers each request with only its number."""
 
     def handle(self) -> None:
         while length := self.rfile.read(4):
@@ -55,7 +55,7 @@ def client(proxy: Proxy) -> Iterator[socket.socket]:
 
 
 def answered(connection: socket.socket, seconds: float) -> list[int]:
-    """The numbers of the requests that are answered within a time."""
+    """The numbers of the requests that are answered within `seconds`."""
     connection.settimeout(seconds)
     found = []
     try:

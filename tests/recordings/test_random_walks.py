@@ -1,4 +1,4 @@
-"""Walks of random models, seen as recordings, are always explained; tampered ones are as brute force says."""
+"""Recordings of walks through random models are always explained; answers for changed ones agree with brute force."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STATES = 3000
 
 
 def asked(source: str, choose: Random, tampers: bool) -> tuple[Recording, Interpreter, Question, int]:
-    """A recording of a random walk, and how many hidden steps in a row it has."""
+    """A recording of a random walk, its model, its question, and the most hidden steps in a row."""
     interpreter, system = traced(load(source))
     lines, at_most = projected(interpreter, walk(interpreter, choose, 8), choose)
     assume(len(lines) > 1)

@@ -1,7 +1,8 @@
 """A run of a real cluster of Kafka 4.4.0: three brokers and a controller on loopback, by `benchmarks.cluster`.
 
-`failover.ndjson`: the leader stands still until it is fenced, another one leads, the first comes back and is elected as
-preferred leader. `forgotten_expansion.ndjson`: an acknowledged record is lost (docs/findings/forgotten-expansion.md).
+`failover.ndjson`: the leader is paused until it is fenced, another broker leads, and the first leader returns and is
+elected as preferred leader. `forgotten_expansion.ndjson`: an acknowledged record is lost
+(docs/findings/forgotten-expansion.md).
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def answered(lines: list[dict[str, Any]]) -> Answer:
 
 
 def changed(lane: str, order: int, **observed: Any) -> list[dict[str, Any]]:
-    """The recording with something else seen at a line."""
+    """The recording with other observed values at one line."""
     found = [dict(line) for line in RECORDED]
     (line,) = (x for x in found if (x.get("lane"), x.get("order")) == (lane, order))
     assert observed.keys() <= line["observed"].keys()

@@ -1,4 +1,4 @@
-"""Small recordings of which anybody sees whether they can be explained."""
+"""Small recordings for which it is obvious whether they can be explained."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def asked(
     complete: tuple[str, ...] = (),
     model: Stairs = Stairs(),
 ) -> Found:
-    """What comes of a recording in which steps up are hidden."""
+    """The result of the search for a recording in which steps up are hidden."""
     header = {"recording": 1, "lanes": ["climber", "painter"], "hidden": ["up"], "complete": [*complete]}
     recording = recognised("\n".join(json.dumps(x) for x in (header, *lines)).encode())
     return search(question(recording, Interpreter(model, {}), trace(model)), at_most, limits)
@@ -64,15 +64,15 @@ def test_as_many_hidden_steps_in_a_row_as_are_allowed(at_most: int, is_explained
 
 
 def test_what_is_observed_ends_no_row_of_hidden_steps() -> None:
-    """Three steps up are three in a row, whatever is seen on the way."""
+    """Three steps up are three hidden steps in a row, also if values are observed between them."""
     assert asked(height(1, 1), height(2, 3), at_most=2).end is None
     assert asked(height(1, 1), height(2, 3), at_most=3).end is not None
 
 
 def test_a_state_that_was_reached_with_more_hidden_steps_is_not_done_with() -> None:
-    """A mark at the bottom and two up is as high as three up, a mark and one down: only then three more may follow.
+    """Two paths reach the same height with different numbers of hidden steps. Only after one may three more follow.
 
-    The first is found earlier. A line with a step ends a row of hidden ones.
+    The other path is found first. A line with a step ends a row of hidden steps.
     """
     found = asked(marks(), height(1, 5), at_most=3)
     assert found.end is not None
@@ -120,7 +120,7 @@ def test_limits_end_a_search_without_an_answer() -> None:
 
 
 def test_no_hidden_step_changes_what_is_said_to_be_complete() -> None:
-    """Heights are complete here: no step up is hidden."""
+    """If heights are complete, no step up can be hidden."""
     assert asked(height(1, 1), at_most=3).end is not None
     assert asked(height(1, 1), at_most=3, complete=("height",)).end is None
     assert asked(height(1, 1), at_most=3, complete=("marked",)).end is not None
@@ -128,7 +128,7 @@ def test_no_hidden_step_changes_what_is_said_to_be_complete() -> None:
 
 
 def test_a_step_may_be_the_line_of_any_lane() -> None:
-    """The second step up is the climber's line, so the first is the painter's."""
+    """The second step up is the climber's line, so the first step up must be the painter's line."""
     mine = {"lane": "climber", "order": 1, "event": "up", "observed": {"height": 2}}
     assert asked(mine, {"lane": "painter", "order": 1, "event": "up"}, at_most=0).end is not None
 
@@ -148,6 +148,6 @@ class Platform(Stairs):
 
 
 def test_nothing_goes_on_from_outside_the_constraints() -> None:
-    """The third step leads outside, where it ends."""
+    """The third step leads outside the constraints, from where no step continues."""
     assert asked(height(1, 3), at_most=9, model=Platform()).end is not None
     assert asked(height(1, 4), at_most=9, model=Platform()).end is None

@@ -1,4 +1,4 @@
-"""Random walks of random models, seen as a recording: lanes, steps that nobody saw, parts of some states."""
+"""Random walks of random models as recordings: lanes, hidden steps, and parts of some states."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LANES = ("one", "two", "three")
 
 @dataclass(frozen=True)
 class Walk:
-    """States and the numbers of the instances between them."""
+    """The states of a walk, and the numbers of the instances between them."""
 
     states: tuple[State, ...]
     steps: tuple[int, ...]
@@ -39,7 +39,7 @@ def walk(interpreter: Interpreter, choose: Random, length: int) -> Walk:
 
 
 def parts(path: str, domain: Domain, value: Value) -> Iterator[tuple[str, Any]]:
-    """Every part of a value that a recording can name, as JSON data."""
+    """Every part of a value that a recording can name: its path and its JSON data."""
     yield path, domain.to_json(value)
     if isinstance(domain, Record):
         for name, (position, inner) in domain.fields.items():
@@ -55,7 +55,7 @@ def all_parts(interpreter: Interpreter, state: State) -> list[tuple[str, Any]]:
 
 
 def projected(interpreter: Interpreter, found: Walk, choose: Random) -> tuple[list[dict[str, Any]], int]:
-    """A recording of a walk, its header first, and how many steps in a row it hides at most."""
+    """The lines of a walk's recording, with its header first, and the most hidden steps in a row."""
     lines: list[dict[str, Any]] = []
     hidden, run, longest = set[str](), 0, 0
     counts = dict.fromkeys(LANES, 0)
@@ -89,7 +89,7 @@ def projected(interpreter: Interpreter, found: Walk, choose: Random) -> tuple[li
 
 
 def tampered(interpreter: Interpreter, lines: list[dict[str, Any]], choose: Random) -> list[dict[str, Any]]:
-    """The same with one line that says something else."""
+    """The lines with a change in one of them."""
     which = choose.randrange(1, len(lines))
     line = dict(lines[which])
     if "event" in line and (not line["observed"] or choose.random() < 0.5):

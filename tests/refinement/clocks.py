@@ -1,4 +1,4 @@
-"""Counters in a file, mappings between them, and the command that holds one against the other."""
+"""Counters in a file, mappings between them, and the command that compares two of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file of counters for the tests of the command."""
+"""A file with counters for the tests of the command."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Two random graphs and a table that says which state of the second one of the first stands for; what is true of them.
+"""Two random graphs, a table that maps states of the first to states of the second, and true answers about them.
 
-What is true is found with networkx, in graphs of plain numbers.
+The true answers are computed by networkx on graphs of plain numbers.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ STATES = 8
 INSTANCES = 3
 ACTIONS = ("hop", "jump", "skip")
 NOTHING = STATES
-"""What stands in a table for states that stand for nothing."""
+"""The entry in a table for states that are mapped to no state."""
 
 
 @dataclass(frozen=True)
 class Graph:
-    """Where each instance leads, by action and number; states where it begins, and those that are counted."""
+    """A graph: the steps of each instance, by action and number; its initial states; and its counted states."""
 
     leads: dict[tuple[str, int], dict[int, int]]
     starts: frozenset[int]
@@ -43,14 +43,14 @@ class Graph:
 
     @cached_property
     def steps(self) -> nx.DiGraph:
-        """Every step, of states that are not counted too."""
+        """Every step, also from states that are not counted."""
         found = nx.DiGraph()
         found.add_nodes_from(range(STATES))
         found.add_edges_from((a, b) for leads in self.leads.values() for a, b in leads.items())
         return found
 
     def levels(self) -> Iterator[tuple[list[tuple[int | None, int]], set[int]]]:
-        """Level by level the steps into it (from nowhere at first), and the counted states that are new there."""
+        """For each level: the steps into it (from None into the first level), and its new counted states."""
         into: list[tuple[int | None, int]] = [(None, x) for x in sorted(self.starts)]
         seen: set[int] = set()
         while into:
@@ -113,7 +113,7 @@ class Bounded(Walk):
 
 
 def looked_up(value: Any, table: dict[int, int], otherwise: int) -> Any:
-    """What a table says of a number."""
+    """The entry of a table for a number."""
     found: Any = otherwise
     for a, b in sorted(table.items()):
         found = when(value == a, b, found)
@@ -174,7 +174,7 @@ class Spoken(Walk):
 
 @dataclass(frozen=True)
 class Pair:
-    """A graph, one that it is to refine, by a table and with so many steps for one."""
+    """A graph, a graph that it should refine, the table of the mapping, and the most steps for one step."""
 
     first: Graph
     second: Graph
@@ -182,7 +182,7 @@ class Pair:
     at_most: int | None
 
     def models(self) -> tuple[type[Model], type[Model], type[Model]]:
-        """The first graph, the second, and the first with what was broken."""
+        """Models of the first graph, of the second, and of the first with an invariant that says the same."""
         told = {
             "wrong": frozenset((a, b) for a, b in self.first.steps.edges if not self.allows(a, b)),
             "astray": frozenset(a for a in range(STATES) if not self.begins(a)),
@@ -211,14 +211,14 @@ class Pair:
         return self.table[a] in self.second.starts
 
     def allows(self, a: int, b: int) -> bool:
-        """Whether the second graph has a path of so many steps between what two states stand for, if they do."""
+        """True if the second graph has a short enough path between the mapped states, or one is mapped to nothing."""
         if NOTHING in (self.table[a], self.table[b]):
             return True
         found = nx.single_source_shortest_path_length(self.second.steps, self.table[a], cutoff=self.at_most)
         return self.table[b] in found
 
     def first_mistake(self) -> tuple[str, int] | None:
-        """What comes first, and at which level: a state that stands for nothing, or a step that is not allowed."""
+        """The first mistake and its level: a state that is mapped to nothing, or a step that is not allowed."""
         for level, (into, _) in enumerate(self.first.levels(), start=1):
             if any(self.table[b] == NOTHING for _, b in into):
                 return "nothing", level
@@ -227,13 +227,13 @@ class Pair:
         return None
 
     def pairs(self) -> set[tuple[int, int]]:
-        """The different steps of the second graph that those of the first stand for."""
+        """The different pairs of mapped states of the first graph's steps."""
         steps = [step for into, _ in self.first.levels() for step in into]
         return {(self.table[a], self.table[b]) for a, b in steps if a is not None} - {(x, x) for x in range(STATES)}
 
 
 def drawn(seed: int) -> Pair:
-    """A pair by chance: half of the tables are such that the second graph has most steps that they ask for."""
+    """A random pair. In most pairs, the second graph gets most of the steps that the mapped steps need."""
     dice = random.Random(seed)
     first = _graph(dice, dice.choice((0.08, 0.15, 0.25)), bounded=True)
     table = [dice.randrange(STATES) for _ in range(STATES)]

@@ -1,4 +1,4 @@
-"""Whether steps of the log lead from one state to another: as a search of its methods says, and without seeing all."""
+"""`Allowed`, for the log: agrees with a search by the log's methods, and does not explore all states."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from isrcheck.model.specifications.replicated_log import ReplicatedLog
 
 
 class Both:
-    """The log at some settings, asked of the kernel and of its methods."""
+    """The log at some settings, for comparing the kernel with the methods."""
 
     def __init__(self, steps: int | None = None, **settings: Any) -> None:
         self.model = ReplicatedLog(**settings)
@@ -32,7 +32,7 @@ class Both:
         return self.allowed.leads(*self.allowed.kernel.layout.pack([self.system.encode(x) for x in (a, b)]))
 
     def walked(self, seed: int, length: int) -> State:
-        """The state after a random walk."""
+        """The last state of a random walk."""
         dice, (state, *_) = random.Random(seed), initial_states(self.model)
         for _ in range(length):
             state = dice.choice([x for _, x in self.interpreter.steps(state)])  # type: ignore[assignment]
@@ -54,7 +54,7 @@ LARGE = {"log_size": 5, "max_records": 5, "max_leader_epoch": 3, "consumers": Tr
 
 
 def test_many_steps_are_found_without_seeing_every_log(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Twenty records at each of five offsets are 3,368,421 logs; a few thousand states do."""
+    """Twenty records at each of five offsets give 3,368,421 logs, but a few thousand states are enough."""
     monkeypatch.setattr(allowed, "MOST", 20_000)
     monkeypatch.setattr(refined, "MOST", 1_000)
     both = Both(**LARGE)

@@ -1,4 +1,4 @@
-"""`isrcheck refine`: what it prints, writes and refuses."""
+"""`isrcheck refine`: its output, its files and its refusals."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_what_does_not_exits_12_with_both_states(clock: Path, tmp_path: Path) ->
 
 
 def test_how_many_steps_one_may_be(clock: Path) -> None:
-    """Twice an hour at once is no step of a clock, but two of them."""
+    """A jump of two hours is not one step of a clock, but two steps."""
     text = clock.read_text()
     clock.write_text(text.replace('"hour": s.small, "early": True}', '"hour": s.small * 2, "early": True}', 1))
     more = ("-s", "top=1", "--spec-setting", "top=2", "--quiet")
@@ -130,7 +130,7 @@ def test_a_specification_with_too_many_states_is_given_up(clock: Path, monkeypat
 
 
 def test_a_limit_of_time_ends_it_between_two_levels(clock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is said to be judged is judged: of a level whose steps were not all looked at nothing is said."""
+    """The report covers only levels of which all steps were judged."""
     monkeypatch.setattr("isrcheck.checker.refinement.watching.Watching._begin", _late)
     outcome = asked(clock, "by-the-small-hand", "--quiet", "--max-seconds", "1000")
     assert outcome.code == 152
@@ -154,7 +154,7 @@ def test_a_refinement_in_which_nothing_happens_is_vacuous(clock: Path, tmp_path:
 
 
 def test_a_variant_that_commits_in_an_action_of_another_name_is_refused(tmp_path: Path) -> None:
-    """Without history of what is committed everything would refine."""
+    """Without the history of committed records, everything would refine."""
     file = tmp_path / "variant.py"
     file.write_text(
         "from typing import Any\n"
@@ -275,7 +275,7 @@ def test_a_specification_with_a_constraint_is_refused(clock: Path) -> None:
 
 
 def test_a_specification_that_has_no_meaning_somewhere_exits_75(clock: Path) -> None:
-    """From hour 3 on nothing but a fourth hour can come, which the clock does not have."""
+    """From hour 3 only hour 4 can follow, which is outside the clock's domain."""
     text = clock.read_text().replace("s.require(s.hour < self.top)", "s.require(s.hour <= self.top)", 1)
     clock.write_text(text.replace('"hour": s.small,', '"hour": when(s.small == 0, 0, 4 - s.small),', 1))
     outcome = asked(clock, "by-the-small-hand", "--quiet")

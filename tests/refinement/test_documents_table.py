@@ -1,4 +1,4 @@
-"""The table of docs/refinement.md is what the designs answer."""
+"""The table of docs/refinement.md has the verdicts of the designs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from isrcheck.checker.refinement.refining import refine
 PAGE = (Path(__file__).parents[2] / "docs/refinement.md").read_text()
 QUICK = ("primary-backup", "v1", "v2")
 SLOW = ("kraft",)
-"""Ten million states: `python -m benchmarks.refinement kraft`."""
+"""Designs with too many states (ten million), which have their own command: `python -m benchmarks.refinement kraft`."""
 
 
 def rows() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""A specification beside a model that is walked by hand: its state, and the steps that it does not allow."""
+"""A specification beside a walk through a model: its state, and the steps that it does not allow."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def walking(pair: Pair) -> Walking:
 
 
 def require_true(pair: Pair) -> Counter[str]:
-    """Of each state that is met, what is said of the steps from there, against what networkx finds."""
+    """Compares, for each state, the explorer's answers about its steps with networkx."""
     it, seen = walking(pair), Counter[str]()
     assert it.beside is not None
     asked = it.beside.name
@@ -60,7 +60,7 @@ def test_steps_are_refused_as_networkx_says() -> None:
 
 
 def test_a_counterexample_is_walked_to_the_step_that_is_refused() -> None:
-    """The model that is walked has the history that the mapping reads, and the trace is that of `refine`."""
+    """The explored model has the history that the mapping reads, and its trace is the trace of `refine`."""
     sizes = {"replicas": 2, "log_size": 3, "max_records": 3}
     found = refine("kip-101", sizes, profile="bare", specification="replicated-log")
     trace = found.result.findings[found.name].trace

@@ -1,4 +1,4 @@
-"""A history is noted and decides nothing: else the verdict would be of another model."""
+"""A history is only recorded and never decides a step; otherwise the verdict would be about another model."""
 
 from __future__ import annotations
 

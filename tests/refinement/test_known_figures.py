@@ -1,9 +1,9 @@
-"""Which designs are a replicated log, and where others are not: with the figures of an earlier implementation.
+"""Which designs refine a replicated log, and where the others do not, with the figures of an earlier implementation.
 
-That was a prototype of other code (plain Python over the same models); its states of `kip-101`, `kip-279` and `kip-320`
-with history, its lengths and its last steps stand here. One differs: of `kip-279` at 3/1/1/2 it took another instance
-of the last step, for its traces were not the canonical ones. Lengths of losses are also those that the invariants of
-the scenarios have.
+The earlier implementation was a separate prototype in plain Python on the same models. Its numbers of states of
+`kip-101`, `kip-279` and `kip-320` with history, its lengths and its last steps are given here. One differs: for
+`kip-279` at 3/1/1/2 it took another instance of the last step, because its traces were not canonical. Lengths of losses
+are also the lengths for the invariants of the scenarios.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def of_scenario(name: str) -> tuple[str, dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Row:
-    """What was found: states in all and steps, or the length of the trace with its last step and what that breaks."""
+    """The figures of a design: states, steps; or the length of a trace, its last step and the part broken by it."""
 
     states: int | None = None
     edges: int | None = None
@@ -105,14 +105,14 @@ def test_a_design_is_none(name: str) -> None:
 
 
 def test_what_a_true_leader_has_is_not_what_zombies_commit() -> None:
-    """`strong-isr` of kip-101 is violated where it refines: a deposed leader's high watermark is no matter to a log."""
+    """kip-101 refines although `strong-isr` is violated: a log does not depend on a deposed leader's high watermark."""
     assert check("kip-101", published(2, 2, 2, 2)).findings["strong-isr"].verdict == "violated"
     assert asked("kip-101", published(2, 2, 2, 2)).result.verdict == "holds"
 
 
 @pytest.mark.parametrize("name", ["truncate-to-hw", "kip-101", "kip-279", "kip-320-first-try", "kip-320"])
 def test_history_restricts_no_step(name: str) -> None:
-    """A model with history and one without have the same states, when what was committed is left out."""
+    """A model with history and the model without it have the same states, if committed records are left out."""
     from isrcheck.checker.library import load_model_class
 
     cls = load_model_class(name).cls
@@ -127,7 +127,7 @@ def test_history_restricts_no_step(name: str) -> None:
 
 
 def test_what_readers_are_shown_may_be_less_after_a_failover() -> None:
-    """KIP-207: a new leader does not know yet how much was committed; kip-320 does not keep it from saying so."""
+    """KIP-207: a new leader does not know yet what is committed, and kip-320 lets it answer nevertheless."""
     found = asked("kip-320", published(2, 2, 2, 2), specification_settings={"end_offsets": "never-fall"})
     trace = found.result.findings[f"refines-{LOG}"].trace
     assert trace is not None
@@ -151,7 +151,7 @@ def test_a_majority_is_a_replicated_log_too() -> None:
 
 
 def test_a_commit_may_be_several_steps_of_the_log() -> None:
-    """One commit of v3 appends a record and acknowledges it: with one step of the log for each there is none for it."""
+    """One commit of v3 appends and acknowledges a record, which takes two steps of the log. With one it is refused."""
     settings = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}
     assert asked("v3", settings, steps=2).result.verdict == "holds"
     found = asked("v3", settings, steps=1)

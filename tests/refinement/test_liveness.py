@@ -1,4 +1,4 @@
-"""What a specification says must happen, asked of what the fair behaviours of a model stand for."""
+"""Liveness properties of a specification, checked for the mapped fair behaviours of a model."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Anywhere(Model):
 
 
 def table_of(seed: int) -> dict[int, int]:
-    """Of each state of a graph the place that it stands for; the initial ones stand for place 0, few for one alone."""
+    """The place to which each state of a graph is mapped. Initial states are mapped to place 0."""
     dice = random.Random(f"table {seed}")
     starts = drawn(seed).starts
     return {x: 0 if x in starts else dice.randrange(STATES) for x in range(STATES)}
@@ -109,7 +109,7 @@ def mapping(table: dict[int, int]) -> Any:
 
 
 def both(seed: int) -> tuple[Refined, Graph]:
-    """The answer for a graph and a table, and the graph with the states of which the same is true."""
+    """The answer for a graph and a table, and the graph with the equivalent sets of states."""
     graph, table = drawn(seed), table_of(seed)
     dice = random.Random(f"sets {seed}")
     first, second = (frozenset(x for x in range(STATES) if dice.random() < share) for share in (0.5, 0.35))
@@ -120,14 +120,14 @@ def both(seed: int) -> tuple[Refined, Graph]:
 
 
 def told(finding: PropertyFinding) -> Any:
-    """A lasso as labels and states, and why it is fair."""
+    """A lasso as labels and states, with its loop and the reasons why it is fair."""
     assert finding.trace is not None
     steps = [(str(step.label), step.state) for step in finding.trace.steps]
     return steps, finding.trace.loop, finding.kept, finding.shortest_cycle
 
 
 def require_true(seed: int) -> Counter[str]:
-    """Holds everything that is said against every subset of the states, and against `check` of the graph itself."""
+    """Compares all answers with brute force over all subsets of states, and with `check` of the graph itself."""
     answer, graph = both(seed)
     brute, seen = Brute(graph), Counter[str]()
     direct = check(graph.model(), invariants=[], liveness=["all"]).liveness
@@ -173,7 +173,7 @@ def test_what_must_happen_is_what_every_subset_says_of_many(part: int) -> None:
 
 
 def test_what_the_log_waits_for_is_what_the_true_leader_has_not_committed() -> None:
-    """Two functions, one over the mapping's value and one over the model: the same counts and the same lasso."""
+    """A property of the specification and a property of the model give the same counts and the same lasso."""
     settings, unfair = {"replicas": 2}, Fairness(unfair=frozenset({"fenced-follower-fetch"}))
     for fairness, verdict in ((Fairness(), "holds"), (unfair, "violated")):
         found = refine(
@@ -204,7 +204,7 @@ def test_what_the_log_waits_for_is_what_the_true_leader_has_not_committed() -> N
 
 @pytest.mark.parametrize(("fairness", "code"), [(Fairness(weak=frozenset({"produce"})), 0), (Fairness(), 13)])
 def test_what_is_committed_grows_as_long_as_clients_write(fairness: Fairness, code: int) -> None:
-    """Once the one record is written nothing is asked any more; while it is not, nobody need write it."""
+    """After the only record is written, the property requires nothing. Before that, nobody must write it."""
     settings = {"replicas": 2, "log_size": 2, "max_records": 1}
     found = refine(
         "majority", settings, profile="bare", specification="accepting-log", liveness=["committed-grows"],
@@ -238,7 +238,7 @@ PROMISES = '''
 
 @pytest.fixture
 def striking(clock: Path) -> Path:
-    """A clock that is to strike, and hands that stop for good at their last hour: they strike once they are there."""
+    """A clock that must strike, and hands that stop for ever at their last hour, when the mapped clock strikes."""
     marker = "    def initial(self, s):\n        s.early = True\n"
     text = clock.read_text()
     assert text.count(marker) == 1
@@ -255,7 +255,7 @@ def test_a_property_of_the_specification_is_asked(striking: Path) -> None:
 
 
 def test_a_lasso_is_told_beside_the_specification(striking: Path, tmp_path: Path) -> None:
-    """Nothing is promised of the hand: it need never move, and the clock never strikes."""
+    """The hand is unfair, so it may never move, and the clock never strikes."""
     files = {"json": tmp_path / "out.json", "itf": tmp_path / "out.itf.json", "html": tmp_path / "out.html"}
     more = [text for kind, file in files.items() for text in (f"--{kind}", str(file))]
     outcome = asked(striking, "by-the-small-hand", "--liveness", "strikes", "--unfair", "move", *more)

@@ -1,4 +1,4 @@
-"""Random graphs: what `refine` says is what networkx finds, and its trace the one of an equal invariant."""
+"""Random graphs: the verdicts of `refine` agree with networkx, and its trace with that of an equivalent invariant."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def asked(pair: Pair) -> Refined:
 
 
 def told(trace: Trace) -> list[tuple[str, int]]:
-    """The labels of a trace, and the state after each."""
+    """The labels of a trace, each with the state after it."""
     return [(str(step.label), step.state[0]) for step in trace.steps]
 
 
 def compare(pair: Pair) -> str:
-    """Holds an answer against what is true; what became of it."""
+    """Compares an answer with the truth. Returns the kind of the outcome."""
     found, truth = asked(pair), pair.first_mistake()
     finding = found.result.findings[found.name]
     if truth is None:
@@ -69,7 +69,7 @@ def test_random_graphs() -> None:
 
 
 def test_compiled_code_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The search of large spaces, with workers, and the mapping as machine code."""
+    """The same with the search for large state spaces, with workers, and with the mapping as machine code."""
     compiled = list[Abstraction]()
     monkeypatch.setattr(refining, "search", partial(search, small=0))
     monkeypatch.setattr(watching, "FEW", 0)
@@ -97,7 +97,7 @@ def test_a_graph_refines_itself_and_not_a_smaller_one() -> None:
 def test_a_refused_step_is_not_lost_where_another_cannot_be_judged(
     monkeypatch: pytest.MonkeyPatch, first: bool
 ) -> None:
-    """The specification has too many states from the first refusal on, or from the beginning."""
+    """The specification has too many states after the first refusal, or already at the beginning."""
     asking, seen = Allowed.leads, Counter[str]()
     for seed in SEEDS[:40]:
         refused = list[bool]()

@@ -1,4 +1,4 @@
-"""Traces of refinements that are walked and judged again, or refused."""
+"""Traces of refinements that are replayed and judged again, or refused."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_trace_is_walked_and_judged_again(clock: Path, recorded: dict[str, Pat
 def test_the_state_of_the_specification_is_told_beside_the_models(
     clock: Path, recorded: dict[str, Path], form: str, command: str
 ) -> None:
-    """As `refine` itself tells it, from the head of the trace to what is false at its end."""
+    """The story is that of `refine` itself, from the head of the trace to the false condition at its end."""
     first = asked(clock, "by-the-large-hand").out
     story = first[first.index("Counterexample") : first.index("is false there")]
     assert "clock:Clock.hour" in story
@@ -51,7 +51,7 @@ def test_a_page_has_both_states(clock: Path, recorded: dict[str, Path], tmp_path
 
 
 def test_a_shipped_one_needs_no_file(tmp_path: Path) -> None:
-    """The model with its history is made from what the mapping is."""
+    """The shipped mapping determines the model with its history."""
     file = tmp_path / "out.json"
     sizes = ("-s", "replicas=2", "-s", "log_size=3", "-s", "max_records=3")
     assert run("refine", "kip-101", "--profile", "bare", *sizes, "--json", file, "--quiet").code == 12
@@ -78,7 +78,7 @@ def test_a_part_of_it_is_none(clock: Path, recorded: dict[str, Path], kept: slic
 
 
 def test_a_step_that_a_larger_specification_allows_is_none(clock: Path, recorded: dict[str, Path]) -> None:
-    """The same trace with another mapping, by which every step is an hour or nothing."""
+    """By another mapping, every step of the same trace is one hour or nothing."""
     text = recorded["json"].read_text()
     recorded["json"].write_text(text.replace('"by-the-large-hand"', '"by-the-small-hand"'))
     outcome = run("replay", recorded["json"], "--model", f"{clock}:Hands", "--quiet")
@@ -113,7 +113,7 @@ def test_a_damaged_file_is_refused(
 
 
 def test_a_file_chooses_no_code(clock: Path, recorded: dict[str, Path]) -> None:
-    """A specification of one's own is taken from the file that the user names, or not at all."""
+    """A user's own specification is loaded only from the file that the user names."""
     text = recorded["json"].read_text()
     for name in ("other:Clock", f"{clock}:Clock", str(clock)):
         recorded["json"].write_text(text.replace('"specification": "clock:Clock"', f'"specification": "{name}"'))

@@ -1,4 +1,4 @@
-"""Every scenario in which data is lost is no replicated log, at its own length; every one that mends it is one."""
+"""Scenarios that lose data do not refine a replicated log, at their own lengths; scenarios with fixes do."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ MISSED = frozenset(
         "reads-are-repeatable",
     }
 )
-"""Invariants of what clients were told, and whoever speaks for the log does not have."""
+"""Invariants about records that clients know and that the present leader lacks."""
 NOWHERE = frozenset({"acknowledged-is-not-lost-everywhere", "committed-is-not-lost-everywhere", "committed-survives"})
-"""Invariants of what is in no log at all: of these speaks `must_keep`."""
+"""Invariants about records that are in no log at all, for the setting `must_keep`."""
 EARLIER = {
     "kraft-late-truncation-and-a-crash": 26,
     "kraft-late-truncation-and-sessions-that-end": 28,
@@ -36,9 +36,9 @@ EARLIER = {
     "v3-two-leaders-and-unconditional-writes": 7,
     "v3-zombie-and-unclean-election": 6,
 }
-"""What the scenario asks for breaks after a committed record is missed, which is no replicated log any more."""
+"""Scenarios whose own invariant breaks only after a committed record is missing, where refinement fails already."""
 DELETED = {"v3-leader-of-a-deleted-topic-acknowledges": 4}
-"""A leader that has not heard that the topic is gone acknowledges a record: the log that is gone does not have it."""
+"""A leader that does not know that its topic is deleted acknowledges a record, which the deleted log cannot have."""
 FAST = (
     "alter-isr-high-watermark-ignores-what-was-asked-for",
     "alter-isr-shrink-before-it-is-granted",
@@ -57,7 +57,7 @@ FAST = (
     "v3-reads-change",
     "v3-stale-high-watermark",
 )
-"""Those that end in a moment; all others are behind `exhaustive`."""
+"""Scenarios that take only a moment. All others are marked `exhaustive`."""
 
 
 @cache
@@ -66,7 +66,7 @@ def scenario(name: str) -> Scenario:
 
 
 def own_length(name: str, invariants: frozenset[str]) -> int | None:
-    """The shortest trace that a scenario has of some invariants."""
+    """The length of a scenario's shortest trace to some invariants, or None."""
     return min((length for n, length in scenario(name).lengths.items() if n in invariants), default=None)
 
 
@@ -95,7 +95,7 @@ def length(found: Refined) -> int | None:
 
 
 def lost(name: str) -> None:
-    """Holds a scenario of a loss against what it records."""
+    """Compares the refinement of a scenario that loses data with its recorded lengths."""
     own, nowhere = own_length(name, MISSED), own_length(name, NOWHERE)
     found = asked(name)
     if name in DELETED:

@@ -1,4 +1,4 @@
-"""What the replicated log allows and what it does not, seen in every state and step of a small one."""
+"""The rules of the replicated log, tested in every state and step of a small log."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SMALL = {"log_size": 2, "max_records": 2, "max_leader_epoch": 0, "consumers": Tr
 
 
 def steps(**settings: Any) -> list[tuple[dict[str, Any], str, dict[str, Any]]]:
-    """Every step: the state before, the action, and the state after."""
+    """Every step: the state before it, the action, and the state after it."""
     it = Interpreter(ReplicatedLog(**{**SMALL, **settings}), {})
     names = list(it.model.domains)
     seen = dict.fromkeys(initial_states(it.model))

@@ -1,4 +1,4 @@
-"""Refinement under symmetry: verdicts, traces, lassos and what is counted of the specification are those without it."""
+"""Refinement with symmetry gives the verdicts, traces, lassos and counts of the specification that it gives without."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def told(trace: Trace | None) -> Any:
 
 
 def same(model: str, settings: dict[str, Any] | None, specification: str, **asked: Any) -> tuple[Refined, Refined]:
-    """The two answers, of which the one is to say what the other says."""
+    """The answers without and with symmetry. Asserts that they are equal."""
     plain, orbits = (
         refine(model, settings, specification=specification, symmetry=symmetry, **asked) for symmetry in (False, True)
     )
@@ -111,7 +111,7 @@ def for_anybody(m: Any, s: Any) -> dict[str, Any]:
 
 
 def test_a_mapping_that_tells_brokers_apart_is_refused() -> None:
-    """Of two states that differ by an exchange one stands for a bell that has rung: only that one might be kept."""
+    """Two states that differ by an exchange are mapped to different states, so keeping one of them would be wrong."""
     assert refine(Turns, specification=Bell, mapping=for_the_first).result.exit_code == 12
     with pytest.raises(UnknownName, match=r"told apart by for-the-first, which gives rung; check without it"):
         refine(Turns, specification=Bell, mapping=for_the_first, symmetry=True)

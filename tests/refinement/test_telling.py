@@ -1,4 +1,4 @@
-"""Why the last step of a trace is not allowed, and where a fix acts: as for an invariant that says the same."""
+"""The reasons for a refused last step, and the step of a fix, are the same as for an equivalent invariant."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def test_a_refused_step_is_told_as_an_invariant_is(recorded: dict[str, Path]) -> None:
-    """That a flag may not become false is that it is true: the same trace, the same reasons, the same fix."""
+    """A rule that a flag never becomes false is like an invariant that it is true: same trace, reasons and fix."""
     cls: type[Model] = with_history(load_model_class("kip-101").cls)
     loaded = LoadedModel(cls, "kip-101", None, {"is-agreed": is_agreed})
     result = check(loaded, SIZES, profile="bare", invariants=["is-agreed"])
@@ -69,7 +69,7 @@ def test_a_recorded_one_is_told_alike(recorded: dict[str, Path], form: str) -> N
 
 
 def test_what_may_not_be_less_is_told_by_what_made_it_less() -> None:
-    """No flag: the greatest high watermark is no more what it was, as broker 0 takes over that of broker 1."""
+    """The greatest high watermark falls when broker 0 takes over the high watermark of broker 1."""
     outcome = run(
         "refine", "kip-320", "--profile", "bare", "-s", "replicas=2", "--spec-setting", "end_offsets=never-fall"
     )

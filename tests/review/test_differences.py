@@ -1,4 +1,4 @@
-"""What of two models' files counts as written otherwise."""
+"""The differences between two models' files that a review reports."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.cli.running import COUNTER
 
 
 def between(folder: Path, old: str, new: str) -> Differences:
-    """The differences of two texts, each in a file of its own."""
+    """The differences between two texts, each in its own file."""
     (folder / "old.py").write_text(old)
     (folder / "new.py").write_text(new)
     one, other = (load_model_class(str(folder / name)).cls() for name in ("old.py", "new.py"))
@@ -32,7 +32,7 @@ def test_a_lambda_is_known_by_the_name_that_it_is_given(tmp_path: Path) -> None:
 
 
 def test_a_function_that_has_no_text_of_its_own_is_seen_by_what_it_does(tmp_path: Path) -> None:
-    """What a program writes, or another function returns, has no name in the file."""
+    """Such functions are made by a program or returned by another function, and have no definition in the file."""
     text = COUNTER.replace("s.require(s.value < self.top)", "s.require(below(s))")
     for made in (
         "def to(n):\n    return lambda s: s.value < n\n\n\nbelow = to({})\n",

@@ -1,4 +1,4 @@
-"""`isrcheck review`: a question that is asked otherwise, no more or newly, or has no answer, is said to be so."""
+"""`isrcheck review` reports questions that are changed, removed, new, or without an answer."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ small = 4
 
 
 def written(folder: Path, name: str, *changes: tuple[str, str]) -> Path:
-    """The model in a file, with some of its text changed."""
+    """Writes the model into a file, with some changes of its text."""
     text = MODEL
     for old, new in changes:
         assert text.count(old) == 1
@@ -81,7 +81,7 @@ def written(folder: Path, name: str, *changes: tuple[str, str]) -> Path:
 
 
 def recorded(folder: Path, monkeypatch: pytest.MonkeyPatch, scenario: str = SCENARIO) -> None:
-    """A scenario of the model, and its folder the current directory."""
+    """Writes a scenario of the model, and makes its folder the current directory."""
     place = folder / "counterexamples" / "far"
     place.mkdir(parents=True)
     (place / "scenario.toml").write_text(scenario)
@@ -93,7 +93,7 @@ def recorded(folder: Path, monkeypatch: pytest.MonkeyPatch, scenario: str = SCEN
 
 
 def test_a_weaker_invariant_mends_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The model is the same, and so is what it does: only the question is another one, in the scenario too."""
+    """The model and its behaviours are unchanged. Only the question differs, also in the scenario."""
     recorded(tmp_path, monkeypatch)
     old = written(tmp_path, "model.py")
     new = written(tmp_path, "weak.py", ("s.n <= 2", "s.n <= 9"))
@@ -141,7 +141,7 @@ def test_a_constraint_and_initial_states_count(tmp_path: Path) -> None:
 
 
 def test_what_holds_for_want_of_anything_to_come_is_not_mended(tmp_path: Path) -> None:
-    """Nothing is ever large any more, so nothing has to get small."""
+    """The number is never large in the new version, so it never has to become small."""
     old, new = written(tmp_path, "old.py"), written(tmp_path, "new.py", ("s.n < self.top", "s.n < 2"))
     said, data = reviewed(tmp_path, old, new, "--no-scenarios")
     (row,) = [row for row in data["verdicts"] if row["name"] == "comes-back"]
@@ -151,7 +151,7 @@ def test_what_holds_for_want_of_anything_to_come_is_not_mended(tmp_path: Path) -
 
 
 def test_a_scenario_is_asked_under_its_own_fairness() -> None:
-    """The two differ in a promise alone."""
+    """The two differ only in fairness."""
     bounds = ("-s", "max_records=1", "-s", "log_size=1", "-s", "max_leader_epoch=1", "--visible", "quorum")
     said = run("review", "--scenario", "kip-320-promises-no-fetch", "--no-scenarios", *bounds)
     verdict, cause, behaviour = essence(said)
@@ -161,7 +161,7 @@ def test_a_scenario_is_asked_under_its_own_fairness() -> None:
 
 
 def test_a_scenario_is_asked_about_deadlock_where_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From 5 it can only go down: where it cannot do that either, nothing can happen."""
+    """From 5 it can only go down. If it cannot, there is a deadlock."""
     text = SCENARIO.replace("[settings]", "deadlock = true\n[settings]").replace("small = 4", "deadlock = 6")
     recorded(tmp_path, monkeypatch, text.replace("source", 'control = "down"\nsource'))
     control = tmp_path / "counterexamples" / "down"
@@ -204,7 +204,7 @@ SLACK = ("s.n <= 2", "s.n <= 2 + self.slack * (0 if self.guard else 1)")
 def test_a_default_that_changes_is_a_change_of_a_setting_and_mends(
     tmp_path: Path, old: str, new: str, cause: str
 ) -> None:
-    """What the invariant says depends on the settings: at those of one of them both versions say the same."""
+    """The invariant depends on the settings. At the settings of one version, both versions have the same invariant."""
     texts = (("    # settings\n", old), GUARDED, SLACK), (("    # settings\n", new), GUARDED, SLACK)
     before, after = (written(tmp_path, f"{name}.py", *each) for name, each in zip("ab", texts, strict=True))
     said, data = reviewed(tmp_path, before, after, "-s", "top=5", "--no-scenarios")
@@ -214,7 +214,7 @@ def test_a_default_that_changes_is_a_change_of_a_setting_and_mends(
 
 
 def test_what_is_violated_no_more_within_narrower_bounds_is_not_mended(tmp_path: Path) -> None:
-    """Three is not counted any more: whether the number is small then, nobody has looked."""
+    """The new version does not count to three, so it is unknown whether the number would be small there."""
     wide, narrow = written(tmp_path, "wide.py"), written(tmp_path, "narrow.py", ("top = setting(3", "top = setting(2"))
     said, data = reviewed(tmp_path, wide, narrow, "--no-scenarios")
     assert data["narrower"] == ["top"]
@@ -247,7 +247,7 @@ def test_an_invariant_without_a_meaning_ends_the_review(tmp_path: Path) -> None:
 def test_a_scenario_that_is_not_decided_is_open_and_one_that_breaks_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At the settings of the review `small` is violated on neither side, at those of the scenario on one."""
+    """At the review's settings `small` is violated on neither side. At the scenario's settings it is on one side."""
     recorded(tmp_path, monkeypatch)
     old = written(tmp_path, "model.py", ("s.n < self.top", "(s.n < self.top) & (s.n < 2)"))
     new = written(tmp_path, "new.py")
@@ -268,7 +268,7 @@ def test_a_scenario_that_is_not_decided_is_open_and_one_that_breaks_counts(
 def test_what_is_set_for_one_side_is_set_in_scenarios_of_models_with_other_settings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two at once reach 4 in one state less than one at a time."""
+    """Steps of two reach 4 with one state less than steps of one."""
     recorded(tmp_path, monkeypatch)
     more = '    more = setting(1, at_least=1, at_most=2, meaning="more")\n'
     new = written(tmp_path, "new.py", ("    # settings\n", more))
@@ -281,7 +281,7 @@ def test_what_is_set_for_one_side_is_set_in_scenarios_of_models_with_other_setti
 def test_what_two_versions_have_by_default_is_theirs_in_scenarios(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A version with one setting more, and another default: two at once, over what the scenario sets."""
+    """The new version has one more setting, and another default (steps of two) for a setting that the scenario sets."""
     recorded(tmp_path, monkeypatch, SCENARIO.replace("top = 5", "top = 5\nstep = 1"))
     more = '    more = setting(1, at_least=1, at_most=2, meaning="more")\n'
     new = written(tmp_path, "new.py", ("    # settings\n", more), ("step = setting(1", "step = setting(2"))
@@ -294,7 +294,7 @@ def test_what_two_versions_have_by_default_is_theirs_in_scenarios(
 def test_a_scenario_that_asks_something_else_of_the_new_model_is_not_mended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It asks all invariants that there are."""
+    """The scenario checks all invariants of the model."""
     recorded(tmp_path, monkeypatch, SCENARIO.replace('invariants = ["small"]\n', ""))
     new = written(tmp_path, "new.py", ("s.n <= 2", "s.n <= 9"), ("def small", "def little"))
     said, data = reviewed(tmp_path, written(tmp_path, "model.py"), new)
@@ -321,7 +321,7 @@ def test_folders_without_a_readable_scenario_are_said(tmp_path: Path, monkeypatc
 
 
 def test_a_scenario_without_meaning_in_the_new_model_is_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From 2 on it looks into an empty log: nobody comes so far in the review, and all do in the scenario."""
+    """From 2 on the model reads an empty log. The review does not reach that, but the scenario does."""
     recorded(tmp_path, monkeypatch)
     looks = ("s.require(s.n < self.top)", "s.require(s.n < self.top, (s.n < 2) | (s.log.at(0) == 0))")
     old, new = written(tmp_path, "model.py"), written(tmp_path, "new.py", looks)
@@ -397,7 +397,7 @@ def test_a_missing_model_is_called_as_the_usage_calls_it(tmp_path: Path) -> None
 def test_an_interrupt_ends_a_review_although_something_is_violated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
-    """What was seen until then is violated, and the exit code of that search is another one."""
+    """An invariant is violated before the interrupt, and its search alone would have another exit code."""
 
     def interrupted(asked: Any) -> Any:
         return lambda *given, **more: replace(asked(*given, **more), reason="interrupted")
@@ -412,7 +412,7 @@ def test_an_interrupt_ends_a_review_although_something_is_violated(
 
 
 def test_the_obligation_that_breaks_is_named(tmp_path: Path) -> None:
-    """Two is the most as long as nobody counts on from there: that the number is small is kept by each step."""
+    """The old version stops at two, so each of its steps keeps the number small."""
     stops = written(tmp_path, "stops.py", ("s.n < self.top", "s.n < 2"))
     said, data = reviewed(tmp_path, stops, written(tmp_path, "goes_on.py"), "--no-scenarios", "--prove")
     assert [proof["verdict"] for proof in data["proofs"]] == ["proved", "not proved"]

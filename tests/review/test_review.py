@@ -1,4 +1,4 @@
-"""`isrcheck review`: what changed, what that mends and breaks, what can happen now, on one page."""
+"""`isrcheck review`: the changes, what they fix and break, and the new behaviours, on one page."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def essence(said: Outcome) -> list[str]:
 
 
 def reviewed(folder: Path, *arguments: str | Path) -> tuple[Outcome, dict[str, Any]]:
-    """What the command says, and its JSON."""
+    """The outcome of the command, and its JSON."""
     said = run("review", *arguments, "--json", folder / "review.json")
     data = json.loads((folder / "review.json").read_text())
     jsonschema.validate(data, SCHEMA)
@@ -81,7 +81,7 @@ def test_the_first_lines_say_what_kip_320_mends(tmp_path: Path) -> None:
 
 @pytest.mark.exhaustive
 def test_a_fix_of_what_must_happen_adds_and_removes_no_history(tmp_path: Path) -> None:
-    """KAFKA-14144 changes what comes in the end, and nothing that anybody could see until then."""
+    """KAFKA-14144 changes only what eventually happens, and no visible behaviour before that."""
     shown = ("--visible", "state,replica.isr,replica.pending")
     said, data = reviewed(tmp_path, "--scenario", "alter-isr-lost-response", *shown, "--no-scenarios")
     assert said.code == 0
@@ -101,7 +101,7 @@ def test_a_fix_of_what_must_happen_adds_and_removes_no_history(tmp_path: Path) -
 
 @pytest.fixture
 def copies(tmp_path: Path) -> tuple[Path, Path]:
-    """KIP-320 in a file, and beside it the same without the guard of KAFKA-7128."""
+    """KIP-320 in a file, and beside it a copy without the guard of KAFKA-7128."""
     text = Path(kip_320.__file__).read_text()
     assert text.count(f"        s.require({GUARD})\n") == 1
     before, after = tmp_path / "fetching.py", tmp_path / "fetching_too_early.py"
@@ -150,7 +150,7 @@ def test_a_function_beside_the_model_is_part_of_it(tmp_path: Path) -> None:
 
 
 def test_guards_that_nothing_needs_and_proofs(tmp_path: Path) -> None:
-    """The invariant is about values that the guard of `count` keeps away, and nothing is about the other guard."""
+    """The invariant needs the guard of `count`. No invariant needs the other guard."""
     new = tmp_path / "other.py"
     new.write_text(
         COUNTER.replace("s.value == self.top)\n        s.value = 0", "s.value >= self.top)\n        s.value = 0")
@@ -168,7 +168,7 @@ def test_guards_that_nothing_needs_and_proofs(tmp_path: Path) -> None:
 
 @pytest.mark.exhaustive
 def test_guards_that_only_a_property_needs(tmp_path: Path) -> None:
-    """What is true for ever in the new version is asked of the mutants of what changed there."""
+    """The properties that hold in the new version are checked for mutants of its changed actions."""
     old, new = tmp_path / "courier.py", tmp_path / "other.py"
     old.write_text(COURIER)
     new.write_text(

@@ -1,4 +1,4 @@
-"""The folders of the scenarios that ship, by name: in which group each lies is of no matter to a test."""
+"""The folders of the shipped scenarios, by name, so that tests do not depend on their groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/kraft_catalogue.md: every scenario of the design `kraft`, with the numbers that are recorded."""
+"""docs/kraft_catalogue.md has every scenario of the design `kraft`, with the recorded numbers."""
 
 from __future__ import annotations
 

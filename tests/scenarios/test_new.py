@@ -1,4 +1,4 @@
-"""A scenario begun on the command line is one that regress confirms; what one lacks is told, with the remedy."""
+"""`regress` confirms a scenario that the command line has begun; missing parts are reported, with a remedy."""
 
 from __future__ import annotations
 

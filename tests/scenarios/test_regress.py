@@ -22,7 +22,7 @@ from tests.scenarios.writing import HOLDS, MODEL, VIOLATED, pair, scenario
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Two scenarios with a model of their own, recorded."""
+    """Two recorded scenarios with their own model."""
     root = pair(tmp_path / "scenarios")
     assert run("regress", root, "--update", "--workers", 1).code == 0
     return root
@@ -165,7 +165,7 @@ def test_a_trace_that_is_gone(root: Path) -> None:
 
 @pytest.fixture
 def derived(root: Path) -> Derived:
-    """What the violated scenario of the pair gives."""
+    """The derived files of the violated scenario of the pair."""
     files = {path.name: path.read_text() for path in (root / "many").glob("*[!l]") if path.name != "scenario.toml"}
     return Derived(json.loads(files["expected.json"]), files, None)
 
@@ -362,7 +362,7 @@ def test_a_control_names_its_partner_and_has_another_verdict(root: Path) -> None
 
 
 def test_an_interrupt_of_a_terminal_while_processes_begin_is_one_line() -> None:
-    """A terminal sends it to all processes of the command: they are a group of their own here."""
+    """A terminal sends the interrupt to all processes of the command, which form their own group here."""
     command = [sys.executable, "-m", "isrcheck", "regress", "--shipped", "--workers", "2"]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, start_new_session=True, **pipes) as process:

@@ -1,4 +1,4 @@
-"""The shipped scenarios: recorded as they are derived, in pairs, and as TLC has it."""
+"""The shipped scenarios: their records are up to date, they form pairs, and they agree with TLC."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SCENARIOS = [read(folder, ROOT) for folder in FOLDERS.values()]
 
 
 def test_the_smallest_scenario_of_each_group_is_as_recorded() -> None:
-    """`.ci/run` asks `isrcheck regress` for all of them."""
+    """`.ci/run` runs `isrcheck regress` for all scenarios."""
     sizes = [(json.loads((s.folder / "expected.json").read_text())["distinct"], s) for s in SCENARIOS]
     groups = sorted({s.folder.parent for s in SCENARIOS})
     smallest = [min((n, s.name) for n, s in sizes if s.folder.parent == group)[1] for group in groups]

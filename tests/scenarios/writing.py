@@ -69,7 +69,7 @@ control = "many"
 
 
 def scenario(folder: Path, text: str, model: str | None = MODEL) -> Path:
-    """A scenario with its model file."""
+    """Writes a scenario with its model's file."""
     folder.mkdir(parents=True)
     (folder / "scenario.toml").write_text(text)
     if model is not None:
@@ -78,7 +78,7 @@ def scenario(folder: Path, text: str, model: str | None = MODEL) -> Path:
 
 
 def pair(root: Path) -> Path:
-    """Two scenarios that share a model, each the control of the other; the folder of both."""
+    """Writes two scenarios with one model, each the control of the other. Returns the folder of both."""
     scenario(root / "many", VIOLATED.replace('"lamp.py"', '"../lamp.py"'), None)
     scenario(root / "few", HOLDS.replace('"lamp.py"', '"../lamp.py"'), None)
     (root / "lamp.py").write_text(MODEL)

@@ -1,4 +1,4 @@
-"""Random walks in a few lines of plain Python, with the choices that the walks of `simulate` are said to make."""
+"""Random walks in a few lines of plain Python, with the documented choices of `simulate`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def draw(key: int, position: int, bound: int) -> int:
 
 @dataclass
 class Walked:
-    """What walks met: steps by transition, walks by length and by why they ended, the first of what is wrong."""
+    """The observations of walks: steps by transition, walks by length and by reason of the end, first violations."""
 
     taken: Counter[int] = field(default_factory=Counter)
     lengths: Counter[int] = field(default_factory=Counter)
@@ -100,7 +100,7 @@ def true(system: TransitionSystem, predicates: tuple[Predicate, ...], state: Sta
 
 
 def violated(system: TransitionSystem, state: State) -> set[str]:
-    """The invariants that are false in a state, and "meaningless" where a predicate means nothing."""
+    """The invariants that are false in a state, and "meaningless" if a predicate is undefined there."""
     answers = {p.name: evaluate([p.holds, p.failure], state) for p in system.invariants}
     wrong = {name for name, (holds, failing) in answers.items() if not holds and not failing}
     asked = [*system.constraints, *system.invariants]

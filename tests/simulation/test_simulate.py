@@ -1,4 +1,4 @@
-"""What `simulate` answers: violations made short and replayed, exit codes, and coverage that says it is a sample."""
+"""The answers of `simulate`: shortened and replayed violations, exit codes, and coverage that is marked as a sample."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ SCENARIOS = ("v3-unclean-election", "v3-one-epoch-two-leaders", "alter-isr-shrin
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_walks_find_the_violations_of_scenarios(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the small search beside it, the trace is that of `check`; without, one that may be longer, never shorter."""
+    """With the small search the trace is that of `check`. Without it, the trace may be longer, but never shorter."""
     scenario = one(str(FOLDERS[name]))
     asked = {"invariants": scenario.invariants, "seed": 4, "walks": 50_000}
     found = simulate(scenario.specification(), scenario.settings, profile="bare", **asked)  # type: ignore[arg-type]
@@ -135,7 +135,7 @@ def sampled(model: str, settings: dict[str, Any], seed: int) -> Sampled:
 
 
 def ends_in(of: Sampled, name: str, steps: tuple[int, ...], start: tuple[int, ...]) -> bool:
-    """Whether the steps are possible one after the other and end in what was met."""
+    """True if the steps are possible one after the other, and their last state has the observation."""
     state = of.kernel.layout.pack([start])
     for step in steps:
         successors, _, transitions, _ = of.kernel.expand(state)
@@ -158,7 +158,7 @@ def test_of_a_shortened_path_no_single_step_can_be_left_out(seed: int) -> None:
 
 
 def test_time_runs_for_the_walks_and_not_while_the_model_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By a clock that goes on for an hour while the model is compiled, and then stands still."""
+    """The test's clock advances by an hour during the compilation, and then stands still."""
     now = [0.0]
 
     class Slow(walking.Start):
@@ -174,7 +174,7 @@ def test_time_runs_for_the_walks_and_not_while_the_model_is_compiled(monkeypatch
 
 
 def test_circles_and_what_is_beside_the_point_are_left_away(tmp_path: Path) -> None:
-    """The sum is fourteen after fourteen steps and no fewer; this walk goes round a hundred times before it."""
+    """A sum of fourteen takes fourteen steps. This walk makes a hundred cycles before."""
     loaded = load_model_class(adder(tmp_path))
     system = trace(loaded.cls(most=9, large=14), loaded.chosen(("sum-is-small",)))
     asked: dict[str, Any] = {"walks": 1, "depth": 1000, "deadlock": False, "seconds": None, "report": None}
@@ -241,7 +241,7 @@ def test_nothing_is_said_to_hold(tmp_path: Path) -> None:
 
 
 def test_coverage_is_that_of_the_walks(tmp_path: Path) -> None:
-    """The counter has one walk: 0, 1, 2, 3, 0, 1, ...; in ten states it counts seven times and starts again twice."""
+    """The counter has only one walk: 0, 1, 2, 3, 0, ... In ten states it counts seven times and restarts twice."""
     told = simulate(str(counter(tmp_path)), seed=5, walks=600, depth=10).extra["sampling"]
     assert told["actions"] == {
         "count": {"enabled": 600 * 7, "taken": 600 * 7},

@@ -1,4 +1,4 @@
-"""Walks make the very choices that plain Python makes of the same seed, on toys and on random models."""
+"""With the same seed, walks make the same choices as plain Python, on toys and on random models."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def firsts(ours: Sampled) -> dict[str, tuple[int, int]]:
 
 
 def assert_paths(of: TransitionSystem, ours: Sampled, plain: Walked) -> None:
-    """Each path is one of the model, as long as it was in plain Python, and ends in what was met."""
+    """Asserts that each path is possible, has the length of plain Python's path, and ends in the observation."""
     words = {STUCK: "stuck", FAILING: "failing", MEANINGLESS: "meaningless"}
     assert {words.get(name, name) for name in ours.paths} == set(plain.first)
     for name, path in ours.paths.items():
@@ -63,14 +63,14 @@ def assert_paths(of: TransitionSystem, ours: Sampled, plain: Walked) -> None:
 
 
 def fenced() -> TransitionSystem:
-    """Two counters, the first fenced in: the first successor of some states is outside, and wrong there."""
+    """Two counters with a constraint on the first. The first successor of some states is outside, and violates."""
     (first,) = leaves_of(("number", 0, 3))
     small = le(leaf(first), number(1))
     return grid([4, 9], constraints=[predicate("small", small)], invariants=[predicate("few", small)])
 
 
 def leaving() -> TransitionSystem:
-    """A counter that may stop at any time, having smiled or not: walks end one after the other."""
+    """A counter that may stop at any time, with a smile or without, so that walks end one after the other."""
     leaves = leaves_of(("number", 0, 40), ("flag", 0, 1), ("flag", 0, 1))
     count, stopped, smiling = map(leaf, leaves)
     goes = not_(stopped)
@@ -113,7 +113,7 @@ def test_another_seed_takes_other_walks() -> None:
 
 
 def test_every_enabled_instance_is_as_likely() -> None:
-    """From 0 to 1, 2, ... 7, two ways to 7: eight instances, of which each is taken in about an eighth of the walks."""
+    """Eight instances lead from 0 to 1, 2, ... 7 (two to 7). Each is taken in about an eighth of the walks."""
     (place,) = leaves_of(("number", 0, 7))
     at_start = eq(leaf(place), number(0))
     ways = [transition("go", at_start, {0: number(min(i + 1, 7))}, which=i) for i in range(8)]

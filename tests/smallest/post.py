@@ -1,4 +1,4 @@
-"""A model so small that all of it is known by hand."""
+"""A model so small that all its answers are known by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every model at its smallest interesting settings: a space that ends within a second, and what is found there."""
+"""Every model at its smallest interesting settings, whose search ends within a second, and the answers there."""
 
 from __future__ import annotations
 
@@ -55,19 +55,19 @@ QUESTIONS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "kraft": ("kraft", {**TINY, "max_version": 2, "metadata_lag": 1, "fetch": "one-step", "expiries": 1}),
     "kraft, restarts": ("kraft", {**TINY, "max_version": 1, "metadata_lag": 1, "crashes": 1, "expiries": 0}),
 }
-"""Name of a question -> a model and settings of it. A new model has one, with failures on, that ends in a second."""
+"""The model and settings of each question, by name. Each model needs a question, with failures, that takes a second."""
 UNFIT: Final = {("v1", "leader_isr_is_of_its_replicas")}
-"""Where partitions move it reads what a replica of this model does not keep; it is told to fit and does not."""
+"""An invariant that seems to fit, but with moving partitions reads a part that this model's replicas do not have."""
 SAMPLED: Final = 500
 MIXED: Final = 80
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What is found: `judged` says of each invariant in how many states it is true, false, without a value.
+    """The answers: `judged` has the numbers of states in which each invariant is true, false and undefined.
 
-    These are states in which each variable is as in one of two reachable ones: most are not reachable, so that an
-    invariant is seen to be false, too.
+    In these states each variable has the value of one of two reachable states. Most of them are not reachable, so
+    invariants are also false in some.
     """
 
     model: Model
@@ -77,12 +77,12 @@ class Answer:
     invariants: dict[str, Callable[..., Any]]
 
     def where(self, name: str) -> str:
-        """`file:line` of an action or invariant."""
+        """The `file:line` of an action or invariant."""
         action = self.model.actions().get(name.replace("-", "_")) or self.model.actions().get(name)
         return line_of(self.invariants[name] if action is None else action)
 
     def without_value(self) -> str | None:
-        """What has no value in some reachable state, at which `file:line` and what is said of it; None for nothing."""
+        """A message about a method undefined in a reachable state, with its `file:line`; None if there is none."""
         if self.found.error is None:
             return None
         _, leaves, instance = self.found.error
@@ -103,7 +103,7 @@ class Answer:
 
     @cached_property
     def data(self) -> dict[str, Any]:
-        """What is recorded."""
+        """The data to record."""
         generated = {
             name: list(counts)
             for name, counts in zip(self.system.actions, zip(*self.found.generated, strict=True), strict=True)
@@ -145,13 +145,13 @@ def answer(question: str) -> Answer:
 
 
 def _before(question: str) -> list[str]:
-    """Other questions about the model that have asked most of its invariants already: tracing them takes the time."""
+    """Earlier questions about the same model, which have checked most of its invariants. Tracing those is slow."""
     names = list(QUESTIONS)
     return [x for x in names[: names.index(question)] if QUESTIONS[x][0] == QUESTIONS[question][0]]
 
 
 def _fits(model: Model, state: Any, method: Any) -> bool:
-    """Whether an invariant can be asked at these settings; one about what is switched off says so."""
+    """True if an invariant can be checked at these settings. It raises if it is about a disabled feature."""
     if (model.name(), method.__name__) in UNFIT:
         return False
     with suppress(EvaluationError):

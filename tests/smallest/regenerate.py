@@ -1,4 +1,4 @@
-"""Records what is found at the smallest settings: `python -m tests.smallest.regenerate`, then read the difference."""
+"""Records the answers at the smallest settings: run `python -m tests.smallest.regenerate`, then read the difference."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Every design and published model, with every invariant that fits, in a space that ends at once.
+"""Every design and published model, with every invariant that fits, in a very small state space.
 
-The first thing to be read when something is wrong: a test's name is the question and the invariant, and its message
-says where in the model or among the invariants. `python -m tests.smallest.regenerate` records what is meant to change.
+After a failure, read these tests first: a test's name has the question and the invariant, and its message has the place
+in the model or in the invariants. `python -m tests.smallest.regenerate` records intended changes.
 """
 
 from __future__ import annotations

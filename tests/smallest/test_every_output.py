@@ -1,7 +1,7 @@
-"""Each output of one small result, against what the model does by hand: a test that fails names the file of the output.
+"""Each output of one small result, compared with answers by hand. A failing test names the file of the output.
 
-A producer sends two letters, and an invariant says that no two are on their way. Formats are compared with their
-schemas and parsers elsewhere (`tests/ci`, `tests/traces`, `tests/pages`).
+A producer sends two letters, and an invariant says that two letters are never on their way together. Other tests
+compare the formats with their schemas and parsers (`tests/ci`, `tests/traces`, `tests/pages`).
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ OUTPUTS: Final[dict[str, tuple[Callable[[], Any], Any]]] = {
         lambda: [f(state_graph(Interpreter(LOADED.cls(), {}), 9)) for f in (len, nx.number_of_edges)], [6, 8],
     ),
 }  # fmt: skip
-"""What makes an output -> what it says of the result, and what it should say."""
+"""By the file that makes an output: the content of the output, and the expected content."""
 
 
 @pytest.mark.parametrize("file", OUTPUTS)

@@ -1,4 +1,4 @@
-"""The same question to the local engine and to Spark, for which it runs every level but the first."""
+"""Asks the local engine and Spark the same question. Spark runs every level except the first."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LIMITS = Limits(memory=3 << 30)
 
 
 def essence_on_spark(result: Result) -> dict[str, Any]:
-    """The essence of a result for which Spark ran every level but the first."""
+    """The essence of a result of Spark. Asserts that Spark ran every level except the first."""
     data = result.to_json()
     assert data["spark_levels"] == list(range(1, len(data["spark_levels"]) + 1))
     assert len(data["spark_levels"]) >= len(result.levels) - 1
@@ -28,13 +28,13 @@ def essence_on_spark(result: Result) -> dict[str, Any]:
 
 
 def on_spark(session: Any, folder: Path, owners: int, *what: Any, **question: Any) -> Result:
-    """What Spark finds, and its dataset in `folder`."""
+    """The result of Spark, which writes its dataset into `folder`."""
     cluster = Cluster(threshold=0, partitions=owners, checkpoint=str(folder))
     return check(*what, profile="bare", engine="spark", spark=session, cluster=cluster, **question)
 
 
 def states_on_disk(folder: Path, kernel: Kernel, depth: int) -> list[list[list[int]]]:
-    """The states of each level, read from the files whatever the manifests say."""
+    """The states of each level, read from the files without the manifests."""
     levels = []
     for number in range(1, depth + 1):
         parts = sorted((folder / f"states/level={number:05d}").iterdir())
@@ -48,7 +48,7 @@ def states_on_disk(folder: Path, kernel: Kernel, depth: int) -> list[list[list[i
 
 
 class Asked:
-    """A question with what the local engine answers: the result, and every state of every level."""
+    """A question with the local engine's answer: the result, and every state of every level."""
 
     def __init__(self, name: str, settings: dict[str, Any], **question: Any) -> None:
         self.name, self.settings, self.question = name, settings, question
@@ -64,7 +64,7 @@ class Asked:
         self.levels = [sorted(native.level_states(k).tolist()) for k in range(1, depth + 1)]
 
     def same(self, session: Any, folder: Path, owners: int) -> Result:
-        """The result of Spark; AssertionError where anything in it, or any state of any level, is another one."""
+        """The result of Spark. Asserts that the result and all states of all levels are as expected."""
         found = on_spark(session, folder, owners, self.name, self.settings, **self.question)
         assert essence_on_spark(found) == essence(self.wanted)
         assert states_on_disk(folder, self.kernel, len(self.levels)) == self.levels

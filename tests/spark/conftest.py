@@ -1,4 +1,4 @@
-"""One Spark session for all tests of a process: it takes seconds to begin."""
+"""One Spark session for all tests of a process, because a session takes seconds to start."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 MASTER = "ISRCHECK_TEST_MASTER"
-"""The environment's variable with another master than `local[2]`."""
+"""The environment variable for a master other than `local[2]`."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -19,7 +19,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def session() -> Iterator[Any]:
-    """A session of two cores, as this project makes it."""
+    """A session with two cores, made by this project's code."""
     from isrcheck.checker.engines.spark.cluster import Cluster
     from isrcheck.checker.engines.spark.session import Spark
 

@@ -1,4 +1,4 @@
-"""Run as a program where this project is not installed for executors: a check, then what their processes have loaded.
+"""A program for executors without this project: runs a check, then reports the modules loaded by their processes.
 
 python on_cluster.py MASTER DATASET REPORT SETTINGS
 """

@@ -1,4 +1,4 @@
-"""Searches over a dataset, with Spark or with a stand-in that runs the same tasks in this process, and worse."""
+"""Searches on a dataset, with Spark or with a stand-in that runs the same tasks in this process, with failures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from isrcheck.model.language.system import TransitionSystem
 
 
 class StandIn:
-    """Runs the functions that Spark would, in any order, with attempts that fail and attempts that run twice."""
+    """Runs the functions that Spark would run, in any order, with failed and repeated attempts."""
 
     def __init__(self, owners: int, unrest: int = 0) -> None:
         self.cores, self.random, self.versions, self.begun = owners, random.Random(unrest), dict[str, str](), False
@@ -55,7 +55,7 @@ class StandIn:
         return [(row["owner"], row["rows"], row["report"]) for row in rows]
 
     def _attempts(self, function: Any, given: list[Any]) -> list[Any]:
-        """The answer of the last of up to three attempts; the first one may end in the middle."""
+        """The answer of the last of up to three attempts. Earlier attempts may end in the middle."""
         for _ in range(self.random.randint(0, 2)):
             attempt = function(given)
             if self.random.random() < 0.5:
@@ -86,7 +86,7 @@ def explored(
     most_runs: int | None = None,
     kernel: Kernel | None = None,
 ) -> tuple[Exploration, StoredLevels]:
-    """A search over a new dataset, or one that goes on with a dataset; `group` states stand in a row group."""
+    """A search on a new dataset, or one that continues a dataset. Row groups have `group` states."""
     kernel = kernel or Kernel(system)
     header = header_of(system, kernel, "test", transitions)
     dataset = Dataset.resume(str(root)) if resume else Dataset.create(str(root), header)

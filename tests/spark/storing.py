@@ -1,4 +1,4 @@
-"""A search over an object store, in a process that is given only where the store is: python storing.py ROOT RESUME."""
+"""A search on an object store, in a process that gets only the store's address: python storing.py ROOT RESUME."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run by spark-submit: a check, then what of Spark's settings was heeded, and what the UI says of the jobs."""
+"""A program for spark-submit: runs a check, then reports Spark's settings and the names of the jobs in the UI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a search over a dataset finds is what the other engines find, whoever runs the tasks and however often."""
+"""A search on a dataset gives the results of the other engines, however and however often its tasks run."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LIMITS = Limits(states=STATES)
 
 @pytest.fixture(autouse=True, scope="module")
 def _tasks_look_for_traces() -> Iterator[None]:
-    """However small a level is, its steps are looked for by tasks."""
+    """Makes tasks search the steps of every level, also of small levels."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stored, "SMALL", 0)
         yield

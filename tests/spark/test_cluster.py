@@ -1,4 +1,4 @@
-"""Executors that are processes of their own: they need nothing of this project, and one may be killed."""
+"""Executors in separate processes: they do not need this project, and one may be killed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SETTINGS = {"replicas": 2, "log_size": 2, "max_records": 1, "max_leader_epoch": 
 
 
 def executors(driver: int) -> list[int]:
-    """The process ids of the Java processes of executors."""
+    """The ids of the executors' Java processes."""
     found = []
     for process in psutil.Process(driver).children(recursive=True):
         try:
@@ -38,7 +38,7 @@ def executors(driver: int) -> list[int]:
 
 
 def on_cluster(folder: Path, kill_after: int) -> tuple[dict[str, Any], int]:
-    """The report of a check on executors, and how many of these were killed in the middle of a level."""
+    """The report of a check on executors, and the number of executors killed in the middle of a level."""
     dataset, report, kills = folder / "dataset", folder / "report.json", 0
     environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
     program = str(Path(__file__).parent / "on_cluster.py")
@@ -77,7 +77,7 @@ def test_a_master_that_cannot_be_reached(tmp_path: Path) -> None:
 
 
 def test_published_rows_and_scenarios_on_executors(tmp_path: Path) -> None:
-    """The tests of `test_spark.py`, with executors that are processes of their own."""
+    """Runs the tests of `test_spark.py` with executors in separate processes."""
     command = [sys.executable, "-m", "pytest", "-n", "0", "-q", "-p", "no:cacheprovider", "-m", "", "-k", ASKED]
     environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", conftest.MASTER: MASTER}
     asked = [*command, "--basetemp", str(tmp_path / "x"), str(Path(__file__).parent / "test_spark.py")]

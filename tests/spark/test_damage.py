@@ -1,4 +1,4 @@
-"""A dataset that is not whole is refused in one line, and nothing in it changes; nor do two searches write to it."""
+"""A damaged dataset is refused in one line and not changed, and two searches never write to one dataset."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def content(folder: Path) -> dict[str, bytes]:
 
 
 def refused(folder: Path, words: str, act: Callable[[Path], Any] = lambda folder: Dataset.resume(str(folder))) -> None:
-    """Refused in one line with these words, and not a byte is another one afterwards."""
+    """Asserts that the dataset is refused in one line with these words, and that no byte of it changes."""
     before = content(folder)
     with pytest.raises(DatasetRefused) as failure:
         act(folder)
@@ -74,7 +74,7 @@ def test_files_that_are_not_what_was_written(dataset: Path, table: str, way: str
 
 
 def test_each_file_that_counts_is_looked_at(dataset: Path) -> None:
-    """Cut, flipped or deleted: every one of the files of states and transitions, of every level."""
+    """Each file of states and transitions, of every level, is cut, changed or deleted."""
     parts = [part for table in ("states", "transitions") for part in sorted((dataset / table).rglob("*.parquet"))]
     assert len(parts) == sum(len(x.files) + len(x.transitions) for x in Dataset.open(str(dataset)).levels) > 6
     for part in parts:
@@ -106,7 +106,7 @@ def test_what_is_read_to_be_analyzed_is_compared_with_its_hash(dataset: Path) ->
 
 
 def test_merged_files_can_be_done_without(dataset: Path, tmp_path: Path) -> None:
-    """They hold what the states hold: a search goes on without them, to the same end."""
+    """Merged files repeat the files of states, so a search continues without them to the same result."""
     run(tmp_path / "whole")
     (dataset / manifest_name(4)).unlink()
     merged = list((dataset / "runs").iterdir())
@@ -193,7 +193,7 @@ def test_a_manifest_that_another_search_has_written_breaks_the_chain(dataset: Pa
 
 
 def test_every_bit_of_the_last_manifest_counts(dataset: Path) -> None:
-    """No later one has its hash: it is sealed itself."""
+    """No later manifest has its hash, so it has a hash of itself."""
     path = sorted((dataset / "manifests").iterdir())[-1]
     before = path.read_bytes()
     for at in range(0, len(before), 7):
@@ -254,7 +254,7 @@ def test_two_new_searches_in_one_empty_folder(tmp_path: Path) -> None:
 def test_where_nothing_can_be_locked_who_comes_last_goes_on_and_the_other_stops(
     dataset: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As in an object store: the first one finds another name in its place before it commits."""
+    """As in an object store, the first search finds another name in place of its own before it commits."""
     monkeypatch.setattr(Storage, "local", False)
     first, second = Dataset.resume(str(dataset)), Dataset.resume(str(dataset))
     last = first.levels[-1]

@@ -1,4 +1,4 @@
-"""What is asked of a dataset, compared with the same question asked of the reference engine's states."""
+"""Questions about datasets, compared with the answers from the reference engine's states."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def spark(session: Any) -> Spark:
 
 
 def explored(folder: Path, name: str, settings: dict[str, Any], **how: Any) -> Explored:
-    """A dataset made by the driver, and the states of the reference engine."""
+    """A dataset that the driver has made, and the states of the reference engine."""
     check(name, settings, engine="spark", cluster=Cluster(checkpoint=str(folder), **how))
     dataset = Dataset.open(str(folder))
     origin = origin_of(dataset, None)
@@ -238,7 +238,7 @@ def projected(explored: Explored, numbers: tuple[int, ...], fill: tuple[int, ...
 def test_what_only_one_of_two_has_by_level_and_by_action(
     tmp_path: Path, kip_101: Explored, kip_320: Explored, swapped: bool
 ) -> None:
-    """All that the small one has the large one has as well."""
+    """The large dataset has all states of the small dataset."""
     sides = (kip_320, kip_101) if swapped else (kip_101, kip_320)
     shared = common(sides[0].origin.system, sides[1].origin.system)
 

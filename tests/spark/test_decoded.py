@@ -1,4 +1,4 @@
-"""Datasets as tables for people: every value, step, flag and trace, held against the reference semantics."""
+"""Datasets as readable tables: every value, step, flag and trace, compared with the reference semantics."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from isrcheck.model.language.tracing import trace
 from tests.cli.running import run
 
 SETTINGS = {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 2}
-"""kip-101 violates weak-isr there."""
+"""Settings at which kip-101 violates weak-isr."""
 
 
 client = scalarset("client")
@@ -85,7 +85,7 @@ class Shapes(Model):
 
 
 def parts(name: str, data: Any, domain: Any) -> Iterator[tuple[str, Any]]:
-    """A value's columns, as its JSON data has them."""
+    """The columns of a value, with their contents from its JSON data."""
     kind = type(domain).__name__
     if kind == "Record":
         for field, inner in zip(domain.names, domain.domains, strict=True):
@@ -134,7 +134,7 @@ def drawn(domain: Any, chance: random.Random) -> Any:
 
 
 def arrow_words(kind: str) -> str:
-    """A type of SQL as Arrow writes it."""
+    """The name of an SQL type in Arrow's notation."""
     words = {"bigint": "int64", "boolean": "bool"}
     if kind.startswith("array<"):
         return f"list<item: {arrow_words(kind[6:-1])}>"
@@ -154,7 +154,7 @@ def test_types_as_sql_writes_them() -> None:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory, session: Any) -> Path:
-    """The dataset `x` and its tables `tables`, made by the command."""
+    """A folder with the dataset `x` and its decoded tables in `tables`, made by the command."""
     folder = tmp_path_factory.mktemp("decoded")
     check("kip-101", SETTINGS, engine="spark", cluster=Cluster(checkpoint=str(folder / "x"), transitions=True))
     said = run("analyze", folder / "x", "--decode", folder / "tables", "--master", "local[1]")
@@ -168,7 +168,7 @@ def origin(folder: Path) -> Origin:
 
 
 def table(folder: Path, name: str) -> pa.Table:
-    """A table as any reader of Parquet sees it."""
+    """A table, read by Arrow without this project."""
     files = [str(path) for path in sorted((folder / "tables" / name).rglob("*.parquet"))]
     return ds.dataset(
         files, partitioning=ds.partitioning(flavor="hive"), partition_base_dir=str(folder / "tables" / name)
@@ -249,7 +249,7 @@ def test_traces_are_the_canonical_ones(folder: Path, origin: Origin) -> None:
 
 
 def leaders(levels: list[list[Any]], origin: Origin) -> dict[int, int]:
-    """States by level in which broker 0 leads and its log has a record."""
+    """The number of states in each level in which broker 0 leads and its log has a record."""
     it, found = origin.interpreter, {}
     names = list(it.model.domains)
     for level, states in enumerate(levels, start=1):

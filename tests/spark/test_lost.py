@@ -1,4 +1,4 @@
-"""Executors that are lost: a level is built anew, and not without end."""
+"""Lost executors: a level is built again, but not without end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WORK = {"model": "kip-320", "level": 3, "states_of_level": 7}
 
 
 class Unlucky(session.Spark):
-    """Loses executors a number of times, then answers."""
+    """A Spark that loses executors a number of times, and then answers."""
 
     def __init__(self, losses: int) -> None:
         self.losses, self.asked = losses, 0
@@ -56,6 +56,6 @@ def test_what_would_fail_again_is_not_tried_again(text: str) -> None:
 
 
 def test_seconds_in_a_report_do_not_make_the_candidates_others() -> None:
-    """Else Spark ends a job whose tasks ran again: their rows have other seconds and names of files."""
+    """Otherwise Spark ends jobs with repeated tasks, whose rows have other times and names of files."""
     names = [name for name in starting.SQL_NEEDED if "orderIndependentChecksum" in name]
     assert [starting.SQL_NEEDED[name] for name in names] == ["false"] * 3

@@ -1,4 +1,4 @@
-"""What the command line and Python say before anything runs: options, and tools that are missing."""
+"""Errors of the command line and of Python before a search starts: options, and missing tools."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_plots_are_svg_and_apart_from_other_output(tmp_path: Path) -> None:
 
 @pytest.fixture
 def _ctrl_c_raises() -> Iterator[None]:
-    """As in a program of its own: what runs the tests may ignore interruptions."""
+    """Makes Ctrl-C raise as in an ordinary program, because the runner of the tests may ignore it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -180,7 +180,7 @@ def test_a_folder_that_is_not_empty_is_left_alone(tmp_path: Path) -> None:
 @pytest.mark.needs("java")
 def test_a_connect_session_is_refused() -> None:
     class SparkSession:
-        """As that of `pyspark.sql.connect`, by its module."""
+        """Looks like the class of `pyspark.sql.connect`, by its module."""
 
     SparkSession.__module__ = "pyspark.sql.connect.session"
     with pytest.raises(

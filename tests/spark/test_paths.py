@@ -1,4 +1,4 @@
-"""Paths in a dataset, found by tasks and through files, are those that the contract picks in random graphs."""
+"""In random graphs, the paths that tasks find in a dataset's files are the canonical paths."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.spark.searching import StandIn, explored
 
 FAILING = st.sets(st.integers(0, 29), max_size=12)
 Case = tuple[Graph, int, int, int, set[int]]
-"""A graph, owners, states of a cone that a task holds, bytes that it gives back, and states in which things fail."""
+"""A graph, the owners, the states of a cone that a task holds, the bytes that it returns, and the failing states."""
 CASES = st.tuples(
     graphs(6), st.sampled_from([1, 2, 7]), st.sampled_from([0, 99]), st.sampled_from([0, 24, 99]), FAILING
 )
@@ -39,7 +39,7 @@ PLACES: Final = leaves_of(("number", 0, 7), ("number", 0, 7))
 
 
 def leaves(order: int) -> tuple[int, int]:
-    """Those of a state, which are in the order of the states."""
+    """The leaves of a state. Their order is the order of the states."""
     return order // 8, order % 8
 
 
@@ -49,7 +49,7 @@ def at(states: set[int]) -> Expression:
 
 
 def system_of(graph: Graph, failing: set[int], predicates_fail: bool) -> TransitionSystem:
-    """The graph with the order of each state in its leaves; what fails are instances, or else the invariant."""
+    """The graph as a system, with each state's order in its leaves. Instances fail, or else the invariant."""
     order = graph.order
     transitions: list[Transition] = []
     for instance, actor in enumerate(graph.actors):
@@ -86,7 +86,7 @@ def wanted_of(graph: Graph) -> Path | None:
 
 
 def ends_at_deadlocks(graph: Graph, length: int) -> Graph:
-    """The graph up to a level, where the states without a step are to be reached."""
+    """The graph up to a level, with the states without a step in this level as the states to reach."""
     stuck = {x for x in graph.levels[length - 1] if not any(s == x for s, _, _ in graph.steps)}
     return replace(graph, levels=graph.levels[:length], bad=stuck)
 
@@ -111,7 +111,7 @@ def assert_canonical(case: Case) -> None:
 
 
 def reached(graph: Graph) -> list[set[int]]:
-    """The orders of the states that are reached at each level."""
+    """The orders of the states that are reached in each level."""
     levels = [set(graph.levels[0])]
     while levels[-1]:
         levels.append({t for s, _, t in graph.steps if s in levels[-1]})
@@ -139,7 +139,7 @@ def test_the_least_failure_is_found(case: Case) -> None:
 
 
 def test_a_dataset_may_be_read_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Folder) -> None:
-    """The way back lies elsewhere on this machine; a cluster has no such place."""
+    """The cones are then stored elsewhere on this machine. A cluster has no such place."""
     toy = grid([4, 4], invariants=[predicate("near", not_(eq(leaf(leaves_of(("number", 0, 3))[0]), number(3))))])
     root, elsewhere, make = tmp_path / "dataset", tmp_path / "elsewhere", Storage.make
     spark = StandIn(2)

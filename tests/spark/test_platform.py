@@ -1,4 +1,4 @@
-"""What the user or the platform says of Spark counts; what is wrong with it ends in one line."""
+"""Spark's settings of the user and the platform take precedence; wrong settings end in one line."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ spark.executor.memory          3g
 spark.sql.adaptive.enabled     true
 spark.driver.extraJavaOptions  -XX:TieredStopAtLevel=1 -Dmine=1
 """
-"""As a platform's spark-defaults.conf."""
+"""The spark-defaults.conf of a platform."""
 
 
 def submitted(folder: Path, *options: str) -> dict[str, Any]:
-    """What `submitted.py` says, run by the spark-submit of the PySpark that is installed."""
+    """The report of `submitted.py`, run by the installed PySpark's spark-submit."""
     pyspark = pytest.importorskip("pyspark")
     home, report = Path(pyspark.__file__).parent, folder / "report.json"
     (folder / "conf").mkdir()
@@ -82,7 +82,7 @@ def test_spark_submit_and_spark_defaults_are_heeded(tmp_path: Path) -> None:
 
 @pytest.fixture
 def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of configuration in an environment that says nothing."""
+    """An empty folder of configuration, in an environment without settings of Spark."""
     for name in ("PYSPARK_GATEWAY_PORT", "PYSPARK_SUBMIT_ARGS", "SPARK_SUBMIT_OPTS", "MASTER", "SPARK_REMOTE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
@@ -142,7 +142,7 @@ def test_yarn_without_its_configuration(bare: Path, tmp_path: Path, monkeypatch:
 
 
 def test_pyspark_without_pip_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the one in $SPARK_HOME/python, which spark-submit puts on the path."""
+    """Such a PySpark is in $SPARK_HOME/python, which spark-submit puts on the path."""
     pyspark = pytest.importorskip("pyspark")
 
     def missing(name: str) -> str:
@@ -154,7 +154,7 @@ def test_pyspark_without_pip_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_pyspark_in_spark_home_is_found(tmp_path: Path) -> None:
-    """In a process that has no PySpark on its path."""
+    """The test runs in a process without PySpark on its path."""
     package = tmp_path / "python/pyspark"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text('__version__ = "4.1.7"\n')

@@ -1,4 +1,4 @@
-"""A search that is killed anywhere goes on from its last whole level; a dataset that is not whole is refused."""
+"""A search that is killed anywhere continues from its last complete level; a damaged dataset is refused."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def counts(found: Exploration) -> tuple[Any, ...]:
 
 
 def files_of(folder: Path) -> list[tuple[str, int]]:
-    """The public files of a dataset without the part of their names that is different every time, with their sizes."""
+    """The public files of a dataset with their sizes, without the random parts of their names."""
     found = [p for name in ("states", "transitions", "manifests") for p in (folder / name).rglob("*") if p.is_file()]
     sizes = [(str(p.relative_to(folder)), 0 if p.suffix == ".json" else p.stat().st_size) for p in found]
     return sorted((name.rpartition("-")[0] if "part" in name else name.split("edges")[0], n) for name, n in sizes)
 
 
 def touching(monkeypatch: pytest.MonkeyPatch, act: Callable[[], None]) -> None:
-    """Calls `act` before and after everything that changes a file system."""
+    """Makes each operation that changes a file system call `act` before and after."""
 
     def wrapped(original: Any) -> Any:
         def call(*given: Any, **named: Any) -> Any:
@@ -122,7 +122,7 @@ def test_a_search_killed_again_and_again_gets_to_its_end(tmp_path: Path, monkeyp
 
 
 def assert_same_json(found: dict[str, Any], wanted: Result) -> None:
-    """Everything that a result says but what depends on the engine, the machine and the time."""
+    """Compares the parts of a result that do not depend on the engine, the machine or the time."""
     names = essence(wanted).keys() & wanted.to_json().keys()
     assert {"levels", "actions", "invariants", "verdict", "bounds_hit"} <= names
     mine = {name: x for name, x in wanted.to_json().items() if name in names}

@@ -1,4 +1,4 @@
-"""Sorted rows and files of them, compared with sets: also where states share a hash."""
+"""Sorted rows and files of rows, compared with sets, also if states share a hash."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.kernel.toys import grid
 
 States = list[tuple[int, int]]
 SPREAD = 1 << 61
-"""Few hashes, far apart: eight owners' worth, and many states share one."""
+"""The distance of the few hashes: an eighth of all hashes, so that many states share a hash."""
 
 
 def packed(states: States) -> np.ndarray:
@@ -170,7 +170,7 @@ def test_a_power_of_two_gives_the_partitions_of_the_local_engine() -> None:
 
 
 def test_the_newest_files_are_read_first_and_no_others_for_what_they_have(tmp_path: Path) -> None:
-    """Two files of known states; candidates that the newer one has are not looked for in the older one."""
+    """There are two files of known states. Candidates in the newer file are not searched in the older file."""
     system = grid([40, 40])
     kernel, limits = Kernel(system), rows.bounds(1)
     base = {"root": str(tmp_path), "states": "states", "kernel": sizes(kernel, False), "bounds": limits}
@@ -196,7 +196,7 @@ def test_the_newest_files_are_read_first_and_no_others_for_what_they_have(tmp_pa
 
 
 def test_queries_read_the_numbers_that_were_packed() -> None:
-    """checker/engines/spark/queries.py: without Spark, for what executors run is plain functions."""
+    """checker/engines/spark/queries.py, tested without Spark, because executors run plain functions."""
     ends = [(-3, 4), (0, 1), (5, 5), (-(1 << 40), 1 << 20), (7, 300)]
     layout = Layout([Leaf(i, f"x{i}", "number", low, high) for i, (low, high) in enumerate(ends)])
     given = [tuple(high for _, high in ends), tuple(low for low, _ in ends), (0, 1, 5, 12, 299)]

@@ -1,4 +1,4 @@
-"""Real Spark, one level after the other: verdicts, counts, states and traces to the byte those of the local engine."""
+"""Real Spark, level by level: verdicts, counts, states and traces equal those of the local engine, byte for byte."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ kraft-shrink-obeyed-before-it-is-granted  kraft-record-of-the-same-version-forge
 """
 OWNERS = (1, 2, 7)
 DEFAULT = {("kip-320 2/2/1/1", 2), ("async-isr 2/1/1", 7), ("alter-isr-lost-response", 1)}
-"""What is asked in the default tests: all the rest takes minutes."""
+"""The questions of the default tests. All others take minutes."""
 
 
 def for_owners(texts: list[str]) -> list[Any]:
-    """Each text for each number of owners, one text after the other."""
+    """The questions of all texts, each with each number of owners."""
     return [_asked(text, owners) for text in texts for owners in OWNERS]
 
 
@@ -88,7 +88,7 @@ def test_published_rows(session: Any, tmp_path: Path, row: str, owners: int) -> 
 
 @pytest.mark.parametrize(("name", "owners"), for_owners(SCENARIOS.split()))
 def test_scenarios(session: Any, tmp_path: Path, name: str, owners: int) -> None:
-    """Also the files that are kept with it, byte for byte."""
+    """The recorded files of the scenario are also compared, byte for byte."""
     asked, scenario = scenario_of(name)
     found, loaded = asked.same(session, tmp_path / "x", owners), load_model_class(scenario.specification())
     explain_all(found, loaded, controls_of(scenario, loaded, {}))
@@ -109,7 +109,7 @@ ENDS = {
 
 @pytest.mark.parametrize("end", ENDS)
 def test_a_search_ends_as_everywhere(session: Any, tmp_path: Path, end: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Here Spark looks for the steps of traces too."""
+    """In this test Spark also searches the steps of traces."""
     monkeypatch.setattr(stored, "SMALL", 0)
     cls, code = ENDS[end]
     wanted = check(cls, deadlock=True)

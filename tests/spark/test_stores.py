@@ -1,4 +1,4 @@
-"""Datasets that do not lie in a folder: an object store that nothing shares a disk with, and what cannot be reached."""
+"""Datasets outside of folders: in an object store without a shared disk, and in places that cannot be reached."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 @pytest.fixture(scope="module")
 def store() -> Iterator[str]:
-    """The `host:port` of an S3 server with a bucket, in a process of its own; skipped where moto is not installed."""
+    """The `host:port` of an S3 server with a bucket, in a separate process. Skips the test without moto."""
     pytest.importorskip("moto.server")
     server = subprocess.Popen(
         [sys.executable, "-c", SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
@@ -56,7 +56,7 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def searched(root: str, states: int = 0, how: str = "new") -> Any:
-    """What `storing.py` finds, in a process of its own."""
+    """The result of `storing.py`, run in a separate process."""
     command = [sys.executable, "-m", "tests.spark.storing", root, str(states), how]
     said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert said.returncode == 0, said.stderr[-3000:]

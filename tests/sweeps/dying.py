@@ -1,4 +1,4 @@
-"""A sweep in which some cells do what a cell should not do."""
+"""A sweep with cells that harm their process, such as by ending it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Harmful(Model):
 
 
 def require_answers(tmp_path: Path, *where: str) -> None:
-    """Every cell gets its own answer, whatever the others do."""
+    """Asserts that every cell gets its own answer, whatever the other cells do."""
     model = tmp_path / "harmful.py"
     model.write_text(HARMFUL)
     (tmp_path / "sweep.toml").write_text(SWEEP.replace("MODEL", str(model)))

@@ -1,4 +1,4 @@
-"""Heat maps of sweeps, and plots with more names than there are colours."""
+"""Heat maps of sweeps, and plots with more names than colours."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_axes_that_are_none(tmp_path: Path, axes: str, message: str) -> None:
 
 
 def test_fifty_actions_can_be_told_apart() -> None:
-    """Each has a row with its name beside it; no colour stands for two."""
+    """Each action has a row with its name beside it, and no colour is used twice."""
     names = [f"an-action-with-a-long-name-{number}" for number in range(50)]
     values = {name: [0, number, 2 * number + 1, 1000] for number, name in enumerate(names)}
     drawing = plotted([Panel("instances", ["1", "2", "3", "4"], values)])

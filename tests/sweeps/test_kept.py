@@ -1,4 +1,4 @@
-"""Outcomes of a sweep that are kept as they come: what is there is not done again, and nothing else is believed."""
+"""Kept outcomes of a sweep: cells with a kept outcome do not run again, damaged or foreign lines are not trusted."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Counter(Model):
 
 
 def swept(folder: Path, *words: str) -> list[dict[str, Any]]:
-    """The cells of `sweep.toml`, with the outcomes kept in `kept`."""
+    """Runs `sweep.toml` with outcomes kept in `kept`, and returns its cells."""
     said = run("sweep", folder / "sweep.toml", "--results", folder / "kept", "--json", folder / "json", *words)
     assert said.code in (0, 12), said.err
     cells: list[dict[str, Any]] = json.loads((folder / "json").read_text())["cells"]
@@ -57,7 +57,7 @@ def lines(folder: Path) -> list[dict[str, Any]]:
 
 
 def marked(folder: Path) -> None:
-    """Gives each outcome that is kept a number of states that no check has."""
+    """Changes each kept outcome to a number of states that no check has."""
     marked = [{**line, "outcome": {**line["outcome"], "distinct": 12345}} for line in lines(folder)]
     (folder / "kept").write_text("".join(json.dumps(line) + "\n" for line in marked))
 
@@ -74,7 +74,7 @@ def test_a_sweep_on_spark_that_is_killed_goes_on(tmp_path: Path) -> None:
 
 
 def interrupted(tmp_path: Path, *where: str) -> None:
-    """What came before the end is there, and is not done again; what was cut short is."""
+    """Outcomes before an interruption are kept and not computed again. The interrupted check runs again."""
     (tmp_path / "sweep.toml").write_text(QUICK + LONG)
     command = [sys.executable, "-m", "isrcheck", "sweep", "sweep.toml", "--results", "kept", *where]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL) as process:

@@ -1,4 +1,4 @@
-"""Sweeps: every cell gets its own answer, whatever the others do, on this machine."""
+"""Sweeps on this machine: every cell gets its own answer, whatever the other cells do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""On random models a search that unrolls finds what enumeration finds, at the same level; breaking it is noticed."""
+"""On random models, unrolling gives the results of enumeration at the same levels, and a defect in it is noticed."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_the_trace_of_many_walks_is_canonical() -> None:
 
 
 def greatest_start(walk: LeastPath) -> None:
-    """Ends at the last start, whichever z3 has found first."""
+    """A faulty method that takes the last initial state instead of the least."""
     last = walk.unrolling.starts[2]
     assert walk._better(last)
     walk.solver.add([last])

@@ -1,4 +1,4 @@
-"""`isrcheck check --engine symbolic`: what it says, and how it ends."""
+"""`isrcheck check --engine symbolic`: its output and its exit codes."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def test_memory_ends_a_search(tmp_path: Path) -> None:
 
 
 def tire(monkeypatch: pytest.MonkeyPatch, questions: int, why: str) -> None:
-    """Lets z3 answer so many questions; of every later one it does not know the answer."""
+    """Lets z3 answer `questions` questions, and makes every later answer unknown."""
     asked: list[Any] = []
 
     class Tired:
@@ -256,7 +256,7 @@ def test_progress_names_the_level() -> None:
     ],
 )
 def test_shortest_violations_are_those_of_tlc(name: str, bounds: str, weak: int, strong: int) -> None:
-    """The lengths that TLC finds; `benchmarks/symbolic_engine.py` has those of length 12 at three replicas."""
+    """TLC finds the same lengths. `benchmarks/symbolic_engine.py` checks those of length 12 at three replicas."""
     loaded = load_model_class(name)
     names = ("replicas", "log_size", "max_records", "max_leader_epoch")
     settings = dict(zip(names, map(int, bounds.split("/")), strict=True))

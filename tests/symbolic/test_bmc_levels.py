@@ -1,4 +1,4 @@
-"""Every state is met by unrolling at the level where enumeration meets it, with symmetry and order of instances on."""
+"""Unrolling reaches every state at the same level as enumeration, with symmetry and with the order of instances."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def classes_of(system: TransitionSystem) -> list[list[Member]]:
 
 
 def orbit(system: TransitionSystem, state: State, classes: Classes) -> set[State]:
-    """The state with interchangeable brokers exchanged in every way."""
+    """All states that exchanges of interchangeable brokers make from a state."""
     found, pending = {state}, [state]
     swaps = [Exchange(a, b) for c in classes for a, b in itertools.pairwise(c)]
     while pending:
@@ -110,7 +110,7 @@ def is_none_of(system: TransitionSystem, states: set[State]) -> e.Expression:
 
 
 def assert_met_at_its_level(system: TransitionSystem, pick: Callable[[list[State]], State], symmetric: bool) -> None:
-    """One state of each level, as an invariant that it is never met."""
+    """Asserts that unrolling reaches one state of each level at its level: an invariant says that it is not reached."""
     by_hand = evaluated.Search(replace(system, invariants=()))
     found = by_hand.explore(False, False, Limits(states=3000))
     if found.error is not None:
@@ -221,7 +221,7 @@ def test_constraints_that_are_not_asked_are_noticed(monkeypatch: pytest.MonkeyPa
 
 
 LATE = ("has", "union")
-"""Those that few random models notice."""
+"""Operators whose defects few random models notice."""
 
 
 SELDOM = [pytest.param(name, marks=pytest.mark.exhaustive) for name in ("or", "le", "if")]

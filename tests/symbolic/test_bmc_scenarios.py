@@ -1,4 +1,4 @@
-"""Shipped scenarios by unrolling: the violation, its length and its trace are those of the local engine."""
+"""For shipped scenarios, unrolling finds the violations, lengths and traces of the local engine."""
 
 from __future__ import annotations
 

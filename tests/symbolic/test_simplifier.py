@@ -1,8 +1,8 @@
-"""Each rule of the expression simplifier is proved by z3 for all values of its operands; no rule is left out.
+"""z3 proves each rule of the expression simplifier for all values of its operands, and no rule is left out.
 
-A row of `RULES` is an operator and operands to which a rule of its constructor applies. What the constructor builds
-must equal the operator by its meaning (`SEMANTICS`, as terms), and stay in its interval, wherever the leaves are in
-theirs.
+A row of `RULES` has an operator and operands to which a rule of its constructor applies. Whenever the leaves are in
+their intervals, the constructed expression must equal the operator's meaning (`SEMANTICS`, as terms) and be in its own
+interval.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def over(x: Expression, c: int) -> Expression:
 
 
 def raw(operator: str, *arguments: Expression) -> Expression:
-    """The operator on these operands as it is, with an interval that says nothing."""
+    """The operator on these operands without simplification, with an interval that excludes no value."""
     kinds: dict[str, Kind] = dict.fromkeys(("add", "subtract", "multiply", "size"), "number")
     kinds |= dict.fromkeys(("union", "intersection", "difference", "only"), "set")
     kind = arguments[1].kind if operator == "if" else kinds.get(operator, "flag")
@@ -207,7 +207,7 @@ HELPERS = (junctions._junction, junctions._absorbed, junctions._bound, junctions
 
 
 def proved(claim: Callable[[Terms, list[Any]], Any]) -> bool:
-    """Whether a claim on the leaves holds for all their values."""
+    """True if a claim about the leaves holds for all their values."""
     terms = Terms(INTEGERS)
     state, solver = terms.state(LEAVES, "s"), z3.Solver()
     solver.add(terms.inside(LEAVES, state))
@@ -239,7 +239,7 @@ def test_rule(rule: str) -> None:
 
 
 def statements(function: Callable[..., Any]) -> set[tuple[str, int]]:
-    """The file, and the lines on which the statements of a function begin, its docstring left out."""
+    """The file and the first line of each statement of a function, without its docstring."""
     lines, first = inspect.getsourcelines(function)
     body = [node for node in ast.walk(ast.parse("".join(lines))) if isinstance(node, ast.stmt)]
     file = function.__code__.co_filename

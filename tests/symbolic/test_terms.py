@@ -1,4 +1,4 @@
-"""The terms that z3 is given mean what the expressions mean."""
+"""The terms for z3 have the meaning of their expressions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NUMBERS = pytest.mark.parametrize("numbers", [BITS, INTEGERS], ids=["bit-vectors
 
 
 def assert_terms_mean(node: Expression, numbers: Numbers) -> None:
-    """In every state the term is the value of the expression."""
+    """Asserts that in every state the term has the value of the expression."""
     terms = Terms(numbers)
     state = terms.state(LEAVES, "s")
     (term,) = terms.fold([node], state)

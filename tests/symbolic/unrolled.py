@@ -1,4 +1,4 @@
-"""What breadth-first search says of the first levels, in the form of a search that unrolls."""
+"""The results of breadth-first search for the first levels, in the form of a search by unrolling."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DEPTH = 6
 
 @dataclass(frozen=True)
 class Unrolled:
-    """What both kinds of search find in the levels up to a depth; the instance of an error by its label."""
+    """The results of both kinds of search in the levels up to a depth. An error's instance is given by its label."""
 
     violated: dict[str, int]
     deadlock: int | None
@@ -25,12 +25,12 @@ class Unrolled:
 
 
 def known_depth(found: Exploration) -> int:
-    """The greatest level up to which a search by enumeration knows all that a search that unrolls may find."""
+    """The greatest level for which a search by enumeration knows all results that unrolling may find."""
     return min(DEPTH, len(found.generated)) if found.stopped == "states" else DEPTH
 
 
 def first_levels(found: Exploration, labels: list[Label], depth: int) -> Unrolled:
-    """The part of what was found that lies in the first levels."""
+    """The results that belong to the first levels."""
     violated = {name: level for name, level in found.violated.items() if level <= depth}
     deadlock = found.deadlock if found.deadlock is not None and found.deadlock <= depth else None
     error = found.error if found.error is not None and found.error[0] <= depth else None

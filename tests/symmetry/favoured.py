@@ -1,4 +1,4 @@
-"""A model in which one part, of your choice, favours the last broker."""
+"""A model in which one part, chosen by a setting, treats the last broker specially."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from isrcheck.model.language import Model, action, broker, constraint, every, go
 
 
 def is_far(model: Any, s: Any) -> Any:
-    """The bound's predicate: somebody is at 2, only the last counts where it is favoured."""
+    """The bound's predicate: a broker is at 2 (only the last broker counts if the bound treats it specially)."""
     return ~every(s.at[b] != 2 for b in model.asked("bound"))
 
 

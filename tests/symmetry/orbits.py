@@ -1,4 +1,4 @@
-"""Orbits by definition: members of a scalarset are exchanged in the values of a state, again and again."""
+"""Orbits by their definition: repeated exchanges of a scalarset's members in the values of a state."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ State = tuple[int, ...]
 
 
 def brokers(*classes: Sequence[int]) -> list[list[Member]]:
-    """Classes of brokers, by their numbers."""
+    """The classes of brokers with these numbers."""
     return [[Member("broker", number) for number in c] for c in classes]
 
 
 def orbit(system: TransitionSystem, state: State, classes: Classes) -> frozenset[State]:
-    """All states that permuting members within classes makes of one."""
+    """All states that permutations of members within classes make from one state."""
     found, pending = {state}, [state]
     exchanges = [Exchange(a, b) for c in classes for a, b in itertools.pairwise(c)]
     while pending:

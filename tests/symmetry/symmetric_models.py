@@ -1,4 +1,4 @@
-"""Random models that treat most brokers alike: constants name no broker but the first."""
+"""Random models that treat most brokers alike: their constants name only the first broker."""
 
 from __future__ import annotations
 
@@ -41,5 +41,5 @@ class FairAuthor(Author):
 
 @st.composite
 def fair_models(draw: Callable[[st.SearchStrategy[Any]], Any]) -> str:
-    """The text of a model, its class named `Random`."""
+    """The text of a model whose class is named `Random`."""
     return FairAuthor(draw).text()

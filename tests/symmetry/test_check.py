@@ -1,4 +1,4 @@
-"""`check --symmetry`: what it reports, what it refuses, and that verdicts and traces are those of the full search."""
+"""`check --symmetry`: its reports, its refusals, and verdicts and traces equal to those of the full search."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ OF_A_RUN = ("orbits", "out_degree", "workers", "seconds", "peak_rss_bytes", "sto
 
 
 def said(result: Result) -> str:
-    """Everything but counts and what depends on the run, as bytes."""
+    """A result as text, without counts and without parts that differ from run to run."""
     data = result.to_json()
     degrees = data.get("out_degree")
     if degrees is not None:
@@ -80,14 +80,14 @@ EACH = 10**9 if THOROUGH else 5
 
 
 def of_three() -> list[Path]:
-    """Of each model the smallest scenarios of three brokers or more: z3 may take half a minute for one."""
+    """The smallest scenarios of each model with at least three brokers. z3 may take half a minute for one."""
     sizes = [(found["model"], found["distinct"], folder) for folder in ALL if (found := counted(folder))]
     by_model = itertools.groupby(sorted(sizes, key=lambda x: (x[0], x[1], x[2].name)), key=lambda x: x[0])
     return [folder for _, found in by_model for _, _, folder in itertools.islice(found, EACH)]
 
 
 def counted(folder: Path) -> dict[str, Any]:
-    """What is recorded of a scenario, if it is of three brokers or more."""
+    """The recorded data of a scenario with at least three brokers, or nothing."""
     found: dict[str, Any] = json.loads((folder / "expected.json").read_text())
     return found if found["settings"]["replicas"] >= 3 else {}
 
@@ -196,7 +196,7 @@ def test_brokers_count_as_different_where_the_solver_gives_up(monkeypatch: pytes
 
 
 def test_all_counts_are_of_orbits_and_say_so(tmp_path: Path) -> None:
-    """By hand: three brokers at 0, 1 or 2 are 27 states and 10 multisets; all at 2 is outside the constraint."""
+    """By hand: three brokers at 0, 1 or 2 give 27 states and 10 multisets. All at 2 violates the constraint."""
     path = tmp_path / "r.json"
     (tmp_path / "favoured.py").write_text((Path(__file__).parent / "favoured.py").read_text())
     outcome = run("check", f"{tmp_path}/favoured.py", "--symmetry", "--continue", "--json", path)

@@ -1,4 +1,4 @@
-"""Native code finds the least state of each orbit, and its size: compared with exchanges of values, one by one."""
+"""Native code finds the least state and the size of each orbit, as single exchanges of values do."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ SYSTEMS: dict[str, tuple[Any, list[Classes]]] = {
 
 
 def assert_exact(system: TransitionSystem, classes: Classes, states: list[State]) -> None:
-    """Representatives, members and sizes of the orbits of some states."""
+    """Asserts that representatives, members and sizes of the orbits of some states are right."""
     layout = Layout(system.leaves)
     native, packed = Orbits(system, layout, classes), layout.pack(states)
     wanted = [orbit(system, state, classes) for state in states]
@@ -109,7 +109,7 @@ def assert_exact(system: TransitionSystem, classes: Classes, states: list[State]
 
 
 def states_of(system: TransitionSystem, count: int, salt: int = 0) -> list[State]:
-    """Some states at random, and initial ones, which exchanges often keep."""
+    """Random states and some initial states, which exchanges often leave unchanged."""
     chance = random.Random(salt)
     return [*(random_state(system, chance) for _ in range(count)), *system.initial[:3]]
 

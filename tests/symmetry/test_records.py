@@ -1,4 +1,4 @@
-"""Records are not interchangeable in any model that has them: they are written in order, by the numbers they get."""
+"""Records are interchangeable in no model, because they are written in the order of their numbers."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ DESIGNS = ("alter-isr", "majority", "primary-backup", "v2", "v3")
 
 
 def differences(name: str) -> list[tuple[str, ...]]:
-    """What tells neighbouring records apart, of three."""
+    """The differences between neighbouring ones of three records."""
     loaded = load_model_class(name)
     # Three records and two epochs: what is kept per record is told from what is kept per epoch by its index.
     wanted = {"max_records": 3, "max_leader_epoch": 1, "log_size": 2, "first_record": False}
@@ -61,7 +61,7 @@ def differences(name: str) -> list[tuple[str, ...]]:
 
 
 def often(name: str) -> Any:
-    """The smallest of each kind in every run."""
+    """A parameter for a model. Only the smallest model of each kind runs in every run."""
     return pytest.param(name, marks=() if name in ("truncate-to-hw", "primary-backup") else pytest.mark.exhaustive)
 
 

@@ -1,4 +1,4 @@
-"""A search under symmetry finds what the full one finds: its orbits, expanded, are the full levels, state by state."""
+"""A search with symmetry finds the same as the full search: the states of its orbits are the full levels."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def explored(
 
 
 def assert_equal(system: TransitionSystem, full: Searched, reduced: Searched, classes: Classes) -> None:
-    """Everything but counts is the same; levels and counts are the same, orbit by orbit."""
+    """Asserts that both searches agree: all except counts directly, levels and counts orbit by orbit."""
     one, other = full[0], reduced[0]
     for name in ("violated", "goals", "bounds", "degrees", "deadlock", "error", "stopped"):
         assert getattr(one, name) == getattr(other, name), name
@@ -73,7 +73,7 @@ def assert_equal(system: TransitionSystem, full: Searched, reduced: Searched, cl
 
 
 def assert_level(system: TransitionSystem, level: int, full: Searched, reduced: Searched, classes: Classes) -> None:
-    """The orbits of a level are those of the full level, each once; any state of each generates what was counted."""
+    """Asserts that a level has each orbit of the full level once, and counts what any of its states generates."""
     states = full[1].leaves(full[1].level_states(level))
     kept = reduced[1].leaves(reduced[1].level_states(level))
     members = [orbit(system, state, classes) for state in kept]
@@ -88,7 +88,7 @@ def assert_level(system: TransitionSystem, level: int, full: Searched, reduced: 
 
 
 def found_paths(system: TransitionSystem, found: Exploration, levels: NativeLevels) -> Any:
-    """The canonical paths to everything that was found, of two states and more."""
+    """The canonical paths, of at least two states, to everything that was found."""
     paths = CanonicalPaths(levels, [t.actor for t in system.transitions])
     for name, length in sorted(found.violated.items()):
         if length > 1:
@@ -141,7 +141,7 @@ def test_orbits_of_shipped_models_expand_to_the_full_levels(name: str) -> None:
 
 
 def assert_same_at_random(source: str, question: tuple[bool, bool]) -> None:
-    """Models with too many states are not compared: a limit on states is reached later by orbits."""
+    """Models with too many states are not compared, because orbits reach a limit of states later."""
     _, system = traced(load(source))
     classes = classes_of(system)
     if not classes:

@@ -1,4 +1,4 @@
-"""Brokers and clients are permuted independently of each other; what reports say of them."""
+"""Brokers and clients are permuted independently of each other, and the reports name both."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FILE = in_flight.__file__
 
 
 def orbits(brokers: int, clients: int) -> int:
-    """Clients that nobody tells apart, some at home, the others at brokers that nobody tells apart."""
+    """The number of orbits of interchangeable clients, some at home and the others at interchangeable brokers."""
     places = product(range(brokers + 1), repeat=clients)
     return len({(at.count(0), tuple(sorted(at.count(b) for b in range(1, brokers + 1)))) for at in places})
 

@@ -1,4 +1,4 @@
-"""Messages in flight, as many as there is room for, in no order and in order; who may be where, in two scalarsets."""
+"""Messages in flight, within a capacity, unordered and ordered; and clients at brokers, as two scalarsets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model with every kind of domain, and a trace of it recorded by a check."""
+"""A model with every kind of domain, and a recorded trace of it."""
 
 from __future__ import annotations
 
@@ -81,14 +81,14 @@ def shelf(folder: Path) -> Path:
 
 
 def record(folder: Path, *options: str) -> tuple[Path, Path]:
-    """The JSON and the ITF of a check of the shelf."""
+    """The JSON file and the ITF file of a check of the shelf."""
     result, itf = folder / "result.json", folder / "trace.itf.json"
     run("check", shelf(folder), *options, "--engine", "reference", "--json", result, "--itf", itf)
     return result, itf
 
 
 def changed(path: Path, change: Any) -> Path:
-    """The file with its data changed by a function."""
+    """Changes the data of a file by a function, and returns its path."""
     data = json.loads(path.read_text())
     change(data)
     path.write_text(json.dumps(data))

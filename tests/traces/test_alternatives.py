@@ -1,4 +1,4 @@
-"""Which other value of one setting prevents a violation: of what the trace passes it is known without a search."""
+"""Other values of one setting that prevent a violation. Values that let the trace pass need no search."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_the_known_fixes_are_among_those_that_are_found(tmp_path: Path, name: st
 
 @pytest.mark.exhaustive
 def test_a_value_that_the_trace_passes_has_a_violation_no_longer_than_it(tmp_path: Path) -> None:
-    """Of the values that were dismissed without a search, three with one."""
+    """Checks some of the values that were dismissed without a search."""
     scenario, loaded, invariant, walked = walk("v3-unclean-election")
     searched = {"controller_write", "unclean", "controller_failover"}
     settings = loaded.cls(**scenario.settings).settings

@@ -1,4 +1,4 @@
-"""Trace files are data: what is foreign, damaged or unreadable is refused in one line, and nothing of it is run."""
+"""Trace files are data: foreign, damaged or unreadable files are refused in one line, and no code in them runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where fixes act: the step at which a control parts from a recorded trace, and by what."""
+"""Where fixes act: the step at which a control departs from a recorded trace, and the cause."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_refusal_says_where_by_what_and_how_old_that_is() -> None:
 
 
 def test_what_the_control_alone_has_is_told_with_its_age() -> None:
-    """KIP-101: broker 0, which came back in step 17, must ask before it fetches."""
+    """KIP-101: broker 0, which restarted in step 17, must ask its leader before it fetches."""
     told = found("v3-lost-unflushed-tail")
     assert (told.how, told.step) == ("refused", 18)
     assert [(read.path, read.value, read.since) for read in told.reads] == [("replica[0][0].truncating", "true", 17)]
@@ -119,7 +119,7 @@ def test_replay_and_show_ask_for_a_control_by_name(tmp_path: Path) -> None:
 def test_a_line_does_not_wait_for_where_a_fix_acts_but_a_file_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """To walk a dozen traces with their controls takes longer than to find them."""
+    """Walking a dozen traces with their controls takes longer than finding the traces."""
     asked: list[str] = []
     monkeypatch.setattr(explaining, "explain_all", lambda result, loaded, controls: asked.append(result.model))
     question = ("check", "--scenario", "v3-unclean-election", "--quiet")
@@ -157,7 +157,7 @@ def test_a_control_that_is_none_is_refused(text: str, message: str) -> None:
 
 
 def test_a_fix_of_several_settings_is_told_setting_by_setting_too(tmp_path: Path) -> None:
-    """As each would be told if it were the whole fix."""
+    """Each setting is described as if it were the whole fix."""
     recorded = FOLDERS["v2-as-written"] / "trace.itf.json"
     run("replay", recorded, "--control", "v2-with-later-fixes", "--json", tmp_path / "all.json", "--quiet")
     told = json.loads((tmp_path / "all.json").read_text())["traces"][0]["why"]["fixes"][0]

@@ -1,4 +1,4 @@
-"""ITF that a public parser reads back, and that replay reads with and without what isrcheck adds."""
+"""A public parser reads the ITF files, and `replay` reads them with and without isrcheck's additions."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Mermaid's sequence diagrams, against the part of its documented grammar that they use.
+"""Mermaid's sequence diagrams satisfy the part of its documented grammar that they use.
 
-https://mermaid.js.org/syntax/sequenceDiagram.html: a line is a title, a participant, a message or a note; text goes on
-to the end of the line, where `;` and `#` must be entity codes and the word `end` must not stand alone.
+https://mermaid.js.org/syntax/sequenceDiagram.html: a line is a title, a participant, a message or a note. Text
+continues to the end of the line. In text, `;` and `#` must be entity codes, and the word `end` must not be alone.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reasons: which steps made which facts, against what was worked out by hand, and against other computations."""
+"""Reasons, the steps that made the facts, compared with results by hand and with other computations."""
 
 from __future__ import annotations
 
@@ -77,14 +77,14 @@ def test_each_step_of_every_recorded_trace_is_in_one_reason_at_most(name: str) -
 
 
 def havoc(walked: Walked, leaves: list[int], k: int, chance: random.Random) -> list[int]:
-    """A state in which all that is said not to matter from state k on is something else."""
+    """A state with random values in all leaves that do not matter from state k on."""
     bounds = layout(walked.model)[1]
     matter = walked.relevant[k - 1]
     return [x if i in matter else chance.randint(bounds[i].low, bounds[i].high) for i, x in enumerate(leaves)]
 
 
 def assert_complete(name: str) -> None:
-    """What is said not to matter may be anything after each step: the same steps are possible, to the violation."""
+    """Asserts that with random values in leaves that do not matter, the same steps still lead to the violation."""
     walked, chance = walk(name)[3], random.Random(name)
     state = havoc(walked, list(walked.states[0]), 1, chance)
     for k in range(2, walked.length + 1):
@@ -113,7 +113,7 @@ def test_what_is_said_not_to_matter_does_not_in_any_recorded_trace(name: str) ->
 
 @pytest.mark.parametrize("name", SOME)
 def test_a_condition_has_been_so_since_the_state_that_is_named(name: str) -> None:
-    """By evaluating each atom of each guard anew in every state."""
+    """The test evaluates each atom of each guard in every state."""
     walked = walk(name)[3]
     for k in range(2, walked.length + 1):
         for atom in walked.decide(walked.step(k).guard, k - 1):
@@ -125,7 +125,7 @@ def test_a_condition_has_been_so_since_the_state_that_is_named(name: str) -> Non
 
 @pytest.mark.parametrize("name", SOME)
 def test_the_atoms_that_decide_a_guard_do_so_alone(name: str) -> None:
-    """Whatever else is otherwise: with the leaves that they read, and no others, as they are, it stays true."""
+    """With the leaves that they read unchanged and all others random, the guard stays true."""
     walked, chance = walk(name)[3], random.Random(name)
     bounds = layout(walked.model)[1]
     for k in range(2, walked.length + 1):
@@ -141,7 +141,7 @@ def test_a_path_of_no_violation_has_no_reasons() -> None:
 
 
 def test_scalars_are_called_as_their_leaves_are() -> None:
-    """Where a key is its own text; both go through a state in the same order."""
+    """This holds for keys that are their own text. Both list a state's scalars in the same order."""
     for name in ("kip-101", "v3-one-epoch-two-leaders"):
         walked = walk(name)[3]
         words = Words(walked.trace.variables)
@@ -165,7 +165,7 @@ def test_facts_are_told_as_people_write_them() -> None:
 
 
 def test_of_two_ways_to_a_step_the_shorter_one_is_not_told_again() -> None:
-    """Step 5 of kip-101 rests on 2, and 6 on 5; that 6 rests on 2 as well is implied."""
+    """Step 5 of kip-101 rests on 2, and 6 on 5. So it is implied that 6 rests on 2, too."""
     _, told = found("kip-101")
     behind = {k: {need.step for need in needs} for k, needs in told.needs.items()}
     for k, direct in behind.items():
@@ -194,7 +194,7 @@ class Chain(Model):
 
 
 def test_a_trace_may_be_longer_than_calls_within_calls_are_deep() -> None:
-    """Each step is there for the one after it: nothing but one long row led to the end."""
+    """Each step is needed for the next step, so one long chain leads to the end."""
     finding = check(Chain).findings["is-small"]
     assert finding.trace is not None
     assert finding.trace.length == 901 > sys.getrecursionlimit() / 2

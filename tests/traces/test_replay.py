@@ -1,4 +1,4 @@
-"""Replay says whether a trace is one of the model, and if not which step is not and why."""
+"""Replay decides whether the model allows a trace, and otherwise names the refused step and the reason."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SCHEMA = json.loads((Path(isrcheck.checker.__file__).parent / "schema.json").rea
 
 
 def replayed(folder: Path, change: Any, *options: str) -> Outcome:
-    """The replay of a recorded trace of the shelf after a change of its states; text and JSON agree."""
+    """The replay of a recorded trace of the shelf with changed states. Asserts that text and JSON agree."""
     result, _ = record(folder)
     changed(result, lambda data: change(data["invariants"]["is-low"]["trace"]))
     out = folder / "out.json"
@@ -35,7 +35,7 @@ def replayed(folder: Path, change: Any, *options: str) -> Outcome:
 
 
 def nothing(trace: Any) -> None:
-    """Leaves the trace as it is."""
+    """Leaves the trace unchanged."""
 
 
 def test_a_valid_trace_to_a_violation_exits_12(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Recorded traces of the scenarios that ship, beside the data of their models."""
+"""The recorded traces of shipped scenarios, with their models."""
 
 from __future__ import annotations
 

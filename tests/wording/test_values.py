@@ -1,4 +1,4 @@
-"""A value of each domain, as people read it; all reports are made of these words."""
+"""The readable text of a value of each domain, which all reports use."""
 
 from __future__ import annotations
 

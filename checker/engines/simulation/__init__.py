@@ -1,1 +1,1 @@
-"""Random walks: a sample of what a model does, for spaces that are too large to explore."""
+"""Random walks: samples of a model's behaviour, for state spaces that are too large to explore."""

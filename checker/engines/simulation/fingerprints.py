@@ -1,7 +1,7 @@
-"""Estimates how many distinct states walks have seen, from fingerprints: a few bits of memory for each state.
+"""Estimates how many distinct states the walks have met, from fingerprints in a small table of fixed size.
 
-A HyperLogLog sketch with the estimator of Otmar Ertl ("New cardinality estimation algorithms for HyperLogLog
-sketches", 2017), which needs no corrections for small and large counts.
+The table is a HyperLogLog sketch with the estimator of Otmar Ertl ("New cardinality estimation algorithms for
+HyperLogLog sketches", 2017), which needs no corrections for small and large counts.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ STANDARD_ERROR: Final = 1.04 / math.sqrt(1 << FINGERPRINT_BITS)
 
 
 def estimate(registers: npt.NDArray[np.uint8]) -> int:
-    """The estimated number of distinct hashes that the registers have noted."""
+    """The estimated number of distinct hashes that were added to the registers."""
     size, most = len(registers), 64 - FINGERPRINT_BITS + 1
     counts = np.bincount(registers, minlength=most + 1).astype(float)
     z = size * _tau(1 - counts[most] / size)

@@ -1,8 +1,7 @@
-"""The inner loops of random walks, compiled by Numba: independent of any model, and all in this one file.
+"""The inner loops of random walks, compiled by Numba. They do not depend on the model.
 
-Walks run in *lanes*, one step at a time, all lanes together. A walk depends only on the seed and on its number: every
-choice is drawn from a hash of seed, number and position. So the numbers of lanes, chunks and threads do not change the
-walks.
+Walks run in *lanes*, and each round takes one step in every lane. Every choice is drawn from a hash of the seed, the
+walk's number and the position in the walk. So the numbers of lanes, chunks and threads do not change the walks.
 """
 
 # mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,misc,call-arg,var-annotated"
@@ -20,26 +19,26 @@ GOLDEN: Final = 0x9E3779B97F4A7C15
 OUTSIDE_BIT: Final = 2
 """The mask of the verdict bit of states that are not counted."""
 FINGERPRINT_BITS: Final = 16
-"""The registers of the estimate are 2**16: its standard error is 0.4 %."""
+"""The estimate has 2**16 registers, which gives a standard error of 0.4 %."""
 
 WALK_BITS: Final = 40
 NEVER: Final = (1 << 62) - 1
-"""The first observation is kept as position << WALK_BITS | walk: the fewest states win, then the least walk."""
+"""The first observation is kept as position << WALK_BITS | walk, so the least position wins, then the least walk."""
 
 AT_DEPTH: Final = 0
 STUCK: Final = 1
 FENCED: Final = 2
 WRONG: Final = 3
-"""Why a walk ended: it reached its greatest length; nothing was enabled; every successor was outside the constraints;
-it came to a violation or to a state in which evaluation fails."""
+"""The reasons why a walk ended: it reached the greatest length; nothing was enabled; every successor was outside the
+constraints; or it met a violation or a state in which evaluation fails."""
 
 LANES: Final = 0
 NEXT: Final = 1
 END: Final = 2
 STATES: Final = 3
 REJECTED: Final = 4
-"""Entries of `cursor`: lanes in use, the next walk of the chunk, the walk after its last one, states walked through,
-successors outside the constraints."""
+"""The entries of `cursor`: the lanes in use, the next walk of the chunk, the end of the chunk (its last walk + 1), the
+states met so far, and the successors outside the constraints."""
 
 FAILURES: Final = 2
 """The entry of the kernel's tally that counts failing instances."""
@@ -70,7 +69,7 @@ def call_failures(typingctx, function, states, n, sources, transitions):
 
 @intrinsic
 def call_batch(typingctx, function, states, n, out):
-    """`hashes` and `judge` alike."""
+    """Calls `hashes` or `judge`, which have the same form."""
     return types.void(*[types.int64] * 4), _call(3)
 
 
@@ -87,7 +86,7 @@ def mixed(x):
 
 @_compiled
 def key_of(seed, walk):
-    """The key of a walk, from which all its draws are made."""
+    """The key of a walk, from which all its random numbers are computed."""
     return mixed(mixed(np.uint64(seed)) + np.uint64(GOLDEN) * np.uint64(walk + 1))
 
 
@@ -114,7 +113,7 @@ def fingerprint(registers, h):
 
 @_compiled
 def saw(first, verdicts, wanted, position, walk):
-    """Notes the wanted bits of a verdict in `first`. Returns whether there are any."""
+    """Records the wanted bits of a verdict in `first`. Returns whether there are any."""
     code = (position << WALK_BITS) | walk
     any_seen = False
     for j in range(len(wanted)):
@@ -129,7 +128,7 @@ def saw(first, verdicts, wanted, position, walk):
 
 @_compiled
 def begin(cursor, seed, initial, initial_bits, initial_hashes, states, walks, positions, keys, seen, registers, lane):
-    """Gives a lane the next walk of the chunk. Returns whether there was one."""
+    """Gives a lane the next walk of the chunk. Returns False if no walk is left."""
     if cursor[NEXT] >= cursor[END]:
         return False
     walk = cursor[NEXT]
@@ -158,7 +157,7 @@ def fill(cursor, seed, initial, initial_bits, initial_hashes, states, walks, pos
 
 @_compiled
 def choose(found, sources, verdicts, constrained, lanes, keys, positions, degrees, left, chosen):
-    """For each lane the position of one of its successors inside the constraints, drawn from all of these, or -1."""
+    """Draws for each lane one of its successors inside the constraints: sets `chosen` to its position, or to -1."""
     for i in range(lanes):
         degrees[i], left[i], chosen[i] = 0, 0, -1
     for k in range(found):
@@ -178,7 +177,7 @@ def choose(found, sources, verdicts, constrained, lanes, keys, positions, degree
 
 @_compiled
 def look_outside(found, sources, verdicts, wanted, walks, positions, first, cursor):
-    """Notes what is wrong with successors outside the constraints, from which no walk continues."""
+    """Records violations in successors outside the constraints, because no walk goes there."""
     for k in range(found):
         if verdicts[k, 0] & np.uint64(OUTSIDE_BIT):
             lane = sources[k]
@@ -188,7 +187,7 @@ def look_outside(found, sources, verdicts, wanted, walks, positions, first, curs
 
 @_compiled
 def note_failing(function, states, lanes, sources, transitions, walks, positions, first, place):
-    """Notes the states in which an instance is undefined."""
+    """Records the first state in which an instance is undefined."""
     found = call_failures(function, states.ctypes.data, lanes, sources.ctypes.data, transitions.ctypes.data)
     for k in range(found):
         code = (positions[sources[k]] << WALK_BITS) | walks[sources[k]]
@@ -198,7 +197,7 @@ def note_failing(function, states, lanes, sources, transitions, walks, positions
 
 @_compiled
 def note_stuck(lanes, degrees, walks, positions, first, place):
-    """Notes the states in which nothing is enabled."""
+    """Records the first state in which nothing is enabled."""
     for i in range(lanes):
         code = (positions[i] << WALK_BITS) | walks[i]
         if degrees[i] == 0 and code < first[place]:
@@ -219,7 +218,7 @@ def move(lanes, chosen, successors, transitions, states, positions, taken):
 
 @_compiled
 def note(cursor, chosen, degrees, hashes, verdicts, wanted, depth, walks, positions, seen, registers, first, ending):
-    """Looks at the states that the lanes have come to: `ending` says why a walk ends there, -1 if it goes on."""
+    """Records the new states of the lanes. Sets `ending` to the reason why a walk ends there, or -1 if it continues."""
     for i in range(cursor[LANES]):
         ending[i] = -1
         if chosen[i] < 0:
@@ -240,7 +239,7 @@ def settle(
     cursor, seed, initial, initial_bits, initial_hashes, states, walks, positions, keys, seen, registers,
     ending, lengths, ends, reached,
 ):  # fmt: skip
-    """Counts the walks that ended. Their lanes get the next walks, or are closed."""
+    """Counts the walks that ended, and gives their lanes the next walks or closes them."""
     for i in range(cursor[LANES] - 1, -1, -1):
         if ending[i] < 0:
             continue
@@ -261,7 +260,7 @@ def settle(
 
 @_compiled
 def advance(functions, constrained, wanted, depth, seed, initial, lanes, buffers, seen, steps):
-    """Takes up to `steps` steps in all lanes; `functions`: addresses of `expand`, `failures`, `judge`, `hashes`."""
+    """Takes up to `steps` steps in all lanes. `functions`: addresses of `expand`, `failures`, `judge`, `hashes`."""
     rows, bits, row_hashes = initial
     states, verdicts, met, hashes, keys, walks, positions, degrees, left, chosen, ending = lanes
     successors, sources, transitions, beside, failing, failing_transitions = buffers

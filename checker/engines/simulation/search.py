@@ -1,8 +1,8 @@
-"""Random walks from initial states: each step is drawn from all enabled instances, all equally likely.
+"""Random walks from initial states. Each step is one of the enabled instances, all equally likely.
 
-Walks are done in rounds, which end at the same walk whatever the number of threads. So the same seed gives the same
-findings, unless the limit of time or an interruption ends a round early. After a round with a finding that ends the
-walks there is no further round.
+Walks are done in rounds, and a round has the same walks for every number of threads. So the same seed gives the same
+findings, unless the limit of time or an interruption ends a round early. A round with a violation or a similar finding
+is the last round.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from isrcheck.model.language.system import TransitionSystem
 
 ROUND: Final = 32 * CHUNK
 Wrong = Callable[[Words], Flags]
-"""Marks the wrong states among some states."""
+"""A function that marks the wrong states in a batch of states."""
 MEANINGLESS: Final = "a predicate without meaning"
 FAILING: Final = "an instance without meaning"
 STUCK: Final = "a state without an enabled instance"
@@ -36,8 +36,9 @@ STUCK: Final = "a state without an enabled instance"
 class Sampled:
     """The findings of walks.
 
-    `paths` leads to each violated invariant by its name, and to STUCK, MEANINGLESS and FAILING. `wrong` marks such
-    states. The states of STUCK and FAILING must be counted; violating states need not be.
+    `paths` has, by name, a path to a violation of each violated invariant, and to states that are STUCK, MEANINGLESS or
+    FAILING. `wrong` has, by the same names, the functions that mark these states. STUCK and FAILING states must satisfy
+    the constraints; violating states need not.
     """
 
     start: Start
@@ -64,10 +65,10 @@ def search(
     workers: int,
     report: Report | None,
 ) -> Sampled:
-    """Takes this many walks of this many states, or as many as the limit of time allows once everything is compiled."""
+    """Takes `walks` walks of at most `depth` states, or as many walks as fit into `seconds` after the compilation."""
     began = time.perf_counter()
     start = Start(system, Kernel(system), depth, seed)
-    compiled = time.perf_counter()  # the limit of time is for the walks only
+    compiled = time.perf_counter()  # the limit of time does not include the compilation
     sampled = Sampled(start, Seen.nothing(start), workers=workers)
     sampled.wrong = _questions(start, deadlock)
     until = None if seconds is None else compiled + seconds
@@ -101,7 +102,7 @@ def _questions(start: Start, deadlock: bool) -> dict[str, Wrong]:
 
 
 def _wrong_at_first(sampled: Sampled) -> bool:
-    """Whether an initial state, counted or not, is already wrong: then no walk is needed."""
+    """True if an initial state, counted or not, is already wrong, so that no walk is needed."""
     start = sampled.start
     for name in (*start.kernel.verdicts.invariants, MEANINGLESS):
         rows = [row for row in start.system.initial if sampled.wrong[name](start.kernel.layout.pack([row]))[0]]
@@ -111,7 +112,7 @@ def _wrong_at_first(sampled: Sampled) -> bool:
 
 
 def _find(sampled: Sampled) -> None:
-    """Adds the paths to the first finding of each kind."""
+    """Adds to `sampled` the path to the first finding of each kind."""
     start, first = sampled.start, sampled.seen.first
     places = {**start.kernel.verdicts.invariants, MEANINGLESS: FAILED, STUCK: start.stuck, FAILING: start.failing}
     for name, place in places.items():
@@ -121,7 +122,7 @@ def _find(sampled: Sampled) -> None:
 
 
 class _Rounds:
-    """Threads that take chunks of walks. The main thread also walks, and checks the clock in between."""
+    """Threads that take chunks of walks. The main thread also takes walks, and checks the clock between steps."""
 
     def __init__(self, sampled: Sampled, until: float | None, report: Report | None, began: float) -> None:
         self.sampled, self.until, self.report, self.began = sampled, until, report, began
@@ -152,7 +153,7 @@ class _Rounds:
                     return
                 walker.chunk(begin, min(begin + CHUNK, last), look)
 
-        if self._look():  # checked first, because no thread may walk when the time is over
+        if self._look():  # checked first, because no thread may start a walk after the time limit
             return
         main, *others = self.walkers
         tasks = [pool.submit(work, walker, lambda: self.stopping) for walker in others]
@@ -161,7 +162,7 @@ class _Rounds:
             task.result()
 
     def _look(self) -> bool:
-        """Whether it is time to stop."""
+        """Reports progress. Returns whether it is time to stop."""
         now = time.perf_counter()
         if self.until is not None and now > self.until and not self.stopping:
             self.sampled.ended, self.stopping = "time", True
@@ -178,7 +179,7 @@ class _Rounds:
         return sum(w.nbytes for w in self.walkers)
 
     def _anything_wrong(self) -> bool:
-        """Whether a round has a finding that ends the walks. A deadlock ends them only if it was asked for."""
+        """True if there is a finding that ends the walks. A deadlock ends them only if the user asked for deadlocks."""
         start = self.sampled.start
         first = np.min([w.seen.first for w in self.walkers], axis=0)
         wanted = [FAILED, *start.kernel.verdicts.invariants.values(), start.failing]

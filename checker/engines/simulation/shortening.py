@@ -1,8 +1,8 @@
-"""Makes paths of random walks shorter: steps that are not needed for the same kind of end are left out.
+"""Shortens paths of random walks: leaves out steps that are not needed to reach the same kind of end.
 
-Three things are tried until none helps: leave out steps, and skip those that then become impossible; leave out circles;
-take a way round that a small search finds from a state of the path to a later one or to another end. This does not
-prove that there is no shorter path.
+Three methods are repeated until none helps. The first leaves out steps, and skips those that then become impossible.
+The second leaves out cycles. The third takes a shortcut: a small search looks for a shorter path from a state of the
+path to a later state or to another end. The result is not proved to be the shortest path.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from isrcheck.checker.kernel.layout import Words
 from isrcheck.checker.kernel.verdicts import OUTSIDE
 
 TOGETHER: Final = 256
-"""How many shorter paths are tried at once."""
+"""The number of shorter paths that are tried in one batch."""
 NEIGHBOURS: Final = 3_000
-"""The number of states in a search for a way round."""
+"""The most states in a search for a shortcut."""
 EFFORT: Final = 20_000_000
-"""The most states that may be expanded for one path. Then the path keeps its length."""
+"""The most states that are expanded to shorten one path. After that the path stays as it is."""
 
 
 def shortened(sampled: Sampled, name: str) -> Path:
-    """A path to the same kind of end as `sampled.paths[name]`, not longer than it."""
+    """A path to the same kind of end as `sampled.paths[name]`, and at most as long."""
     path = sampled.paths[name]
     if not path.instances:
         return path
@@ -36,7 +36,7 @@ def shortened(sampled: Sampled, name: str) -> Path:
 
 
 class _Shortening:
-    """`beyond` says whether the last state may be outside the constraints."""
+    """Shortens one path. `beyond` says whether the last state may be outside the constraints."""
 
     def __init__(self, kernel: Kernel, wrong: Wrong, beyond: bool, path: Path) -> None:
         self.kernel, self.wrong, self.beyond = kernel, wrong, beyond
@@ -57,7 +57,7 @@ class _Shortening:
     # --- leaving out ------------------------------------------------------------------------------------------------
 
     def _leave_out(self) -> None:
-        """Delta debugging: larger parts first, in the end each single step."""
+        """Leaves out steps by delta debugging: first large parts, at the end single steps."""
         size = max(1, len(self.steps) // 2)
         while self.effort > 0:
             if self._shorter_without(size):
@@ -68,7 +68,7 @@ class _Shortening:
                 size //= 2
 
     def _shorter_without(self, size: int) -> bool:
-        """Leaves out `size` successive steps, if possible. Returns whether it did."""
+        """Leaves out `size` successive steps if possible. Returns whether the path became shorter."""
         starts = range(0, len(self.steps), max(1, size // 2))
         plans = [self.steps[:i] + self.steps[i + size :] for i in starts]
         for first in range(0, len(plans), TOGETHER):
@@ -80,7 +80,7 @@ class _Shortening:
         return False
 
     def _follow(self, plans: Sequence[list[int]]) -> list[list[int] | None]:
-        """The possible steps of each plan, in order, up to the violation; None if the plan reaches none."""
+        """The possible steps of each plan, in order, up to a violation; None for a plan that reaches no violation."""
         width = max(map(len, plans))
         table = np.full((len(plans), width), -1, dtype=np.int64)
         for i, plan in enumerate(plans):
@@ -104,7 +104,7 @@ class _Shortening:
         return [steps if end else None for steps, end in zip(taken, done, strict=True)]
 
     def _step(self, states: Words, wanted: np.typing.NDArray[np.int64]) -> tuple[np.typing.NDArray[np.int64], Words]:
-        """The states in which the wanted transition is enabled, and its successor from each."""
+        """The positions of the states in which the wanted transition is enabled, and its successors there."""
         self.effort -= len(states)
         successors, source, transition, _ = self.kernel.expand(states)
         chosen = transition == wanted[source]
@@ -117,7 +117,7 @@ class _Shortening:
     # --- ways round -------------------------------------------------------------------------------------------------
 
     def _go_round(self) -> None:
-        """From each state of the path, searches for a nearer way to a later state or to another end."""
+        """Searches, from each state of the path, for a shorter path to a later state or to another end."""
         self._cut_circles()
         position = 0
         while position < len(self.steps) and self.effort > 0:
@@ -129,7 +129,7 @@ class _Shortening:
                 self.steps = self.steps[:position] + way + self.steps[after:]
 
     def _cut_circles(self) -> None:
-        """From each state, continues as the path does after it visits that state for the last time."""
+        """Cuts out cycles: each state is followed by the step after its last occurrence on the path."""
         path = [row.tobytes() for row in self._states()]
         last = {state: i for i, state in enumerate(path)}
         kept, at = [], last[path[0]]
@@ -146,7 +146,7 @@ class _Shortening:
         return np.concatenate(rows)
 
     def _way_round(self, position: int) -> tuple[int, list[int]] | None:
-        """A shorter way from a state of the path to a later one (its position and steps), the one that saves most."""
+        """The best shortcut from a state of the path: the position of the later state, and the steps to it."""
         path = [row.tobytes() for row in self._states()]
         goals = {state: i for i, state in enumerate(path) if i > position}
         came: dict[bytes, tuple[bytes, int] | None] = {path[position]: None}
@@ -175,7 +175,7 @@ class _Shortening:
     def _neighbours(
         self, frontier: list[bytes], came: dict[bytes, tuple[bytes, int] | None]
     ) -> tuple[list[bytes], list[bytes]]:
-        """The new states after one step, and those of them that are wrong."""
+        """The new states after one step: first those that are not wrong, then the wrong ones."""
         states = np.frombuffer(b"".join(frontier), dtype=np.uint64).reshape(len(frontier), -1)
         self.effort -= len(states)
         successors, source, transition, _ = self.kernel.expand(states)

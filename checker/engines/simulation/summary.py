@@ -1,4 +1,4 @@
-"""The observations of random walks as data: they count walks and steps, not states."""
+"""The observations of random walks as data. The counts are of walks and steps, not of distinct states."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ENDS: Final = {
 
 
 def summary(sampled: Sampled, walks: int | None, off: Collection[str] = ()) -> dict[str, Any]:
-    """The field `sampling` of the JSON; `walks` is how many were asked for, `off` has predicates that are not goals."""
+    """The field `sampling` of the JSON. `walks` is the requested number; goals in `off` are switched off."""
     seen, system, verdicts = sampled.seen, sampled.start.system, sampled.kernel.verdicts
     taken = dict.fromkeys(system.actions, 0)
     for transition, number in zip(system.transitions, seen.taken.tolist(), strict=False):
@@ -47,7 +47,7 @@ def summary(sampled: Sampled, walks: int | None, off: Collection[str] = ()) -> d
 
 
 def _distribution(lengths: np.typing.NDArray[np.int64]) -> dict[str, Any] | None:
-    """Least, quartiles, mean and greatest number of states of the walks that ended."""
+    """The least, the quartiles, the greatest and the mean of the lengths (in states) of the ended walks."""
     total = int(lengths.sum())
     if not total:
         return None

@@ -1,4 +1,4 @@
-"""Walks in lanes: the walks of one thread, their observations, and the replay of a single walk with all its steps."""
+"""The walks of one thread, their observations, and the replay of a single walk to get its steps."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ from isrcheck.model.language.expressions import FALSE
 from isrcheck.model.language.system import TransitionSystem
 
 CHUNK: Final = 512
-"""Walks that a thread takes at a time."""
+"""The number of walks that a thread takes at a time."""
 STEPS: Final = 32
-"""Steps of all lanes between two looks at the clock: some milliseconds."""
+"""The steps of all lanes between two checks of the clock; they take some milliseconds."""
 Flags = np.typing.NDArray[np.bool_]
 LARGEST_ROOM: Final = 1 << 19
 """The most successors that a thread has room for."""
 
 
 class Start:
-    """The start of walks: a system, its counted initial states, the greatest length, and the seed.
+    """The input of walks: a system, its counted initial states, the greatest length, and the seed.
 
-    `wanted` are the verdict bits that end a walk. In `first`, places below `stuck` belong to these bits.
+    `wanted` are the verdict bits that end a walk. In `Seen.first`, each verdict bit has a place, and the places `stuck`
+    and `failing` follow.
     """
 
     def __init__(self, system: TransitionSystem, kernel: Kernel, depth: int, seed: int) -> None:
@@ -48,12 +49,12 @@ class Start:
 
     @property
     def lanes(self) -> int:
-        """How many walks run together: fewer if each state may have very many successors."""
+        """The number of walks that run together, which is smaller if a state may have very many successors."""
         return max(8, min(CHUNK, LARGEST_ROOM // max(self.kernel.transitions, 1)))
 
 
 def mask(words: int, bits: Iterable[int]) -> Words:
-    """Bits of a verdict as words."""
+    """The words of a verdict in which the given bits are set."""
     found = np.zeros(words, dtype=np.uint64)
     for bit in bits:
         found[bit // 64] |= np.uint64(1 << bit % 64)
@@ -62,11 +63,12 @@ def mask(words: int, bits: Iterable[int]) -> Words:
 
 @dataclass
 class Seen:
-    """The observations of walks: sums, least and greatest values, so that parts can be added in any order.
+    """The observations of walks. They are sums, minima and maxima, so the parts can be added in any order.
 
-    `taken` counts the steps by transition. `tally` is that of the kernel's `expand`. `lengths` counts the ended walks
-    by their number of states, and `ends` by the reason. `reached` counts for each verdict bit the walks that met it.
-    `first` says where each verdict bit, a state without an enabled instance and a failing instance were first met.
+    `taken` counts the steps by transition. `tally` is the tally of the kernel's `expand`. `lengths` counts the ended
+    walks by their number of states, and `ends` counts them by the reason of their end. `reached` counts for each
+    verdict bit the walks that met it. `first` has the first place of each verdict bit, of a state without an enabled
+    instance, and of a failing instance.
     """
 
     taken: Integers
@@ -91,7 +93,7 @@ class Seen:
         )  # fmt: skip
 
     def add(self, other: Seen) -> None:
-        """Adds the observations of another part."""
+        """Adds the observations of other walks."""
         least, greatest = (int(f(self.tally[i], other.tally[i])) for f, i in ((min, LEAST), (max, GREATEST)))
         for name in ("taken", "tally", "lengths", "ends", "reached", "cursor"):
             getattr(self, name).__iadd__(getattr(other, name))
@@ -106,18 +108,18 @@ class Seen:
 
     @property
     def states(self) -> int:
-        """The number of states on the walks, counted each time a state was met."""
+        """The number of states on the walks. A state counts each time that it is met."""
         return int(self.cursor[loops.STATES])
 
     @property
     def generated(self) -> list[int]:
-        """Enabled instances of each action."""
+        """The number of enabled instances of each action."""
         counts: list[int] = self.tally[ACTIONS:].tolist()
         return counts
 
 
 class Walker:
-    """One thread's lanes, and its observations."""
+    """The lanes of one thread, and the thread's observations."""
 
     def __init__(self, start: Start, lanes: int | None = None) -> None:
         self.start, kernel, size = start, start.kernel, start.lanes if lanes is None else lanes
@@ -145,7 +147,7 @@ class Walker:
         return sum(array.nbytes for array in (*self._buffers, *self._lanes))
 
     def chunk(self, first: int, last: int, stop: Callable[[], bool]) -> None:
-        """Walks `first` to `last - 1`, to their ends unless `stop` says that it is time to stop."""
+        """Takes the walks `first` to `last - 1`. If `stop` returns True, it leaves them unfinished."""
         cursor = self.seen.cursor
         self._begin(first, last)
         while cursor[loops.LANES] and not stop():
@@ -170,10 +172,10 @@ class Walker:
         )  # fmt: skip
 
     def again(self, code: int, wrong: Callable[[Words], Flags] | None) -> Path:
-        """The path to the observation at a place of `first`.
+        """The path to an observation; `code` is its entry in `Seen.first`.
 
-        `wrong` marks the states, counted or not, that are this observation. Without `wrong` it is the state at that
-        position.
+        `wrong` marks the states, counted or not, that have the observation. Without `wrong`, the path ends at the
+        position in `code`.
         """
         walk, length = code & (1 << loops.WALK_BITS) - 1, code >> loops.WALK_BITS
         self._begin(walk, walk + 1)

@@ -1,6 +1,6 @@
-"""The Spark engine: the kernel of the local engine, level by level, on a cluster.
+"""The Spark engine: explores level by level on a cluster, with the kernel of the local engine.
 
 `search.py` makes the decisions in the driver, which holds only counts. Executors run `tasks.py`, `steps.py`,
-`queries.py`, `kernels.py`, `rows.py` and `files.py`. These are sent to them by value. Of this project they import only
-each other, `isrcheck.checker.datasets.places` and `isrcheck.checker.kernel.native`.
+`queries.py`, `kernels.py`, `rows.py` and `files.py`, and Spark sends these modules to them by value. Of this project,
+these modules import only each other, `isrcheck.checker.datasets.places` and `isrcheck.checker.kernel.native`.
 """

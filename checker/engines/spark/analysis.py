@@ -1,4 +1,4 @@
-"""Questions about datasets, answered on Spark: distributions, out-degrees, decoded states, and differences."""
+"""Answers questions about datasets with Spark: distributions of values, out-degrees, and differences."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from isrcheck.model.language.system import TransitionSystem
 
 Query = dict[str, Any]
 MOST_KEYS: Final = 1_000_000
-"""The most projected states that are searched for the least one, in the level in which two datasets first differ."""
+"""The most projected states among which the least is searched, in the first level in which two datasets differ."""
 
 
 def label(dataset: Dataset, what: str) -> str:
@@ -27,7 +27,7 @@ def label(dataset: Dataset, what: str) -> str:
 
 
 def query_of(dataset: Dataset, level: int | None = None) -> Query:
-    """The files of a dataset or of one level, and the places of its leaves."""
+    """The description of a query: the files of a dataset (or of one level), and the places and names of its leaves."""
     files = [[x.number, e["path"], e["sha256"]] for x in dataset.levels if level in (None, x.number) for e in x.files]
     leaves = dataset.header["leaves"]
     return {
@@ -39,7 +39,7 @@ def query_of(dataset: Dataset, level: int | None = None) -> Query:
 
 
 def distributions(spark: Spark, dataset: Dataset, leaves: list[int]) -> list[tuple[int, int, int, int]]:
-    """(level, leaf, value, states), sorted."""
+    """How many states of each level have which value of which leaf: (level, leaf, value, states), sorted."""
     query = {**query_of(dataset), "leaves": leaves}
     table = spark.over(
         len(query["files"]), queries.distributions(query), "level int, leaf int, value bigint, states bigint"
@@ -52,7 +52,7 @@ def distributions(spark: Spark, dataset: Dataset, leaves: list[int]) -> list[tup
 
 
 def degrees(spark: Spark, dataset: Dataset, kernel: Kernel, constrained: bool) -> list[tuple[int, int, int]]:
-    """(level, degree, states), sorted: out-degrees of all states that were found, expanded or not."""
+    """How many found states (expanded or not) of each level have which out-degree: (level, degree, states), sorted."""
     query = {**query_of(dataset), "kernel": sizes(kernel, constrained)}
     spark.send(query, kernel.text)
     table = spark.over(len(query["files"]), queries.degrees(query), "level int, degree int, states bigint")
@@ -67,9 +67,9 @@ def degrees(spark: Spark, dataset: Dataset, kernel: Kernel, constrained: bool) -
 
 @dataclass(frozen=True)
 class Difference:
-    """Projected states of one dataset that another lacks: their number, by the level in which each is first seen.
+    """The projected states of one dataset that another lacks, counted by the level in which each first occurs.
 
-    `least` has the leaves of the least state with such a projection in the first of these levels.
+    `least` has the leaves of the least state in the first of these levels that has such a projection.
     """
 
     levels: dict[int, int]
@@ -81,7 +81,7 @@ class Difference:
 
 
 def difference(spark: Spark, one: Dataset, other: Dataset, common: Common) -> Difference:
-    """The states reachable in one dataset and not in the other, compared by their common variables."""
+    """The states of one dataset that the other lacks, compared by their common variables."""
     mine, theirs = ({**query_of(d), **common.query(i)} for i, d in enumerate((one, other)))
     schema = "key binary, level int"
     left = spark.over(len(mine["files"]), queries.projections(mine), schema).groupBy("key").min("level")
@@ -104,7 +104,7 @@ def difference(spark: Spark, one: Dataset, other: Dataset, common: Common) -> Di
 
 @dataclass(frozen=True)
 class Beyond:
-    """The states that only one of two datasets has, by their common variables: projected states by level and by action.
+    """The projected states that only one of two datasets has. `levels` counts them by level.
 
     `actions` counts, for each action, the projected states that its steps reach from a state of both datasets.
     """
@@ -114,7 +114,7 @@ class Beyond:
 
 
 def beyond(spark: Spark, one: Dataset, other: Dataset, common: Common, side: int, kernel: Kernel) -> Beyond:
-    """The states that only `one` has; `one` is side `side` (0 or 1) of the common variables."""
+    """The states that only `one` has. `side` (0 or 1) is the place of `one` in `common`."""
     mine, theirs = ({**query_of(d), **common.query(i)} for d, i in ((one, side), (other, 1 - side)))
     system = kernel.system
     mine |= {

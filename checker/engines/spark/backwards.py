@@ -1,15 +1,15 @@
-"""The executors' part in the search for a trace: the states of a level from which it continues, and the least failure.
+"""The executors' part in the search for a trace: the states of a level on shortest traces, and the least failure.
 
-The *cone* of a level has the states from which a trace continues. For each state and each actor it has the fewest
-changes of actor that follow if that actor has just acted. A cone lies in files like those of states, with these numbers
-added to each row, so that no process needs to hold it. A small cone comes back with the report, and the driver makes
-one file of it.
+The *cone* of a level has the states from which a trace continues. For each state and each actor, the cone has the least
+number of later changes of actor, if that actor has just acted. Cones are stored in files like those of states, with
+these numbers added to each row, so that no process must hold a whole cone. The rows of a small cone come back with the
+reports, and the driver writes them into one file.
 
-A *question* is JSON. For a cone it has `actors`, the actors of the transitions, and `root` and `cones`, the folder of
-the cone's files in the dataset or elsewhere. It also has one of three entries: `bit` (steps to states with this verdict
-bit), `into` (steps to states of a cone, by its files) or `stuck` (states without a step). For the least failure it has
-`places`, the places of the leaves, and optionally `failed` (steps to states with this verdict bit, instead of instances
-that cannot be evaluated).
+A *question* is JSON. A question about a cone has `actors` (the actors of the transitions), `root` and `cones` (the
+folder of the cone's files, in the dataset or elsewhere), and one of three entries: `bit` (steps to states with this
+verdict bit), `into` (steps to states of a cone, given by its files) or `stuck` (states without a step). A question
+about the least failure has `places`, the places of the leaves. With `failed` it asks for steps to states with this
+verdict bit, and without it for instances that cannot be evaluated.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from isrcheck.checker.engines.spark.steps import blocks
 
 Array = Any
 INLINE = 1 << 14
-"""The largest part of a cone, in bytes, that a task sends to the driver: 4,000 tasks send it 64 MB at most."""
+"""The largest part of a cone, in bytes, that a task sends to the driver. So 4,000 tasks send at most 64 MB."""
 HELD = 1 << 20
-"""The most states of a cone that a task holds. Of a larger cone it reads what it needs, slab by slab."""
+"""The most states of a cone that a task holds in memory. Of a larger cone it reads only the needed slabs."""
 CHUNK_BYTES = 1 << 25
-"""Bytes of successors that are looked up in a cone at once."""
+"""The bytes of successors that are looked up in a cone together."""
 UNREACHED = 2**31 - 1
 
 
@@ -40,7 +40,7 @@ UNREACHED = 2**31 - 1
 
 
 def with_costs(states: Array, after: Array) -> Array:
-    """Rows of a cone: states, then numbers, two in a word."""
+    """The rows of a cone: the words of each state, then its numbers, two in a word."""
     numbers = np.zeros((len(after), -(-after.shape[1] // 2) * 2), dtype=np.uint32)
     numbers[:, : after.shape[1]] = after
     return np.concatenate([states, numbers.view(np.uint64)], axis=1)
@@ -71,7 +71,7 @@ class Cone:
         return files.Reader(self._root, path, self._hashes)
 
     def after(self, states: Array, acting: Array) -> Array:
-        """For steps by these actors to these states, the fewest later changes of actor; UNREACHED outside the cone."""
+        """For a step to each state by its actor: the fewest later changes of actor; UNREACHED outside the cone."""
         found, words = np.full(len(states), UNREACHED, dtype=np.int64), self._kernel.words
         hashes = self._kernel.hashes(states)
         order = rows.order_of(hashes)
@@ -104,18 +104,18 @@ def rows_of(root: str, entries: list[dict[str, Any]]) -> Array:
 
 
 class Goal:
-    """The states with a verdict bit: a trace ends there."""
+    """The states with a verdict bit, in which traces end."""
 
     def __init__(self, bit: int, kernel: Kernel) -> None:
         self._bit, self._kernel = bit, kernel
 
     def after(self, states: Array, acting: Array) -> Array:
-        """The same for the end of a trace: no change follows."""
+        """Like `Cone.after`, for the ends of traces: 0, because no change follows, or UNREACHED."""
         return np.where(has_bit(self._kernel, states, self._bit), 0, UNREACHED)
 
 
 def aim_of(question: dict[str, Any], root: str, kernel: Kernel) -> Cone | Goal:
-    """The cone or the end that the steps of a question lead into."""
+    """The cone or the goal into which the steps of a question lead."""
     return Cone(root, question["into"], kernel) if "into" in question else Goal(question["bit"], kernel)
 
 
@@ -124,7 +124,7 @@ def has_bit(kernel: Kernel, states: Array, bit: int) -> Array:
 
 
 def coned(work: Work, owner: int) -> tuple[bytes, dict[str, Any]]:
-    """An owner's part of a cone: its rows if they are few, else their file in the report."""
+    """An owner's part of a cone: its rows if they are few; otherwise the report names the file that has them."""
     kernel, question = kernel_of(work), json.loads(files.shared(work["question"]))
     actors = np.array(question["actors"], dtype=np.int64)
     number = int(actors.max(initial=0)) + 1
@@ -145,7 +145,7 @@ def reached(states: Array, source: Array, acting: Array, weight: Array, actors: 
     np.minimum.at(by_actor, (source, acting), weight)
     least = by_actor.min(axis=1, keepdims=True)
     there = np.flatnonzero(least[:, 0] < UNREACHED)
-    # A step by another actor than the last one is a change.
+    # If another actor takes the next step, that is one change more.
     return with_costs(states[there], np.minimum(by_actor, least + 1)[there])
 
 
@@ -157,7 +157,7 @@ def given_back(root: str, folder: str, kernel: Kernel, owner: int, found: Array)
 
 
 def written(root: str, folder: str, found: Array, kernel: Kernel) -> dict[str, Any]:
-    """Writes rows of a cone, in any order, into a file of its own. Returns the manifest's entries about it."""
+    """Sorts rows of a cone and writes them into a new file. Returns the manifest's entries about this file."""
     path = f"{folder}/{uuid.uuid4().hex}.parquet"
     hashes = kernel.hashes(found[:, : kernel.words])
     order = rows.order_of(hashes)
@@ -165,7 +165,7 @@ def written(root: str, folder: str, found: Array, kernel: Kernel) -> dict[str, A
 
 
 def chunks(work: Work, kernel: Kernel, owner: int) -> Iterator[tuple[Array, Array, Array, Array]]:
-    """States of an owner, and their steps: positions of sources, transitions, successors."""
+    """The states of an owner in chunks, with their steps: positions of sources, transitions, and successors."""
     pending: list[tuple[Array, Array, Array, Array]] = []
     count = size = 0
     for states, _ in blocks(work, kernel, owner):
@@ -190,9 +190,9 @@ def without_steps(work: Work, kernel: Kernel, owner: int) -> Iterator[Array]:
 
 
 def failing(work: Work, owner: int) -> tuple[bytes, dict[str, Any]]:
-    """The least failure among an owner's states: the leaves of the state, and the transition that fails there.
+    """The least failure among an owner's states: the leaves of a state, and the transition that fails there.
 
-    With `failed` it is the least successor with that verdict bit, without a transition.
+    If the question has `failed`, it is the least successor with that verdict bit, without a transition.
     """
     kernel, question = kernel_of(work), json.loads(files.shared(work["question"]))
     least: tuple[list[int], int] | None = None
@@ -216,7 +216,7 @@ def failing(work: Work, owner: int) -> tuple[bytes, dict[str, Any]]:
 
 
 def looking(work: Work) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A function for `mapInArrow`: owners in; owner, rows and report out."""
+    """A function for `mapInArrow`: it takes owners, and gives the rows and the report of each."""
 
     def look(batches: Iterable[Any]) -> Iterator[Any]:
         for batch in batches:
@@ -231,6 +231,6 @@ def looking(work: Work) -> Callable[[Iterable[Any]], Iterator[Any]]:
 
 
 def looked(work: Work, owner: int) -> tuple[bytes, dict[str, Any]]:
-    """An owner's answer to the question of a work."""
+    """An owner's rows and report for the question of a work."""
     question = json.loads(files.shared(work["question"]))
     return failing(work, owner) if "places" in question else coned(work, owner)

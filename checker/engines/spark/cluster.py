@@ -1,4 +1,4 @@
-"""The user's choices for exploring with Spark. No part of Spark is needed to state them."""
+"""The user's choices for exploring with Spark. This module does not import Spark."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 THRESHOLD: Final = 300_000
-"""The driver expands levels with at most this many states.
+"""The largest level, in states, that the driver expands itself.
 
-The driver expands this many in the quarter of a second that a job takes even without states
+The driver expands this many states in a quarter of a second, which is the time of a Spark job without any states
 (`spark_engine.py threshold`).
 """
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """Where Spark runs and what it keeps.
+    """Where Spark runs, and what it stores.
 
-    If `master` is None, Spark runs where the platform says (spark-submit, spark-defaults, a running session), else on
-    this machine. `partitions` is the number of owners of states (None: one for each core). `checkpoint` is the folder
-    of a new dataset, `resume` the folder of one to continue. Without either, the states lie in a temporary folder.
-    `conf` are settings of Spark. `transitions` keeps the steps too. `session` is an existing Spark session.
+    If `master` is None, Spark runs where the platform says (spark-submit, spark-defaults, a running session), or else
+    on this machine. `partitions` is the number of owners, which are the parts of the states (None: one for each core).
+    `checkpoint` is the folder of a new dataset, and `resume` the folder of a dataset to continue. Without either, the
+    states are in a temporary folder. `conf` has settings of Spark. With `transitions` the steps are stored, too.
+    `session` is an existing Spark session.
     """
 
     master: str | None = None
@@ -35,5 +36,5 @@ class Cluster:
 
     @property
     def on_this_machine(self) -> bool:
-        """Spark on this machine, unless the platform names another."""
+        """True if Spark runs on this machine, unless the platform names another machine."""
         return self.master is None or self.master.startswith("local")

@@ -1,4 +1,4 @@
-"""A dataset as tables for queries: `states`, `transitions` and `traces`, Parquet, by level."""
+"""Writes a dataset as Parquet tables for queries: `states` and `transitions`, by level, and `traces`."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from isrcheck.checker.kernel.compile import Kernel
 from isrcheck.checker.results import Trace
 
 STEPS: Final = "level int, source binary, target binary, action string, actor string, step string, counted boolean"
-"""Columns of `transitions`; `step` is the action with its parameters."""
+"""The columns of `transitions`; `step` is the action with its parameters."""
 
 
 def decode(spark: Spark, dataset: Dataset, kernel: Kernel, traces: Mapping[str, Trace], to: str) -> None:
-    """Writes the tables into a new folder, a path as Spark knows it; transitions only if the dataset keeps them."""
+    """Writes the tables into the new folder `to`, a path for Spark. Transitions need a dataset that has them."""
     header, system = dataset.header, kernel.system
     columns = columns_of(system, kernel.layout)
     query = query_of(dataset) | {
@@ -50,7 +50,7 @@ def _written(spark: Spark, table: Any, to: str, what: str, by_level: bool = Fals
 
 
 def _told(kernel: Kernel) -> list[dict[str, str]]:
-    """The names of each transition."""
+    """The action, the actor and the text of each transition."""
     return [{"action": t.label.action, "actor": t.actor, "step": str(t.label)} for t in kernel.system.transitions]
 
 

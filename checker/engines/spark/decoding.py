@@ -1,4 +1,4 @@
-"""States and steps as tables with names and types, made from packed words; sent by value, like `tasks.py`.
+"""Decodes packed states and steps into tables with names and types; sent to executors by value, like `tasks.py`.
 
 A *shape* (`isrcheck.checker.datasets.columns`) is one of
 
@@ -23,11 +23,11 @@ from isrcheck.checker.engines.spark.queries import Query, each_file, leaf
 
 Array = Any
 ROWS = 1 << 14
-"""Rows in a batch. A decoded state may be a hundred times as large as a packed one."""
+"""The rows in a batch. A decoded state may be a hundred times as large as a packed state."""
 
 
 def built(shape: list[Any], states: Array) -> Any:
-    """The Arrow array of a shape's values in packed states of shape (states, words)."""
+    """The Arrow array of the values of a shape in packed states; `states` is an array (states, words)."""
     kind, first, *rest = shape
     if kind == "record":
         return pa.StructArray.from_arrays([built(part, states) for part in rest[0]], first)
@@ -51,30 +51,30 @@ def built(shape: list[Any], states: Array) -> Any:
 
 
 def _listed(there: Array, slots: list[Any]) -> Any:
-    """For each row the list of its values in the slots that exist; `there` is of shape (rows, slots)."""
+    """For each row, the list of the values in its existing slots; `there` marks them, an array (rows, slots)."""
     row, slot = np.nonzero(there)
     return _lists(there, pa.concat_arrays(slots).take(pa.array(slot * len(there) + row)))
 
 
 def _chosen(there: Array, elements: Any) -> Any:
-    """For each row the list of the elements that it has."""
+    """For each row, the list of the elements that it has; `there` marks them, an array (rows, elements)."""
     return _lists(there, elements.take(pa.array(np.nonzero(there)[1])))
 
 
 def _counted(times: Array, elements: Any) -> Any:
-    """For each row the list of elements, each as often as it occurs; `times` is of shape (rows, elements)."""
+    """For each row, the list of its elements, each as often as it occurs; `times` is an array (rows, elements)."""
     which = np.tile(np.arange(times.shape[1]), len(times))
     return _lists(times, elements.take(pa.array(np.repeat(which, times.ravel()))))
 
 
 def _lists(there: Array, values: Any) -> Any:
-    """Lists of values. The numbers of each row give the length of its list."""
+    """The values, divided into one list for each row of `there`. The sum of a row is the length of its list."""
     offsets = np.concatenate(([0], np.cumsum(there.sum(axis=1)))).astype(np.int32)
     return pa.ListArray.from_arrays(pa.array(offsets), values)
 
 
 def _arrow(kind: Any) -> Any:
-    """An Arrow type from the name of an SQL type, from `[type]` for a list, or from names with types for a record."""
+    """An Arrow type from the name of an SQL type, from `[type]` (a list), or from names with types (a record)."""
     if isinstance(kind, list):
         return pa.list_(_arrow(kind[0]))
     if isinstance(kind, dict):
@@ -83,7 +83,7 @@ def _arrow(kind: Any) -> Any:
 
 
 def table_of(query: Query, states: Array, kernel: kernels.Kernel) -> Any:
-    """States as a batch: their packed words, a column for each part, and whether each invariant is violated."""
+    """States as an Arrow batch: the packed words, a column for each part, and a flag for each violated invariant."""
     names, arrays = ["state"], [packed(states)]
     for name, _, shape in query["columns"]:
         names.append(name)
@@ -103,7 +103,7 @@ def packed(states: Array) -> Any:
 
 
 def decoded(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A function for `mapInArrow`: it takes numbers of files, and gives level and columns of each state."""
+    """A function for `mapInArrow`: it takes numbers of files, and gives the level and the columns of each state."""
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         kernel = kernels.kernel_of(query)
@@ -116,7 +116,7 @@ def decoded(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
 
 
 def steps(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A function for `mapInArrow`: it takes numbers of files, and gives each step with action and actor."""
+    """A function for `mapInArrow`: it takes numbers of files, and gives each step with its action and actor."""
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         told = {name: pa.array([row[name] for row in query["steps"]]) for name in ("action", "actor", "step")}

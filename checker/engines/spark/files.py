@@ -1,7 +1,7 @@
 """Files of packed states: Parquet with one column of fixed-size bytes, in the order of the owner hash.
 
-The file's metadata has the first hash of every row group, so that a look-up of states reads only the row groups that
-may have them. A file is named by the root of its dataset and its path in the dataset.
+The file's metadata has the first hash of every row group, so a look-up reads only the row groups that may have the
+wanted states. A file is named by the root of its dataset and by its path in the dataset.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from isrcheck.checker.datasets.places import located
 Array = Any
 Hash = Callable[[Array], Array]
 GROUP = 1 << 14
-"""States in a row group, which is the smallest unit that is read."""
+"""The states in a row group, which is the smallest unit that is read."""
 SLAB = 64
-"""How many row groups are read at once."""
+"""The number of row groups that are read together, as one slab."""
 FIRSTS = b"isrcheck.first-hashes"
 CHANGED = "is not what its manifest says"
 OPTIONS = {"use_dictionary": False, "write_statistics": False, "compression": "lz4", "write_page_checksum": True}
-"""LZ4 takes a sixth more room than Zstandard and is read twice as fast. A changed page is detected."""
+"""LZ4 takes a sixth more space than Zstandard and is read twice as fast. The checksums detect changed pages."""
 
 
 class Written(io.RawIOBase):
-    """A new file that knows the size and the SHA-256 of its content."""
+    """A new file that computes the size and the SHA-256 of its content while it is written."""
 
     def __init__(self, root: str, path: str) -> None:
         super().__init__()
@@ -53,13 +53,13 @@ class Written(io.RawIOBase):
         return self.size
 
     def end(self) -> dict[str, Any]:
-        """The entries that the manifest has for every file."""
+        """Closes the file. Returns the entries that the manifest has for every file."""
         self.stream.close()
         return {"bytes": self.size, "sha256": self.digest.hexdigest()}
 
 
 def is_whole(root: str, path: str, sha256: str) -> bool:
-    """Whether a file has the content that its manifest says."""
+    """True if a file's content has the SHA-256 of the manifest."""
     filesystem, place = located(root, path)
     digest = hashlib.sha256()
     with filesystem.open_input_stream(place) as stream:
@@ -69,13 +69,13 @@ def is_whole(root: str, path: str, sha256: str) -> bool:
 
 
 def require_whole(root: str, path: str, sha256: str) -> None:
-    """Raises `ValueError` if a file does not have the content that its manifest says."""
+    """Raises `ValueError` if a file's content does not have the SHA-256 of the manifest."""
     if not is_whole(root, path, sha256):
         raise ValueError(f"{path} {CHANGED}")
 
 
 def write(root: str, path: str, slabs: Iterable[tuple[Array, Array]], words: int, group: int = 0) -> dict[str, Any]:
-    """Writes slabs of rows and hashes, in order. Returns the manifest's entry. Without rows nothing is written."""
+    """Writes slabs of sorted rows with their hashes. Returns the manifest's entry. Without rows it writes no file."""
     kind, group, count, firsts, last = pa.binary(8 * words), group or GROUP, 0, [], None
     writer, stream = None, None
     for rows, hashes in slabs:
@@ -99,9 +99,9 @@ def write(root: str, path: str, slabs: Iterable[tuple[Array, Array]], words: int
 
 
 def plan(frontier: Iterable[dict[str, Any]], known: Iterable[dict[str, Any]], bounds: list[int]) -> list[bytes]:
-    """For each owner, as JSON, the files that may have its states: of the level to expand, and of all known states.
+    """For each owner, as JSON: the files that may have its states, of the level to expand and of all known states.
 
-    A task gets the whole list and reads its own part: with many owners each owner has files of its own.
+    A task gets the whole list and reads its own part of it, because with many owners each owner has different files.
     """
     found: list[dict[str, list[dict[str, Any]]]] = [{"frontier": [], "known": []} for _ in bounds[1:]]
     for name, entries in (("frontier", frontier), ("known", known)):
@@ -113,18 +113,18 @@ def plan(frontier: Iterable[dict[str, Any]], known: Iterable[dict[str, Any]], bo
 
 
 def mine(work: dict[str, Any], owner: int) -> dict[str, list[dict[str, Any]]]:
-    """The files that the plan of a work gives to an owner, under `frontier` and `known`."""
+    """The files that the plan of a work gives to an owner, by `frontier` and `known`."""
     lists: dict[str, list[dict[str, Any]]] = json.loads(shared(work["plan"])[owner])
     return lists
 
 
 def shared(value: Any) -> Any:
-    """Large data that is the same for all tasks of a job: either the data itself, or what Spark has broadcast."""
+    """Large data that all tasks of a job share: `value` is the data itself, or Spark's broadcast of it."""
     return value.value if hasattr(value, "value") else value
 
 
 class Reader:
-    """The states of a file, in order; `read` counts the bytes of the row groups that were read."""
+    """Reads the states of a file in order; `read` counts the bytes of the row groups that were read."""
 
     def __init__(self, root: str, path: str, hash_of: Hash) -> None:
         filesystem, place = located(root, path)
@@ -140,7 +140,7 @@ class Reader:
             yield rows
 
     def between(self, low: int, high: int) -> Iterator[tuple[Array, Array]]:
-        """Rows and hashes from `low` to before `high`, slab by slab."""
+        """The rows with hashes from `low` to `high - 1`, and these hashes, slab by slab."""
         begin = max(int(np.searchsorted(self.firsts, np.uint64(low))) - 1, 0)
         end = int(np.searchsorted(self.firsts, np.uint64(high - 1), side="right"))
         for rows, hashes in self._slabs(list(range(begin, end))):
@@ -150,7 +150,7 @@ class Reader:
                 yield rows[a:b], hashes[a:b]
 
     def around(self, wanted: Array) -> Iterator[tuple[Array, Array, int, int]]:
-        """For sorted wanted hashes, rows and hashes of row groups that may have them, and which ones: from, to."""
+        """The slabs that may have some of the sorted `wanted` hashes: rows, hashes, range of `wanted` (from, to)."""
         if not len(wanted):
             return
         marks = np.zeros(len(self.firsts) + 1, dtype=np.int64)

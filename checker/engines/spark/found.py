@@ -1,4 +1,4 @@
-"""The combined reports of the owners of a level: counts, seconds, bytes."""
+"""Combines the reports of the owners of a level: counts, seconds, bytes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def found_by(reports: list[dict[str, Any]], seconds: float) -> Found:
 
 
 def require_each_owner(reports: list[dict[str, Any]], owners: int) -> None:
-    """Raises `ClusterFailed` if Spark has split or lost the candidates of an owner: then the reports are wrong."""
+    """Raises `ClusterFailed` if Spark has split or lost the candidates of an owner, which makes the reports wrong."""
     if sorted(report["merge"]["owner"] for report in reports) != list(range(owners)):
         raise ClusterFailed(
             "Spark has not given each owner all of its candidates in one task; --conf spark.sql.adaptive.enabled=false"
@@ -50,7 +50,7 @@ def any_of(numbers: Iterable[int]) -> int:
 
 
 def cost_of(found: Found) -> dict[str, Any]:
-    """Seconds and bytes of a level; *skew* is the longest task of a stage over the mean one."""
+    """The seconds and bytes of a level. *Skew* is the time of a stage's longest task, divided by the mean time."""
     expand, merge = ([report["seconds"] for report in stage] for stage in (found.expanded, found.merged))
     return {
         "seconds": round(found.seconds, 4),
@@ -64,7 +64,7 @@ def cost_of(found: Found) -> dict[str, Any]:
 
 
 def words_of(level: Level) -> str:
-    """Where the last level was built, and how fast."""
+    """A note on where the last level was built, in which time, and how many bytes were moved."""
     if not level.cost:
         return ""
     megabytes = {name: level.cost[f"bytes_{name}"] / 1e6 for name in ("read", "exchanged", "written")}

@@ -1,7 +1,7 @@
-"""Handles Ctrl-C while Java works for this process: notes it at once, and raises it where nothing is cut in two.
+"""Handles Ctrl-C while Java works for this process: records it immediately, and raises it later at a safe point.
 
-An interruption inside a call of Java loses the answer. Inside a finalizer of a Java object it is printed with a
-traceback and then forgotten.
+An exception inside a call of Java would lose the call's answer. Inside a finalizer of a Java object it would be printed
+with a traceback and then ignored.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _asked: Final = threading.Event()
 
 
 def raise_if_asked() -> None:
-    """Raises `KeyboardInterrupt` if an interruption was noted and not raised yet."""
+    """Raises `KeyboardInterrupt` if an interruption was recorded and not raised yet."""
     if _asked.is_set():
         _asked.clear()
         raise KeyboardInterrupt
@@ -25,11 +25,11 @@ def raise_if_asked() -> None:
 
 @contextmanager
 def deferred() -> Iterator[None]:
-    """Within it, a first interruption waits for `raise_if_asked` or for the end; a second one is raised at once."""
+    """In this context, a first interruption waits for `raise_if_asked` or the end; a second is raised immediately."""
     previous = signal.getsignal(signal.SIGINT)
     mine = threading.current_thread() is threading.main_thread() and previous is signal.default_int_handler
     if not mine:
-        # A handler of the caller's own gets interruptions as before; other threads never get any.
+        # The caller's own handler still gets interruptions as before; threads other than the main thread get none.
         yield
         return
     signal.signal(signal.SIGINT, _note)

@@ -1,4 +1,4 @@
-"""The compiled kernel in a Python process of an executor or of the driver: compiled once, kept between tasks."""
+"""The compiled kernel in a Python process of an executor or of the driver, compiled once and kept between tasks."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from isrcheck.checker.kernel import native
 Array = Any
 Work = dict[str, Any]
 BLOCK_ROWS = 1 << 19
-"""Room for the successors of one call of the kernel, in rows."""
+"""The room for the successors of one call of the kernel, in rows."""
 MOST_KERNELS = 4
 LARGEST = np.iinfo(np.int64).max
 LEAST, GREATEST, FAILURES, ACTIONS = 0, 1, 2, 3
-"""Positions in a tally, as `isrcheck.checker.kernel.tally` has them."""
+"""The positions in a tally, the same as in `isrcheck.checker.kernel.tally`."""
 
 
 def kept() -> dict[str, Any]:
-    """The values that a Python process keeps between tasks. Functions that are sent by value have no module of their
-    own.
+    """The values that a Python process keeps between tasks.
+
+    Functions that are sent by value have no module of their own.
     """
     module = sys.modules.setdefault("isrcheck_kept", types.ModuleType("isrcheck_kept"))
     kernels: dict[str, Any] = module.__dict__.setdefault("kernels", {})
@@ -31,7 +32,7 @@ def kept() -> dict[str, Any]:
 
 
 class Kernel:
-    """The compiled functions for arrays, with the sizes that a work has."""
+    """The compiled functions, for arrays; `sizes` are those in the work."""
 
     def __init__(self, work: Work, code: Any) -> None:
         self.code, self.sizes = code, dict(work["kernel"])
@@ -65,14 +66,14 @@ class Kernel:
         return out
 
     def judge(self, states: Array) -> Array:
-        """The verdict bits of each state, of shape (states, words of a verdict)."""
+        """The verdict bits of each state, as an array (states, words of a verdict)."""
         states, out = np.ascontiguousarray(states), np.empty((len(states), self.sizes["verdict_words"]), np.uint64)
         self.code.calls["judge"](states.ctypes.data, len(states), out.ctypes.data)
         return out
 
 
 def keep(work: Work, code: Any) -> None:
-    """Makes compiled code the kernel of a work. Only the last few kernels are kept."""
+    """Keeps compiled code as the kernel of a work. Only the last few kernels are kept."""
     kernels = kept()
     while len(kernels) >= MOST_KERNELS:
         del kernels[next(iter(kernels))]
@@ -80,21 +81,22 @@ def keep(work: Work, code: Any) -> None:
 
 
 def at_hand(work: Work, code: Any) -> Work:
-    """The work, for this process, which already has the compiled code."""
+    """The work, after its compiled code was made available in this process."""
     if work["kernel"]["digest"] not in kept():
         keep(work, code)
     return work
 
 
 def kernel_of(work: Work) -> Kernel:
-    """The kernel of a work: compiled once in every Python process."""
+    """The kernel of a work, which is compiled once in every Python process."""
     digest = work["kernel"]["digest"]
     if digest not in kept():
         from pyspark import SparkFiles
 
         with open(SparkFiles.get(work["kernel"]["file"]), encoding="utf-8") as text:
             keep(work, native.Code(text.read()))
-        # PySpark collects garbage after every task. Without this it would spend 50 ms on objects that stay loaded.
+        # PySpark collects garbage after every task. Without this, each collection would take 50 ms for objects that
+        # stay alive.
         gc.freeze()
     kernel: Kernel = kept()[digest]
     return kernel

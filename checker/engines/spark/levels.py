@@ -1,4 +1,4 @@
-"""The levels of a dataset, for the search for traces and errors in them."""
+"""The levels of a dataset, in which traces and errors are searched."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from isrcheck.checker.kernel.verdicts import FAILED
 from isrcheck.model.language.system import TransitionSystem
 
 SMALL = 20_000
-"""Levels with at most this many states are always searched in this process, because a job would take longer."""
+"""Levels with at most this many states are always searched in this process, because a Spark job would take longer."""
 
 
 class StoredLevels:
-    """Packed states of committed levels. Spark searches a large level, this process a small one."""
+    """The packed states of committed levels. Spark searches large levels, and this process searches small levels."""
 
     def __init__(
         self, system: TransitionSystem, kernel: Kernel, history: list[Level], spark: Spark | None, work: kernels.Work,
@@ -33,7 +33,7 @@ class StoredLevels:
 
     @property
     def on_this_machine(self) -> bool:
-        """Whether all processes that search levels have access to this process's folders."""
+        """True if all processes that search levels can access the folders of this machine."""
         return self.spark is None or str(self.spark.context.master).startswith("local")
 
     def leaves(self, states: Words) -> list[tuple[int, ...]]:
@@ -48,17 +48,17 @@ class StoredLevels:
         return np.concatenate(parts) if parts else np.empty((0, self.kernel.words), dtype=np.uint64)
 
     def planned(self, level: int, bounds: list[int]) -> kernels.Work:
-        """Where each owner's hashes begin, and which of its files have states of a level."""
+        """The bounds of the owners' hashes, and the files that may have states of a level, by owner."""
         return {"bounds": bounds, "plan": files.plan(self.history[level - 1].files, (), bounds)}
 
     # --- where evaluation failed first ------------------------------------------------------------------------------
 
     def failing_instance(self, level: int) -> tuple[tuple[int, ...], int]:
-        """The least leaves of a state of a level in which an instance fails, and its least failing transition."""
+        """The leaves of the least state of a level in which an instance fails, and the least such transition."""
         return self._least(level, {})
 
     def failing_predicate(self, level: int) -> tuple[int, ...]:
-        """The least leaves of a state, counted or not, that is reached at a level and in which a predicate fails."""
+        """The leaves of the least state at a level, counted or not, in which a predicate fails."""
         if level > 1:
             return self._least(level - 1, {"failed": FAILED})[0]
         packed = self.kernel.layout.pack(self.system.initial)
@@ -74,7 +74,7 @@ class StoredLevels:
     # --- looking through a level ------------------------------------------------------------------------------------
 
     def asked(self, level: int, question: dict[str, Any]) -> list[tuple[bytes, dict[str, Any]]]:
-        """The owners' answers to a question about the states of a level, in the owners' order: rows and a report."""
+        """The owners' answers (rows and a report) to a question about the states of a level, in the owners' order."""
         work = {**self.work, "question": json.dumps(question).encode(), "level": level}
         if self.spark is None or self.history[level - 1].distinct <= max(self._threshold, SMALL):
             work |= self.planned(level, rows.bounds(1))

@@ -1,7 +1,8 @@
-"""The canonical paths in a dataset, found backwards in files that executors write, then forwards state by state.
+"""Finds canonical paths in a dataset: backwards, level by level, with executors, then forwards, state by state.
 
-The path is that of `isrcheck.checker.traces.canonical`. That module has the states from which a trace continues, and
-the steps between them, in memory. Here these states are the *cones* of the levels, which no process holds.
+The result is the same as in `isrcheck.checker.traces.canonical`, which holds the states from which a trace continues,
+and the steps between them, in memory. Here files have these states, the *cones* of the levels, because no process must
+hold a whole cone.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ WRITES: Final = "{}; a trace is looked for through files in the dataset's folder
 
 
 class StoredPaths:
-    """Paths in the levels of a dataset; `actors` names the actor of each instance of the system."""
+    """Finds paths in the levels of a dataset; `actors` names the actor of each instance of the system."""
 
     def __init__(self, levels: StoredLevels, actors: Sequence[str]) -> None:
         self._levels, self._kernel = levels, levels.kernel
@@ -37,7 +38,7 @@ class StoredPaths:
 
     @property
     def _expanding(self) -> kernels.Kernel:
-        """The kernel as in tasks, but in this process."""
+        """The kernel that tasks use, in this process."""
         return kernels.kernel_of(kernels.at_hand(self._levels.work, self._kernel.code))
 
     def to_violation(self, invariant: str, length: int) -> Path:
@@ -58,7 +59,7 @@ class StoredPaths:
 
     @contextmanager
     def _cones(self) -> Iterator[None]:
-        """A folder for the cones of a path: in the dataset or, if the dataset is read-only, on this machine."""
+        """Makes a folder for the cones of a path: in the dataset or, if the dataset is read-only, on this machine."""
         with ExitStack() as leaving:
             self._root, self._folder = self._levels.work["root"], f"{CONES}-{uuid.uuid4().hex}"
             try:
@@ -74,7 +75,7 @@ class StoredPaths:
     # --- backwards --------------------------------------------------------------------------------------------------
 
     def _path(self, length: int, known: list[Entries], last: Question) -> Path:
-        """The path of `length` states whose last step is one of `last`; `known` has the cone of its last state."""
+        """The path of `length` states. `last` asks for its last step; `known` has the cone of its last state."""
         cones, question = list(known), last
         for level in range(length - 1, 0, -1):
             cones.append(self._cone(level, question))
@@ -82,7 +83,7 @@ class StoredPaths:
         return self._walked(cones[::-1], length, last)
 
     def _cone(self, level: int, question: Question) -> Entries:
-        """The files of a cone. Its small parts are put together here."""
+        """The files of a cone. This process writes the small parts into one file."""
         where = {"root": self._root, "cones": self._folder}
         found = self._levels.asked(level, {**question, "actors": self._actors, **where})
         small, large = b"".join(data for data, _ in found), [r["entry"] for _, r in found if r["entry"] is not None]
@@ -97,8 +98,9 @@ class StoredPaths:
     # --- forwards ---------------------------------------------------------------------------------------------------
 
     def _walked(self, cones: list[Entries], length: int, last: Question) -> Path:
-        """At each step, among the instances that lead into the next cone, the one with the fewest remaining changes of
-        actor, then the least label.
+        """The path through the cones: each step leads into the next cone, with the fewest later changes of actor.
+
+        Of such steps, the step with the least label is taken.
         """
         here = self._least(cones[0])
         start, instances, previous = self._levels.leaves(here)[0], list[int](), -1
@@ -117,7 +119,7 @@ class StoredPaths:
         return Path(start, tuple(instances))
 
     def _least(self, cone: Entries) -> Words:
-        """The least state of a cone, by its leaves."""
+        """The state of a cone with the least leaves."""
         states: Words = backwards.rows_of(self._root, cone)[:, : self._kernel.words]
         leaves = self._levels.leaves(states)
         least = min(range(len(leaves)), key=leaves.__getitem__)

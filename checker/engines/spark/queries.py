@@ -1,8 +1,7 @@
-"""The executors' part in answering questions about a dataset. They read its files, and use a kernel only if it is
-needed.
+"""The executors' part in answering questions about a dataset: they read its files, and compile a kernel only if needed.
 
-Sent by value, like `tasks.py`. A *query* is a dictionary with the root, the files with their levels, the number of
-words of a state and, for each leaf, `[word, shift, width, low]`.
+This module is sent by value, like `tasks.py`. A *query* is a dictionary with the root, the files with their levels, and
+the place of each leaf, `[word, shift, width, low]`.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ Query = dict[str, Any]
 
 
 def each_file(query: Query, batches: Iterable[Any]) -> Iterator[tuple[int, Array]]:
-    """Level and states of every file whose number comes in, slab by slab."""
+    """The level and the states of each file whose number is in the batches, slab by slab."""
     for batch in batches:
         for number in batch.column(0).to_pylist():
             level, path, sha256 = query["files"][number]
@@ -32,7 +31,7 @@ def each_file(query: Query, batches: Iterable[Any]) -> Iterator[tuple[int, Array
 
 
 def damaged(root: str, listed: list[tuple[str, str]]) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """(path) of missing or changed files, among files that are given by number as paths with SHA-256."""
+    """A function for `mapInArrow`: it takes positions in `listed` (path, SHA-256), gives missing or changed paths."""
 
     def whole(path: str, sha256: str) -> bool:
         try:
@@ -50,7 +49,7 @@ def damaged(root: str, listed: list[tuple[str, str]]) -> Callable[[Iterable[Any]
 
 
 def leaf(states: Array, place: list[int]) -> Array:
-    """The integers of a leaf."""
+    """The value of one leaf in each state, as integers."""
     word, shift, width, low = place
     stored = states[:, word] >> np.uint64(shift) & np.uint64((1 << width) - 1)
     return stored.astype(np.int64) + low
@@ -61,7 +60,7 @@ def table(columns: dict[str, Any]) -> Any:
 
 
 def distributions(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """(level, leaf, value, states) for the leaves asked for."""
+    """A function for `mapInArrow` that gives (level, leaf, value, states) for the leaves in the query."""
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         for level, states in each_file(query, batches):
@@ -74,7 +73,7 @@ def distributions(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
 
 
 def degrees(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """(level, degree, states): how many states have this number of enabled instances."""
+    """A function for `mapInArrow` that gives (level, degree, states): how many states have which out-degree."""
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         kernel = kernels.kernel_of(query)
@@ -91,7 +90,7 @@ def degrees(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
 
 
 def projected(query: Query, states: Array) -> Array:
-    """The bytes of the common variables; `from` has for each common leaf its number here, or its constant value."""
+    """The common variables of states, packed. For each common leaf, the query has its number here or a constant."""
     packed = np.zeros((len(states), query["key_words"]), dtype=np.uint64)
     for source, value, (word, shift, _, low) in zip(query["from"], query["fill"], query["to"], strict=True):
         column = leaf(states, query["places"][source]) if source >= 0 else np.int64(value)
@@ -100,7 +99,7 @@ def projected(query: Query, states: Array) -> Array:
 
 
 def projections(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """(key, level): every state's common variables, at least once."""
+    """A function for `mapInArrow` that gives (key, level): the common variables of each state, possibly repeated."""
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         for level, states in each_file(query, batches):
@@ -114,7 +113,7 @@ def projections(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
 
 
 def edges(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """(before, key, action): the common variables before and after steps to counted states, at least once."""
+    """A function for `mapInArrow` that gives (before, key, action) for steps to counted states, possibly repeated."""
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         kernel, actions = kernels.kernel_of(query), np.array(query["actions"], dtype=np.uint64)
@@ -145,7 +144,7 @@ def _bytes(rows: Array) -> Any:
 
 
 def least(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """(leaves): of each slab the least state whose common variables are among the wanted keys."""
+    """A function for `mapInArrow` that gives (leaves): the least state of each slab with a wanted key."""
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         wanted = set(query["wanted"])

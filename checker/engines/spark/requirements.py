@@ -1,4 +1,4 @@
-"""What Spark requires: Java and three packages, each with the command that installs it."""
+"""The requirements of the Spark engine: Java and three packages, each with the command that installs it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ INSTALL_JAVA: Final = (
 
 
 def require() -> dict[str, str]:
-    """The versions of what Spark requires. Raises `MissingTool` if something is missing or too old."""
+    """The versions of the requirements. Raises `MissingTool` if one is missing or too old."""
     return {**{name: _package(name) for name in LEAST}, "java": _java()}
 
 
@@ -40,7 +40,7 @@ def _package(name: str) -> str:
 
 
 def _version(name: str) -> str | None:
-    """The version of a package, or None if it is missing. PySpark of a Spark installation was not installed by pip."""
+    """The version of a package, or None if it is missing. The PySpark of a Spark installation is unknown to pip."""
     try:
         if name != "pyspark" or "SPARK_HOME" not in os.environ:
             return metadata.version(name)
@@ -55,7 +55,7 @@ def _version(name: str) -> str | None:
 
 
 def _look_in_spark_home() -> None:
-    """Lets PySpark be imported from $SPARK_HOME/python if it cannot be imported otherwise."""
+    """Makes PySpark importable from $SPARK_HOME/python, if it cannot be imported otherwise."""
     python = os.path.join(os.environ.get("SPARK_HOME", ""), "python")
     if importlib.util.find_spec("pyspark") is None and os.path.isdir(python):
         sys.path += [python, *sorted(glob.glob(os.path.join(python, "lib", "*.zip")))]

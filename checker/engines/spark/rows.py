@@ -1,7 +1,7 @@
-"""Packed states sorted by their hash: duplicates become neighbours, and a look-up becomes a merge.
+"""Packed states, sorted by their hashes. So duplicates are neighbours, and a look-up is a merge.
 
-Rows are arrays of shape (states, words), unsigned 64-bit. *In order* means by hash, and by their words if two states
-have the same hash. Nothing here trusts a hash: states are compared word by word.
+Rows are arrays (states, words) of unsigned 64-bit integers. *In order* means sorted by hash; states with the same hash
+are sorted by their words. Equal hashes never count as equal states: states are always compared word by word.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import numpy as np
 
 Array = Any
 SLICE: Final = 1 << 17
-"""How many rows are sorted at once when many are merged."""
+"""The number of rows that are sorted together in a large merge."""
 LOOKED_THROUGH: Final = 1 << 16
-"""How many known rows are searched at once."""
+"""The number of known rows that are searched together."""
 
 
 def distinct(rows: Array, hashes: Array) -> tuple[Array, Array]:
@@ -24,7 +24,8 @@ def distinct(rows: Array, hashes: Array) -> tuple[Array, Array]:
     same_hash = in_order[1:] == in_order[:-1]
     same_row = same_hash & same_as_before(ordered)
     if (same_hash & ~same_row).any():
-        # Two states have the same hash: equal rows need not be neighbours until they are sorted by their words.
+        # Two states have the same hash, so equal rows need not be neighbours until the rows are sorted by their words,
+        # too.
         order = np.lexsort((*rows.T[::-1], hashes))
         ordered, in_order = rows.take(order, axis=0), hashes.take(order)
         same_row = same_as_before(ordered)
@@ -34,9 +35,10 @@ def distinct(rows: Array, hashes: Array) -> tuple[Array, Array]:
 
 
 def order_of(hashes: Array) -> Array:
-    """Positions that sort the hashes.
+    """The positions that sort the hashes.
 
-    Sorting numbers is faster than sorting positions: each number has the first bits of a hash and a position.
+    Sorting integers is faster than sorting positions, so integers with the first bits of a hash and a position are
+    sorted.
     """
     mask = np.uint64((1 << len(hashes).bit_length()) - 1)
     keys = (hashes & ~mask) | np.arange(len(hashes), dtype=np.uint64)
@@ -48,14 +50,14 @@ def order_of(hashes: Array) -> Array:
 
 
 def same_as_before(rows: Array) -> Array:
-    """For each row but the first, whether all its words equal those of the row before."""
+    """For each row except the first, whether it equals the row before it."""
     return _equal(rows[1:], rows[:-1])
 
 
 def together(parts: list[tuple[Array, Array]], words: int, low: int, high: int) -> tuple[Array, Array]:
-    """The distinct rows of sorted parts, each with its hashes, from `low` to before `high`; in order.
+    """The distinct rows of all sorted parts, in order, with their hashes, which are from `low` to `high - 1`.
 
-    It works slice by slice of the hashes, so that the data sorted at once stays in a processor's caches.
+    Slices of the hashes are merged one after the other, so that the data of each slice fits into a processor's caches.
     """
     slices = max(sum(len(part) for part, _ in parts) // SLICE, 1)
     limits = np.array([low + (high - low) * i // slices for i in range(1, slices)], dtype=np.uint64)
@@ -78,7 +80,7 @@ def positions(rows: Array, hashes: Array, among: Array, among_hashes: Array) -> 
         left = left[among_hashes.take(at.take(left)) == hashes.take(left)]
         equal = _equal(among.take(at.take(left), axis=0), rows.take(left, axis=0))
         found[left[equal]] = at[left[equal]]
-        # Another state has the same hash: the wanted one may come after it.
+        # Another state has the same hash, and the wanted state may come after it.
         left = left[~equal]
         at[left] += 1
         left = left[at[left] < len(among)]
@@ -86,7 +88,7 @@ def positions(rows: Array, hashes: Array, among: Array, among_hashes: Array) -> 
 
 
 def _equal(rows: Array, others: Array) -> Array:
-    """Which rows are equal in both arrays."""
+    """For each row, whether it is equal in both arrays."""
     same = rows[:, 0] == others[:, 0]
     for word in range(1, rows.shape[1]):
         same &= rows[:, word] == others[:, word]
@@ -94,13 +96,13 @@ def _equal(rows: Array, others: Array) -> Array:
 
 
 def mark_known(new: Array, rows: Array, hashes: Array, known: Array, known_hashes: Array) -> None:
-    """Clears `new` for the rows that are among the known ones; both are in order and distinct.
+    """Clears `new` for the rows that are known. Both `rows` and `known` are in order and distinct.
 
-    It takes some known rows at a time, so that the searched data stays in a processor's caches.
+    The known rows are searched in parts, each of which fits into a processor's caches.
     """
     for start in range(0, len(known), LOOKED_THROUGH):
         some, some_hashes = known[start : start + LOOKED_THROUGH], known_hashes[start : start + LOOKED_THROUGH]
-        # Rows with the same hash may lie on both sides of the boundary between two parts of the known rows.
+        # Known rows with the same hash may be in two neighbouring parts, so both ends are included.
         low = int(np.searchsorted(hashes, some_hashes[0], side="left"))
         high = int(np.searchsorted(hashes, some_hashes[-1], side="right"))
         _mark(new[low:high], rows[low:high], hashes[low:high], some, some_hashes)
@@ -116,14 +118,15 @@ def _mark(new: Array, rows: Array, hashes: Array, known: Array, known_hashes: Ar
 
 
 def bounds(parts: int) -> list[int]:
-    """Where the hashes of each owner begin, and 2**64 at the end.
+    """The first hash of each owner, then 2**64.
 
-    The owner of a state is `(hash >> 32) * parts >> 32`: the first bits of its hash if `parts` is a power of two.
+    The owner of a state is `(hash >> 32) * parts >> 32`. If `parts` is a power of two, these are the first bits of the
+    hash.
     """
     return [-(-(owner << 32) // parts) << 32 for owner in range(parts + 1)]
 
 
 def cuts(hashes: Array, limits: list[int]) -> list[int]:
-    """Where sorted hashes pass from one owner to the next, as positions from 0 to their number."""
+    """The positions in sorted hashes at which the owners begin, then the number of hashes."""
     inner = np.searchsorted(hashes, np.array(limits[1:-1], dtype=np.uint64)).tolist()
     return [0, *inner, len(hashes)]

@@ -1,8 +1,7 @@
-"""Breadth-first search over a dataset, level by level: the driver decides and counts, tasks do the work.
+"""Breadth-first search on a dataset, level by level. The driver decides and counts; tasks do the work.
 
-Spark expands a level, or this process does if the level is small; both run the same functions. New states go into a
-level that is committed whole. A search that continues a dataset first walks through its levels as if they had just been
-found.
+Spark expands large levels, and this process expands small levels, with the same functions. A new level is committed as
+a whole. A search that continues a dataset first goes through the stored levels as if it had just found them.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from isrcheck.checker.kernel.verdicts import FAILED, OUTSIDE
 from isrcheck.model.language.system import TransitionSystem
 
 MOST_RUNS: Final = 8
-"""How many files with known states an owner may have before the smaller half of them is merged."""
+"""The most files with known states of an owner. If there are more, the smaller half of them is merged."""
 EVERYTHING: Final = rows.bounds(1)
 NOT_SHARED: Final = "with {} the states need a folder that driver and executors share; name it with --checkpoint"
 
@@ -41,7 +40,7 @@ def search(
     system: TransitionSystem, *, model: str, cluster: Cluster, keep_going: bool, deadlock: bool, limits: Limits,
     report: Report | None, leaving: ExitStack,
 ) -> tuple[Exploration, StoredPaths]:  # fmt: skip
-    """Explores all reachable states, or as many as the limits allow. A temporary dataset is removed with `leaving`."""
+    """Explores all reachable states, or as many as the limits allow. `leaving` removes a temporary dataset."""
     began = time.perf_counter()
     leaving.enter_context(deferred())
     spark = Spark(cluster)
@@ -75,7 +74,7 @@ class _Stopped(Exception):
 
 
 class Search:
-    """A search that fills a dataset, or walks through one."""
+    """A search that fills a dataset. Levels that the dataset already has are read from it."""
 
     def __init__(
         self, system: TransitionSystem, kernel: Kernel, dataset: Dataset, spark: Spark, cluster: Cluster,
@@ -96,7 +95,7 @@ class Search:
         self.levels = StoredLevels(system, kernel, self.history, spark, self.work, self.owners, cluster.threshold)
 
     def owners(self) -> list[int]:
-        """Where the hashes of each owner begin. The number of owners may depend on the session."""
+        """The first hash of each owner. The number of owners may depend on the session."""
         if self._owners is None:
             self._owners = rows.bounds(self.cluster.partitions or self.spark.cores)
         return self._owners
@@ -141,7 +140,7 @@ class Search:
                     raise _Stopped("violation")
 
     def _next(self, answer: Exploration, number: int, keep_going: bool, deadlock: bool) -> Level:
-        """Expands the last level. Returns the next one, committed."""
+        """Expands the last level, and commits and returns the next level."""
         found, by = self._expanded(self._work(number))
         if found.tally[kernels.FAILURES]:
             answer.error = number, *self.levels.failing_instance(number)
@@ -154,13 +153,13 @@ class Search:
         return {**self.work, "states": states, "steps": steps, "level": number, "states_of_level": distinct}
 
     def _planned(self, bounds: list[int]) -> kernels.Work:
-        """Where each owner's hashes begin, and which files the owner reads."""
+        """The bounds of the owners' hashes, and the files that each owner reads."""
         frontier, known = (self.history[-1].files, self.history[-1].runs) if self.history else ([], [])
         return {"bounds": bounds, "plan": files.plan(frontier, known, bounds)}
 
     def _expanded(self, work: kernels.Work) -> tuple[Found, str]:
         large = self.history[-1].distinct > self.cluster.threshold
-        # Begins the session here if it has not begun yet, so that its time does not count for a level.
+        # Starts the session here, if it has not started yet, so that the start does not count as time of a level.
         if large:
             self._require_shared()
         begin = time.perf_counter()
@@ -181,7 +180,7 @@ class Search:
         return found_by(reports, time.perf_counter() - begin), by
 
     def _require_shared(self) -> None:
-        """Raises OSError if executors do not see a temporary folder of this machine."""
+        """Raises OSError if the dataset is temporary and executors cannot access this machine's folders."""
         master, cluster = str(self.spark.context.master), self.cluster
         if cluster.checkpoint is None and cluster.resume is None and not master.startswith("local"):
             raise FileNotFoundError(NOT_SHARED.format(master))
@@ -235,7 +234,7 @@ class Search:
     # --- limits and progress ----------------------------------------------------------------------------------------
 
     def _wait(self) -> None:
-        """Called from time to time while Spark or this process works."""
+        """Raises an interruption or the time limit; called from time to time while Spark or this process works."""
         raise_if_asked()
         if self.limits.seconds is not None and time.perf_counter() - self._began > self.limits.seconds:
             raise _Stopped("time")
@@ -256,7 +255,7 @@ class Search:
     # --- the answer -------------------------------------------------------------------------------------------------
 
     def _fold(self, answer: Exploration) -> None:
-        """Adds up the totals of the whole levels."""
+        """Adds the totals of the complete levels to the answer."""
         verdicts = self.kernel.verdicts
         for level in self.history:
             answer.rejected += level.rejected

@@ -33,7 +33,7 @@ from isrcheck.checker.engines.spark.starting import session_of
 from isrcheck.checker.kernel import native
 
 SHIPPED: Final = (places, native, rows, files, kernels, steps, tasks, queries, backwards, decoding)
-"""The modules that executors get by value: they need llvmlite, numpy and pyarrow, and no other part of this project."""
+"""The modules that executors get by value. They need llvmlite, numpy and pyarrow, and no other part of this project."""
 EXPANDED: Final = "owner int, rows binary, report string"
 DAMAGED: Final = (
     files.CHANGED,
@@ -42,29 +42,29 @@ DAMAGED: Final = (
     "Corrupt",
     "ArrowInvalid",
 )
-"""Messages of Arrow about a damaged file of states."""
+"""Parts of Arrow's messages about damaged files of states."""
 HINTS: Final[Mapping[str, str]] = {
     "FileNotFoundError": "the folder of the dataset must be whole, and the same one for the driver and all executors",
     "ModuleNotFoundError": "executors need llvmlite, numpy and pyarrow, and isrcheck for a sweep (docs/spark.md)",
     "PYTHON_VERSION_MISMATCH": "executors need the Python version of the driver; name it with PYSPARK_PYTHON",
 }
-"""Remedies for messages of Spark."""
+"""Parts of Spark's messages, each with a remedy."""
 LOST: Final = ("ExecutorLostFailure", "indeterminate output", "FetchFailed", "Failed to fetch", "executor lost")
-"""Messages of Spark when machines were lost, not when the work itself failed."""
+"""Parts of Spark's messages if machines were lost, in contrast to a failure of the work itself."""
 ATTEMPTS: Final = 5
-"""How often a level is tried if executors are lost each time. Each try survives some losses by itself."""
+"""How often a level is tried if executors are lost each time. Spark itself survives some losses in each try."""
 LOOK: Final = 0.1
 """Seconds between two checks of the clock while Spark works."""
 
 
 class ExecutorsLost(ClusterFailed):
-    """A job that failed because executors were lost."""
+    """A job has failed because executors were lost."""
 
 
 class Spark:
-    """A session, begun when it is first needed, and the jobs of this project; `versions` are those that it runs on.
+    """A session, which starts when it is first needed, and its jobs. `versions` are those of Spark's requirements.
 
-    `seconds` is the time that the session took to begin.
+    `seconds` is the time that the session took to start.
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -94,7 +94,7 @@ class Spark:
         return "session" in self.__dict__
 
     def level(self, work: kernels.Work, text: str, wait: Callable[[], None]) -> list[str]:
-        """Expands a level and keeps the new states; candidates are exchanged once. Returns the owners' reports."""
+        """Expands a level and keeps the new states, with one exchange of candidates. Returns the owners' reports."""
 
         what = f"{work['model']}, level {work['level']} ({work['states_of_level']:,} states): expand, then merge"
 
@@ -111,7 +111,7 @@ class Spark:
             try:
                 return [row[0] for row in self.run(job, wait, what)]
             except ExecutorsLost:
-                # Nothing of the level counts yet, so it is built again, as after the end of a driver.
+                # No part of the level is committed yet, so the level is built again, as after the end of a driver.
                 wait()
         return [row[0] for row in self.run(job, wait, what)]
 
@@ -130,7 +130,7 @@ class Spark:
 
     @contextmanager
     def _shared(self, value: Any) -> Iterator[Any]:
-        """Data that each executor gets once. As part of a task it would be sent as often as there are tasks."""
+        """Broadcasts data, so that each executor gets it once. Otherwise it would be sent with every task."""
         sent = self.context.broadcast(value)
         try:
             yield sent
@@ -138,12 +138,12 @@ class Spark:
             sent.unpersist()
 
     def over(self, count: int, function: Any, schema: str) -> Any:
-        """The results of a function for `mapInArrow`, as a table, for the numbers below `count`."""
+        """The table of the results of a function for `mapInArrow`, applied to the numbers below `count`."""
         parts = max(1, min(count, 4 * self.cores))
         return self.session.range(0, count, 1, parts).mapInArrow(function, schema)
 
     def damaged(self, root: str, listed: list[tuple[str, str]]) -> list[str]:
-        """The paths of missing or changed files below a root. Files are given as paths with SHA-256."""
+        """The paths of missing or changed files below a root. `listed` has the expected paths with their SHA-256."""
         table = self.over(len(listed), queries.damaged(root, listed), "path string")
         return [path for (path,) in self.rows(table, f"{root}: whether {len(listed)} files are whole")]
 
@@ -151,7 +151,7 @@ class Spark:
         return [tuple(row) for row in self.run(table.collect, lambda: None, what)]
 
     def send(self, work: kernels.Work, text: str) -> None:
-        """Sends the text of the kernel to every executor, once."""
+        """Sends the text of the kernel to every executor, only once."""
         name = work["kernel"]["file"]
         if name not in self._files:
             path = Path(_folder(self.context.applicationId)) / name
@@ -161,16 +161,17 @@ class Spark:
             self._files.add(name)
 
     def run(self, job: Callable[[], Any], wait: Callable[[], None], what: str) -> Any:
-        """The answer of a job, named `what` in Spark's UI; `wait` is called now and then and may end it by raising.
+        """The answer of a job, named `what` in Spark's UI. `wait` is called repeatedly, and ends the job if it raises.
 
-        The whole job runs in another thread: if an interruption cuts a call of Java in two, Java's part of it is lost.
+        The whole job runs in another thread, because an interruption in the middle of a call of Java would lose Java's
+        answer.
         """
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
         from pyspark.util import inheritable_thread_target
 
-        # The session begins here, which takes seconds: an interruption during that time is raised before there is a
-        # job.
+        # The session starts here, which takes seconds. An interruption during that time is raised before the job
+        # begins.
         begun = self.session
         raise_if_asked()
         group = uuid.uuid4().hex
@@ -186,8 +187,8 @@ class Spark:
             except (PySparkException, Py4JError) as error:
                 raise _failure(error) from error
             except BaseException:
-                # Spark ignores a cancellation that comes before it has planned the job, so cancel again until the job
-                # has ended.
+                # Spark ignores a cancellation before it has planned the job, so the job is cancelled repeatedly until
+                # it ends.
                 while not future.done():
                     with suppress(Exception):
                         self.context.cancelJobGroup(group)
@@ -198,7 +199,7 @@ class Spark:
 
 @cache
 def _folder(application: str) -> str:
-    """A folder, kept while this process lives, for what is sent to executors: some of them may ask late."""
+    """A folder for files that are sent to executors. It is kept while this process lives, because some may ask late."""
     folder = tempfile.TemporaryDirectory(prefix="isrcheck-")
     atexit.register(folder.cleanup)
     return folder.name
@@ -216,13 +217,13 @@ def _answer(future: Future[Any], wait: Callable[[], None]) -> Any:
 
 
 def _failure(error: Exception) -> Exception:
-    """The error of a job, in one line."""
+    """The exception to raise for a job's error, with a message in one line."""
     text = str(error)
     if "MemoryError" in text or "OutOfMemoryError" in text:
         return MemoryError()
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     causes = [line for line in lines if "Error: " in line or "Exception: " in line] or lines[:1]
-    # The last line of the first traceback is the cause: what follows is Java's.
+    # The last line of the first traceback is the cause. The lines after it are Java's.
     cause = next((line for line in causes if "Error: " in line and "Task" not in line), "".join(causes[-1:]))
     if any(words in text for words in DAMAGED):
         return DatasetRefused(f"a file of the dataset is damaged: {cause[:300]}; begin anew with --checkpoint")
@@ -233,7 +234,7 @@ def _failure(error: Exception) -> Exception:
 
 
 def ship(*modules: ModuleType) -> None:
-    """Sends functions of these modules by value, because executors do not have the modules."""
+    """Makes Spark send functions of these modules by value, because executors do not have the modules."""
     from pyspark import cloudpickle
 
     for module in modules:

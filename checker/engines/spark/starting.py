@@ -1,8 +1,8 @@
-"""How a Spark session begins. Settings of the user and of the platform win; the settings here are defaults.
+"""Starts a Spark session. Settings of the user and of the platform take precedence over the defaults here.
 
 The user gives settings by `--master` and `--conf`, or by an existing session. The platform gives them by
-`spark-submit`, `spark-defaults.conf`, PYSPARK_SUBMIT_ARGS or the environment. Only Java knows all of these, once it
-runs.
+`spark-submit`, `spark-defaults.conf`, PYSPARK_SUBMIT_ARGS or the environment. Only a running Java process knows all of
+these settings.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "spark.locality.wait": "0s",
 }
 LOCAL_DEFAULTS: Final[Mapping[str, str]] = {"spark.ui.enabled": "false"}
-"""For a session in this process: a check must not open a port."""
+"""Defaults for a session on this machine, where a check must not open a port."""
 LOCAL_JAVA: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """Java only moves bytes here. Optimising its code takes longer than it saves, and takes processors from the work."""
 SQL_DEFAULTS: Final[Mapping[str, str]] = {"spark.sql.adaptive.enabled": "false"}
-"""The plan of a level is known before it runs."""
+"""Adaptive execution is not needed, because the plan of a level is known before it runs."""
 SQL_NEEDED: Final[Mapping[str, str]] = {
-    # A row is megabytes of packed states, so few rows are put together. A platform's number is meant for small rows.
+    # A row has megabytes of packed states, so a batch has few rows. The platform's number is for small rows.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "8",
-    # Reports have seconds and names of files in them, so a task that runs again writes other bytes for the same
-    # candidates. Spark would take that for another answer, and end the job if it cannot restart it.
+    # Reports contain times and names of files, so a repeated task writes different bytes for the same candidates. Spark
+    # would regard them as a different answer, and end the job if it cannot restart it.
     "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",
     "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "false",
     "spark.sql.shuffle.orderIndependentChecksum.enableQueryLevelRollbackOnMismatch": "false",
 }
-"""Settings of the session that is used. It is a new session, and only the user's --conf overrides them."""
+"""Settings of the new session that is used. Only the user's --conf overrides them."""
 CONNECT: Final = (
     "Spark Connect (sc://) runs no Python of the driver's and has no context; name a master (spark://..., yarn, "
     "k8s://...), or run the program on the cluster with spark-submit"
@@ -49,7 +49,7 @@ CONNECT: Final = (
 
 
 def session_of(cluster: Cluster) -> Any:
-    """A new session with its own SQL settings, in the present context or in a new one."""
+    """A new session with its own SQL settings, in the present Spark context or in a new context."""
     _require_no_connect(cluster)
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
@@ -79,7 +79,7 @@ def _require_no_connect(cluster: Cluster) -> None:
 
 
 def _begun(cluster: Cluster) -> Any:
-    """A session in a new context."""
+    """A session in a new Spark context."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -87,7 +87,7 @@ def _begun(cluster: Cluster) -> Any:
     if "spark.master" not in said and not platform_says("spark.master", "--master", "MASTER="):
         said["spark.master"] = "local[*]"
     if said.get("spark.master", "").startswith("local"):
-        # The driver's name need not resolve if no other machine takes part.
+        # Without other machines, the name of the driver's machine need not be resolvable.
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         if not any("JavaOptions" in name for name in said) and not platform_says("JavaOptions", "java-options"):
@@ -101,7 +101,7 @@ def _begun(cluster: Cluster) -> Any:
 
 
 def platform_says(*words: str) -> bool:
-    """Whether one of these words may be among the platform's settings, as far as they are known before Java runs."""
+    """True if the platform's settings, as far as they are known before Java runs, may contain one of these words."""
     if "PYSPARK_GATEWAY_PORT" in os.environ:
         return True
     import pyspark
@@ -121,7 +121,7 @@ def _session(said: Mapping[str, str]) -> Any:
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
-    # Java first, with the settings given here: a SparkConf that is made afterwards has the platform's settings as well.
+    # Java is started first, with these settings. A SparkConf that is made afterwards also has the platform's settings.
     SparkContext._ensure_initialized(conf=SparkConf(loadDefaults=False).setAll(list(said.items())))
     conf = SparkConf().setAll(list(said.items()))
     if conf.get("spark.app.name", "pyspark-shell") == "pyspark-shell":
@@ -144,19 +144,19 @@ def _session(said: Mapping[str, str]) -> Any:
 
 @contextmanager
 def _own_interruptions() -> Iterator[None]:
-    """Replaces PySpark's own handler of interruptions, which calls Java in the middle of other work."""
+    """Restores the handler of interruptions that PySpark replaces, because PySpark's own calls Java at any moment."""
     mine, handler = threading.current_thread() is threading.main_thread(), signal.getsignal(signal.SIGINT)
     yield
     if mine and handler is not None:
         signal.signal(signal.SIGINT, handler)
     if mine:
-        # At its end the process only has to stop Java: an interruption would only print a traceback.
+        # When the process ends, it only has to stop Java, and an interruption would only print a traceback.
         atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
 
 
 @contextmanager
 def _hearing(heard: list[str]) -> Iterator[None]:
-    """Keeps Java's messages off standard error; afterwards its lines are in `heard`."""
+    """Keeps Java's messages away from standard error, and adds their lines to `heard`."""
     if os.environ.get("ISRCHECK_DEBUG") == "1":
         yield
         return
@@ -174,13 +174,13 @@ def _hearing(heard: list[str]) -> Iterator[None]:
 
 
 def _cause(said: str, heard: list[str]) -> str:
-    """Why Spark does not start, in one line with a remedy."""
+    """The reason why Spark does not start, in one line with a remedy."""
     remedy = "look at --master and --conf; ISRCHECK_DEBUG=1 shows what Java says"
     if "JAVA_GATEWAY_EXITED" in said:
         marks = "Exception in thread", "Error:", "Exception:", "must be set"
         causes = [line for line in heard if any(mark in line for mark in marks)] or heard[-1:]
         said = causes[0].rpartition("Exception: ")[2] if causes else "Java has ended at once"
-    # If a master cannot be reached, Java's last message is that the context is stopped.
+    # If the master cannot be reached, Java's last message says that the context is stopped.
     said = " ".join(said.partition("This stopped SparkContext")[0].split())
     if "stopped SparkContext" in said:
         said = "the master cannot be reached, or does not take the application"

@@ -1,4 +1,4 @@
-"""The states of a level that belong to an owner, and the steps from them if steps are kept."""
+"""The states of a level that belong to an owner, and the file of their steps if steps are stored."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = Any
 
 
 def blocks(work: Work, kernel: Kernel, owner: int) -> Iterator[tuple[Array, int]]:
-    """An owner's states of the level, as many as the kernel takes at once, and the bytes read for them."""
+    """An owner's states of the level, in blocks for the kernel, each with the number of bytes read for it."""
     low, high = work["bounds"][owner : owner + 2]
     for entry in files.mine(work, owner)["frontier"]:
         reader = files.Reader(work["root"], entry["path"], kernel.hashes)
@@ -30,7 +30,7 @@ def blocks(work: Work, kernel: Kernel, owner: int) -> Iterator[tuple[Array, int]
 
 
 class Edges:
-    """The steps of an owner's states, as a file."""
+    """Writes the steps of an owner's states into a file."""
 
     def __init__(self, work: Work, kernel: Kernel, owner: int) -> None:
         self.kernel, self.root = kernel, work["root"]

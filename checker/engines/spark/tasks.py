@@ -1,9 +1,8 @@
-"""The executors' part in a level: expand an owner's states, then keep the new ones of an owner's candidates.
+"""The executors' part in a level: expand an owner's states, then keep the new states among an owner's candidates.
 
-A *work* is a dictionary with everything that a task needs: where the dataset lies, the kernel, where each owner's
-hashes begin, and a plan. The plan has, by owner, the files of the level to expand and of the states known so far.
-Nothing is written under a name that another attempt of the same task could use, and nothing counts before the driver
-commits the level.
+A *work* is a dictionary with everything that a task needs: the root of the dataset, the kernel, the first hash of each
+owner, and a plan. The plan has, by owner, the files of the level to expand and of the states known so far. Each attempt
+of a task writes files with new names, and no file counts before the driver commits the level.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ from isrcheck.checker.engines.spark.steps import Edges, blocks
 
 Array = Any
 Message = tuple[int, bytes, str]
-"""The owner that gets it, packed states, and a report (empty if there is none)."""
+"""The owner that gets the message, packed states, and a report (or an empty string)."""
 CHUNK_BYTES = 1 << 25
-"""Bytes of successors that are gathered before duplicates are removed. More bytes mean less to send."""
+"""The bytes of successors that are collected before duplicates are removed. With more bytes, fewer states are sent."""
 PIECE_BYTES = 1 << 22
 """The largest content of one row of an exchange, in bytes."""
 
@@ -35,7 +34,7 @@ PIECE_BYTES = 1 << 22
 
 
 def expand(work: Work, owner: int) -> Iterator[Message]:
-    """Every owner's share of the successors, without the duplicates that are seen here; a report at the end."""
+    """Expands an owner's states into each owner's share of the successors, without local duplicates, and a report."""
     begin, kernel = time.perf_counter(), kernel_of(work)
     compiled, tally, read, sent, rejected, expanded = time.perf_counter(), kernel.tally(), 0, 0, 0, 0
     outside = np.zeros(kernel.sizes["verdict_words"], dtype=np.uint64)
@@ -70,7 +69,7 @@ def expand(work: Work, owner: int) -> Iterator[Message]:
 
 
 def shares(work: Work, kernel: Kernel, pending: list[Array]) -> Iterator[Message]:
-    """The share of each owner in some successors."""
+    """Messages with each owner's share of some successors."""
     if not pending:
         return
     found = np.concatenate(pending)
@@ -83,7 +82,7 @@ def shares(work: Work, kernel: Kernel, pending: list[Array]) -> Iterator[Message
 
 
 def bits(words: Array) -> int:
-    """Verdict words as one integer of many bits."""
+    """The words of a verdict as one large integer."""
     return sum(int(word) << 64 * i for i, word in enumerate(words))
 
 
@@ -91,7 +90,7 @@ def bits(words: Array) -> int:
 
 
 def merge(work: Work, owner: int, payloads: list[bytes]) -> dict[str, Any]:
-    """Writes the new ones of an owner's candidates, which come in sorted parts.
+    """Writes the new states among an owner's candidates, which are given in sorted parts.
 
     Returns a report of counts, verdicts and files.
     """
@@ -103,7 +102,7 @@ def merge(work: Work, owner: int, payloads: list[bytes]) -> dict[str, Any]:
     del given, payloads[:]
     mine, read = files.mine(work, owner)["known"], 0
     new = np.ones(len(found), dtype=np.bool_)
-    # The newest files first: most known candidates were found lately, and those need not be looked up any more.
+    # The newest files are read first, because most known candidates are recent states. They need no further look-up.
     for entry in reversed(mine):
         read += forget_known(work["root"], entry["path"], kernel, new, found, hashes)
         if 2 * np.count_nonzero(new) < len(new):
@@ -121,13 +120,13 @@ def merge(work: Work, owner: int, payloads: list[bytes]) -> dict[str, Any]:
 
 
 def only(new: Array, found: Array, hashes: Array) -> tuple[Array, Array, Array]:
-    """The states that are new as far as it is known."""
+    """The states that are still marked as new, with their hashes."""
     kept = np.flatnonzero(new)
     return found.take(kept, axis=0), hashes.take(kept), np.ones(len(kept), dtype=np.bool_)
 
 
 def forget_known(root: str, path: str, kernel: Kernel, new: Array, found: Array, hashes: Array) -> int:
-    """Clears `new` for the states that a file has. Returns the bytes read."""
+    """Clears `new` for the states that a file has. Returns the number of bytes read."""
     reader = files.Reader(root, path, kernel.hashes)
     for known, known_hashes, a, b in reader.around(hashes):
         rows.mark_known(new[a:b], found[a:b], hashes[a:b], known, known_hashes)
@@ -149,12 +148,12 @@ def counts(kernel: Kernel, states: Array) -> list[int]:
 
 
 def owned(low: int, high: int) -> str:
-    """The owner that wrote a file. Only the same owner merges the file with others."""
+    """The name of the owner that writes a file. Only the same owner merges this file with others."""
     return f"{low:x}-{high:x}"
 
 
 def compact(work: Work, kernel: Kernel, runs: list[dict[str, Any]], low: int, high: int) -> list[dict[str, Any]]:
-    """If an owner has many files of known states, merges the smaller ones. So no state is rewritten often."""
+    """Merges the smaller files of an owner with many files of known states, so that no state is rewritten often."""
     if len(runs) <= work["most_runs"]:
         return []
     chosen = sorted(runs, key=lambda e: (e["rows"], e["path"]))[: len(runs) // 2 + 1]
@@ -174,7 +173,7 @@ def compact(work: Work, kernel: Kernel, runs: list[dict[str, Any]], low: int, hi
 
 
 def together(readers: list[files.Reader], words: int, low: int, high: int) -> tuple[Array, Array]:
-    """The states of several files from `low` to before `high`, in order."""
+    """The states of several files with hashes from `low` to `high - 1`, in order."""
     return rows.together([part for reader in readers for part in reader.between(low, high)], words, low, high)
 
 
@@ -182,7 +181,7 @@ def together(readers: list[files.Reader], words: int, low: int, high: int) -> tu
 
 
 def expanding(work: Work) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A function for `mapInArrow`: it takes owners, and gives owner, rows and report."""
+    """A function for `mapInArrow`: it takes owners, and gives messages (owner, rows, report)."""
 
     def expand_owners(batches: Iterable[Any]) -> Iterator[Any]:
         for batch in batches:

@@ -1,1 +1,1 @@
-"""The symbolic engine: z3 answers questions about a transition system. States are terms and are not enumerated."""
+"""The symbolic engine: z3 answers questions about a transition system. States are z3 terms and are not enumerated."""

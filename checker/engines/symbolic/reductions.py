@@ -1,15 +1,16 @@
-"""Fewer paths to look at: only the least of the paths that are alike.
+"""Reduces the number of paths to search: of all equivalent paths, only the least is kept.
 
-Paths are *alike* if one becomes the other by exchanging interchangeable brokers, or by changing the order of
-neighbouring independent instances. Both changes keep the length and what holds at the end. Instances are compared one
-after the other, in the order of labels. The least of all alike paths has two properties, and only paths with both are
-kept:
+Paths are *equivalent* if one becomes the other by exchanges of interchangeable brokers, or by changes of the order of
+neighbouring independent instances. Both changes keep the length of the path and the answers to all questions about its
+end. Paths are compared instance by instance, in the order of labels. The least of all equivalent paths has two
+properties, and only paths with both are kept:
 
-* A broker is mentioned only after the lesser brokers of its class. (Otherwise exchange it with a lesser one that is not
-  mentioned so far: nothing changes before the label, and the label becomes lesser.)
-* The lesser of two neighbouring independent instances comes first. (Otherwise change their order.)
+* A broker is mentioned only after the lesser brokers of its class. (Otherwise an exchange with a lesser broker that is
+  not mentioned so far would change nothing before the label, and would make the label less.)
+* The lesser of two neighbouring independent instances comes first. (Otherwise a change of their order would make the
+  path less.)
 
-Since the least path has both properties, both may be required together.
+Because the least path has both properties, both can be required together.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from isrcheck.model.language.expressions import Expression, Leaf, topological
 from isrcheck.model.language.system import Transition, TransitionSystem
 
 MOST_INSTANCES: Final = 400
-"""There are many pairs of independent instances. With more instances than this, their order is not used."""
+"""The most instances for which `IndependenceOrder` is used, because the number of pairs grows quadratically."""
 
 
 class MentionOrder:
@@ -44,7 +45,7 @@ class MentionOrder:
             yield from (x for x in self._class.get(broker, ()) if x < broker and x not in brokers[:i])
 
     def constraints(self, unrolling: Unrolling, number: int) -> list[Term]:
-        """The conditions on a step of an unrolling, counted from 1. Ask for each step in turn."""
+        """The conditions on a step of an unrolling, counted from 1. The steps must be asked for in order."""
         link = unrolling.links[number - 1]
         clauses = []
         for instance, needed in enumerate(self._before):
@@ -58,20 +59,20 @@ class MentionOrder:
         return clauses
 
     def _known(self, unrolling: Unrolling, broker: Member, step: int) -> Term:
-        """Whether a broker is mentioned before a step, as a term."""
+        """A term that is true if a broker is mentioned before a step."""
         return z3.BoolVal(False) if step == 1 else z3.Bool(f"{unrolling.name}{step}!known!{broker.of}{broker.number}")
 
 
 def _flat(groups: list[list[Member]]) -> list[Member]:
-    """Brokers in the order in which they are first mentioned; the members of a set from the least on."""
+    """The brokers in the order of their first mention; the members of a set are in ascending order."""
     return list(dict.fromkeys(broker for group in groups for broker in group))
 
 
 class IndependenceOrder:
     """The lesser of two neighbouring independent instances comes first.
 
-    Instances are independent if neither writes what the other reads or writes. If states are constrained, the state
-    between the two steps may be outside in one order and inside in the other. Then this order is not used.
+    Instances are independent if neither writes a leaf that the other reads or writes. This order is not used for models
+    with constraints, because the state between the two steps may satisfy them in only one of the two orders.
     """
 
     def __init__(self, system: TransitionSystem) -> None:

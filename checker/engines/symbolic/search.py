@@ -1,8 +1,8 @@
-"""Bounded model checking: is there a path of one state, of two, of three, ... at whose end something is wrong?
+"""Bounded model checking: is there a path of one state, of two states, of three states, ... that ends in an error?
 
-The levels are those of a breadth-first search: an error that is refuted for every shorter path is first met at this
-level. So the first violation has the same length as in a breadth-first search. But no state is counted, and nothing is
-known beyond the last level.
+A *level* is the number of states of the paths, as in a breadth-first search. An error at a level is refuted for all
+shorter paths, so the first violation has the same length as in a breadth-first search. But no states are counted, and
+nothing is known beyond the last level.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def search(
 
 
 class Search:
-    """A search with one solver, which learns from level to level."""
+    """A search with one solver, which keeps what it has learnt from level to level."""
 
     def __init__(
         self, system: TransitionSystem, watch: Watch, report: Report | None, keep_going: bool, deadlock: bool
@@ -49,7 +49,7 @@ class Search:
         self.found = Exploration(initial=len(system.initial), unrolled=(0, 0))
         self.template = Template(system)
         self.paths = SymbolicPaths(self.template, [], lambda: watch.left)
-        # The last state of a path to an error, and its level.
+        # For each kind of error: the level of the path that was found, and its last state.
         self._ends: dict[str, tuple[int, tuple[int, ...]]] = {}
 
     def explore(self) -> Exploration:
@@ -95,7 +95,7 @@ class Search:
     # --- one level --------------------------------------------------------------------------------------------------
 
     def _clean(self, level: int) -> bool:
-        """Whether nothing at all is wrong at a level. At nearly every level this is the only question."""
+        """True if there is no error of any kind at a level. At nearly every level this is the only question for z3."""
         questions = [*self.open, MEANINGLESS, FAILING, *([STUCK] if self.deadlock else [])]
         wrong = [z3.simplify(self.unrolling.asked(level, question)) for question in questions]
         anything = z3.Bool(f"wrong!{level}")
@@ -111,7 +111,7 @@ class Search:
         return True
 
     def _states(self, level: int) -> None:
-        """The errors in the states of a level that is not clean."""
+        """Finds the errors in the states of a level that is not clean."""
         self.open = [name for name in self.open if not self._met(name, level)]
         meaningless = self._met(MEANINGLESS, level)
         self.found.unrolled = level, level - 1
@@ -121,7 +121,7 @@ class Search:
             raise _Stopped("violation")
 
     def _steps(self, level: int) -> None:
-        """The errors in the steps from the states of a level."""
+        """Finds the errors in the steps from the states of a level."""
         if self._met(FAILING, level):
             self._fail(FAILING, level, self._least(FAILING, level))
         if self.deadlock and self._met(STUCK, level):
@@ -131,7 +131,7 @@ class Search:
         self.found.unrolled = level, level
 
     def _met(self, question: str, level: int) -> bool:
-        """Whether something is wrong at the end of some path. That path is kept."""
+        """Whether some path ends in this error. If so, one such path is kept."""
         if (question, level) not in self.paths.witnesses:
             if not self.solver.satisfiable(self.unrolling.asked(level, question)):
                 self.paths.refuted.setdefault(level, []).append(question)
@@ -140,7 +140,7 @@ class Search:
         return True
 
     def _keep(self, question: str, level: int, model: z3.ModelRef) -> None:
-        """Keeps a path at whose end something is wrong."""
+        """Keeps the path of a model of z3, which ends in an error."""
         path = Path(self.unrolling.state(model, 1), self.unrolling.instances(model, level), canonical=False)
         self.paths.witnesses[question, level] = path
         self._ends[question] = level, self.unrolling.state(model, level)
@@ -154,7 +154,7 @@ class Search:
         raise _Stopped("error")
 
     def _least(self, question: str, level: int) -> tuple[int, ...]:
-        """The least wrong state of a level, with a path to it; if z3 gives up, any wrong state of the level."""
+        """The least state of a level with this error. If z3 gives up: any such state. A path to it is kept."""
         _, leaves = self._ends[question]
         try:
             unrolling, solver = self.paths.of_length(level, self.watch)
@@ -169,16 +169,14 @@ class Search:
         return leaves
 
     def _any(self, question: str) -> tuple[int, ...]:
-        """A wrong state, not necessarily the least one."""
+        """A state with this error, which need not be the least such state."""
         level, leaves = self._ends[question]
         self.paths.witnesses[leaves, level] = self.paths.witnesses[question, level]
         self.paths.any.add(leaves)
         return leaves
 
     def _keep_what_is_wrong(self) -> None:
-        """Notes the findings of the last level before the search gave up: an error or a deadlock, perhaps not the least
-        one.
-        """
+        """Records errors and deadlocks that were found before the search gave up. They need not be the least."""
         try:
             for question in (MEANINGLESS, FAILING):
                 if question in self._ends:

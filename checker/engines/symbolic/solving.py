@@ -1,4 +1,4 @@
-"""A solver that gives up when a limit is reached, and says why."""
+"""A solver that gives up when a limit is reached, and gives the reason."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class GaveUp(Exception):
 
 
 class Watch:
-    """Interrupts z3 when the time is over or memory is short; used with `with`, it watches in a thread."""
+    """A context manager that interrupts z3, from a thread, when a limit of time or memory is reached."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -44,17 +44,17 @@ class Watch:
 
     @property
     def seconds(self) -> float:
-        """The seconds since the watch began."""
+        """The seconds since the watch was made."""
         return time.perf_counter() - self.began
 
     @property
     def left(self) -> float | None:
-        """Seconds until time is up; None without a limit."""
+        """The seconds until the limit of time; None without a limit."""
         return None if self._until is None else max(0.0, self._until - time.perf_counter())
 
     @property
     def memory(self) -> int:
-        """Bytes in use."""
+        """The memory of this process, in bytes."""
         return int(self._process.memory_info().rss)
 
     def __enter__(self) -> Watch:
@@ -78,7 +78,7 @@ class Watch:
 
     @contextmanager
     def while_running(self, solver: z3.Solver) -> Iterator[None]:
-        """A solver that is interrupted when a limit is reached. An interruption while z3 is idle would stay in z3."""
+        """In this context, limits interrupt the solver. z3 would keep an interruption of an idle solver for later."""
         with self._lock:
             self._running = solver
         try:
@@ -98,14 +98,14 @@ class Watch:
 
 
 class Solver:
-    """z3 for bit-vectors, incremental; `effort` limits a question in z3's own unit, the same on every machine."""
+    """An incremental solver for bit-vectors. `effort` limits each question in z3's unit, equally on every machine."""
 
     def __init__(self, watch: Watch, effort: int | None = None) -> None:
         self.watch = watch
         self._limited = effort is not None
         self._solver = z3.SolverFor("QF_BV")
         if effort is not None:
-            # z3 says "canceled" both for this limit and for Ctrl-C. Python handles Ctrl-C, and waits for z3's answer.
+            # z3 says "canceled" both for this limit and for Ctrl-C. So Python handles Ctrl-C here, after z3's answer.
             self._solver.set("rlimit", effort)
             self._solver.set("ctrl_c", False)
 
@@ -114,7 +114,7 @@ class Solver:
         self._solver.add(about)
 
     def satisfiable(self, *assumed: Term) -> bool:
-        """Whether what was added and what is assumed has a model. Raises `GaveUp` if that stays open."""
+        """Whether the added and the assumed terms are satisfiable together. Raises `GaveUp` if there is no answer."""
         self.watch.look()
         try:
             with self.watch.while_running(self._solver):
@@ -126,7 +126,7 @@ class Solver:
             self.watch.look()
             if "memory" in why:
                 raise GaveUp("memory")
-            # z3 catches the signal of an interruption itself while it works.
+            # While z3 works, it catches the signal of an interruption itself.
             interrupted = not self._limited and ("interrupt" in why or "cancel" in why)
             raise GaveUp("interrupt") if interrupted else GaveUp("unknown", why)
         return bool(answer == z3.sat)
@@ -137,7 +137,7 @@ class Solver:
 
 
 def _words(error: Exception) -> str:
-    """The text of an exception of z3."""
+    """The text of an exception that z3 has raised."""
     if isinstance(error, MemoryError):
         return "out of memory"
     value = getattr(error, "value", error)

@@ -1,4 +1,4 @@
-"""Facts about the leaves of every state, for a solver that would otherwise try all values in their intervals."""
+"""Facts about the leaves of every state. Without them a solver would also try impossible values in their intervals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from isrcheck.model.language.system import TransitionSystem
 
 
 def facts(system: TransitionSystem) -> Iterator[Expression]:
-    """Sequences have the first value of their domain behind their end; bags do not exceed their capacity."""
+    """The facts: slots behind a sequence's end have the first value of their domain; no bag exceeds its capacity."""
     nodes = [e.leaf(x) for x in system.leaves]
     for variable, part in zip(system.variables, split([v.domain for v in system.variables], nodes), strict=True):
         yield from _facts(variable.domain, part)

@@ -1,4 +1,4 @@
-"""z3 decides whether exchanging members of a scalarset changes anything. `checker.symmetry` asks these questions."""
+"""Asks z3 whether exchanges of members of a scalarset change a model. `checker.symmetry` uses the answers."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from isrcheck.model.language.expressions import Expression
 from isrcheck.model.language.system import TransitionSystem
 
 EFFORT: Final = 20_000_000
-"""The limit on one question, in z3's own unit: a few seconds. It is the same on every machine."""
+"""The limit for one question, in z3's own unit, which is the same on every machine. It takes a few seconds."""
 
 
 class Alike:
-    """Whether two expressions are equal in every state whose sequences are empty above their length.
+    """Decides whether two expressions are equal in every state that satisfies `facts`.
 
-    If z3 gives up, they count as different.
+    If z3 gives up, the expressions count as different.
     """
 
     def __init__(self, system: TransitionSystem, watch: Watch) -> None:
@@ -49,10 +49,10 @@ class Alike:
 
 
 def classes(system: TransitionSystem, watch: Watch) -> list[list[Member]]:
-    """Classes of interchangeable brokers, for a search without goals and bounds."""
+    """The classes of interchangeable brokers, for a search without goals and bounds."""
     return Symmetry(system, Alike(system, watch), goals=False).classes()
 
 
 def symmetry(system: TransitionSystem, values: Sequence[tuple[str, Expression]] = ()) -> Symmetry:
-    """The questions of an enumerating search about a system, and about the values of states that it needs."""
+    """The symmetry of a system, for a search that enumerates states and that needs `values` of each state."""
     return Symmetry(system, Alike(system, Watch(Limits())), values=values)

@@ -1,12 +1,12 @@
 """Translates a model's expressions to z3 terms, and z3's answers back to states.
 
-A flag is a Bool. An enum is a bit-vector of its position, and a set has one bit for each broker. A broker is its index
-plus one, so that "none" is zero. Each is as wide as the interval of its expression needs. A strategy decides how a
-*number* is written: `BITS` writes it as a bit-vector of the width of its interval (two's complement if it can be
-negative), `INTEGERS` as an unbounded integer.
+A flag is a Bool. The other values except numbers are bit-vectors, as wide as the interval of the expression needs: an
+enum is its position, a set has one bit for each broker, and a broker is its index plus one, so that "none" is zero. A
+strategy decides how a *number* is written. `BITS` writes it as a bit-vector of the width of its interval (in two's
+complement if it can be negative), and `INTEGERS` as an unbounded integer.
 
-Whether an expression is defined is itself an expression (`failure` of a transition or a predicate). So nothing here can
-be undefined: an expression has its value whenever the leaves are in their intervals.
+Another expression says where an expression is undefined (`failure` of a transition or a predicate). So each term here
+is defined whenever the leaves are in their intervals.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ Interval = tuple[int, int]
 
 
 class Numbers(Protocol):
-    """How numbers are written. `within` is always the interval of a term's values."""
+    """A strategy for writing numbers as terms. `within` is always the interval of the term's values."""
 
     def fresh(self, name: str, within: Interval) -> Term: ...
     def constant(self, value: int, within: Interval) -> Term: ...
     def fitted(self, term: Term, of: Interval, into: Interval) -> Term:
-        """A term whose values lie in both intervals, changed from the form of one interval to that of the other."""
+        """The term, whose values are in both intervals, converted from the form for `of` to the form for `into`."""
         ...
 
     def le(self, a: Term, b: Term, within: Interval) -> Term: ...
     def chosen(self, flag: Term, within: Interval) -> Term:
-        """1 if the flag holds, else 0."""
+        """The term of 1 if the flag is true, and of 0 otherwise."""
         ...
 
     def sum(self, flags: Sequence[Term], within: Interval) -> Term:
-        """How many of some flags hold; this number lies in the interval."""
+        """The number of flags that are true. The interval contains this number."""
         ...
 
     def value(self, constant: Term, within: Interval) -> int: ...
@@ -110,7 +110,7 @@ def width(within: Interval) -> int:
 
 
 def resized(term: Term, bits: int, signed: bool = False) -> Term:
-    """A bit-vector in another width. Bits that do not fit are cut off."""
+    """The bit-vector with another width. Bits that do not fit are cut off."""
     more = bits - term.size()
     if more > 0:
         return z3.SignExt(more, term) if signed else z3.ZeroExt(more, term)
@@ -122,22 +122,22 @@ def interval(of: Expression | Leaf) -> Interval:
 
 
 def joint(*of: Expression) -> Interval:
-    """The least interval around those of some expressions."""
+    """The least interval that contains the intervals of some expressions."""
     return min(x.low for x in of), max(x.high for x in of)
 
 
 class Terms:
-    """Writes expressions as terms; a strategy decides how numbers are written."""
+    """Writes expressions as z3 terms; a strategy decides how numbers are written."""
 
     def __init__(self, numbers: Numbers = BITS) -> None:
         self.numbers = numbers
-        # z3's Python layer is slow at making values, and the same few are needed all the time.
+        # z3's Python layer is slow at making values, and the same few values are needed again and again.
         self._constants: dict[tuple[Kind, int, Interval], Term] = {}
 
     # --- states -----------------------------------------------------------------------------------------------------
 
     def state(self, leaves: Sequence[Leaf], name: str) -> State:
-        """Fresh constants for the leaves of a state, called `name!path`. A leaf with a single value is that value."""
+        """New constants for the leaves of a state, named `name!path`. A leaf with a single value becomes this value."""
         return tuple(self.fresh(leaf, f"{name}!{leaf.path}") for leaf in leaves)
 
     def fresh(self, leaf: Leaf, name: str) -> Term:
@@ -150,7 +150,7 @@ class Terms:
         return BITS.fresh(name, _coded(leaf.kind, interval(leaf)))
 
     def inside(self, leaves: Sequence[Leaf], state: State) -> list[Term]:
-        """Whether the leaves are in their intervals, unless their form already ensures it; as a term."""
+        """Terms: the leaves are in their intervals. Conditions that the form of a leaf already ensures are left out."""
         conditions = []
         for leaf, term in zip(leaves, state, strict=True):
             within = interval(leaf)
@@ -162,7 +162,7 @@ class Terms:
         return [condition for condition in conditions if not z3.is_true(condition)]
 
     def equal(self, leaves: Sequence[Leaf], state: State, values: Sequence[int]) -> list[Term]:
-        """Whether a state is the one with these values of its leaves; as a term."""
+        """Terms: the leaves of a state have these values."""
         return [
             term == self.constant(leaf.kind, value, interval(leaf))
             for leaf, term, value in zip(leaves, state, values, strict=True)
@@ -170,7 +170,7 @@ class Terms:
         ]
 
     def below(self, leaf: Leaf, term: Term, value: int) -> Term:
-        """Whether a leaf has a lesser value than this one, which it can have; as a term."""
+        """A term: the leaf is less than `value`, which is one of its possible values."""
         if leaf.kind == "flag":
             return z3.Not(term) if value else z3.BoolVal(False)
         numbers, coded = self._form(leaf.kind, interval(leaf))
@@ -208,7 +208,7 @@ class Terms:
         return numbers.constant(value + _shift(kind), coded)
 
     def fold(self, roots: Iterable[Expression], state: Mapping[int, Term] | Sequence[Term]) -> list[Term]:
-        """The terms of some expressions in a state, which gives the term of each leaf by its index."""
+        """The terms of some expressions in a state; `state` has the term of each leaf by its index."""
         return self.folding(state)(roots)
 
     def folding(self, state: Mapping[int, Term] | Sequence[Term]) -> Callable[[Iterable[Expression]], list[Term]]:
@@ -238,11 +238,11 @@ class Terms:
         return term if leaf.kind == "flag" else self._fitted(term, of, leaf.kind, interval(leaf))
 
     def _form(self, kind: Kind, within: Interval) -> tuple[Numbers, Interval]:
-        """How values of a kind are written, and the interval of the written values."""
+        """The strategy for values of a kind, and the interval of the written values."""
         return (self.numbers if kind == "number" else BITS), _coded(kind, within)
 
     def _fitted(self, term: Term, of: Expression, kind: Kind, into: Interval) -> Term:
-        """An argument in the form of a kind and an interval; flags count as numbers there."""
+        """The argument in the form for a kind and an interval. A flag is written as the number 0 or 1."""
         numbers, coded = self._form(kind, into)
         if of.kind == "flag":
             return numbers.chosen(term, coded)
@@ -251,7 +251,7 @@ class Terms:
         return numbers.fitted(term, _coded(kind, interval(of)), coded)
 
     def _alike(self, node: Expression, terms: list[Term]) -> tuple[list[Term], Numbers, Interval]:
-        """The arguments of a comparison in one form that holds the values of all of them."""
+        """The arguments of a comparison in one common form that can hold all their values."""
         kind = next((x.kind for x in node.arguments if x.kind != "flag"), FLAG)
         around = joint(*node.arguments) if kind != "flag" else (0, 1)
         numbers, coded = self._form("number" if kind == "flag" else kind, around)
@@ -305,7 +305,7 @@ class Terms:
         return a & ~b
 
     def _operands(self, node: Expression, terms: list[Term]) -> list[Term]:
-        """The arguments in the width of the result: bits may be cut off before or after these operators."""
+        """The arguments in the width of the result, because these operators allow bits to be cut off before them."""
         return [self._fitted(t, x, node.kind, interval(node)) for t, x in zip(terms, node.arguments, strict=True)]
 
     def if_(self, node: Expression, terms: list[Term]) -> Term:
@@ -343,7 +343,7 @@ class Terms:
 
 
 def _shift(kind: Kind) -> int:
-    """What is added to a value before it is written."""
+    """The number that is added to a value before it is written."""
     return 1 if kind == "broker" else 0
 
 

@@ -1,8 +1,9 @@
-"""Paths of a transition system as constraints: one state after the other, linked by the instance that is taken.
+"""Paths of a transition system as constraints: states, and for each step between them the instance that is taken.
 
-A step says which instance is taken (one Boolean each, exactly one true), that this instance is enabled and defined, and
-what each leaf becomes (instances that give a leaf the same expression are grouped). A leaf keeps its value if no
-instance that writes it is taken. A step is written once, between two states of a template; each further step is a copy.
+The constraints of a step have one Boolean for each instance, exactly one of which is true. They say that the taken
+instance is enabled and defined, and which value each leaf gets. (Instances that give a leaf the same expression are
+grouped.) A leaf keeps its value if no instance that writes it is taken. A step is written once, between the two states
+of a template, and every step of a path is a copy.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ STUCK = "no instance is enabled"
 
 
 def enabled(transition: Transition) -> Expression:
-    """The condition under which an instance can happen. A failing instance is not enabled."""
+    """The condition under which an instance can happen. An instance that fails is not enabled."""
     return and_(transition.guard, not_(transition.failure))
 
 
 @dataclass(frozen=True)
 class Link:
-    """The constants of one step: `taken[i]` says that instance i is taken, `upto[i]` that one of 0..i is."""
+    """The constants of one step. `taken[i]`: instance i is taken. `upto[i]`: one of the instances 0 to i is taken."""
 
     taken: tuple[Term, ...]
     upto: tuple[Term, ...]
@@ -40,14 +41,14 @@ class Link:
         return Link(taken, tuple(z3.Bool(f"{name}!upto!{i}") for i in range(count)))
 
     def below(self, instance: int) -> Term:
-        """Whether an instance before this one is taken, as a term."""
+        """A term that is true if one of the instances before this instance is taken."""
         return self.upto[instance - 1] if instance else z3.BoolVal(False)
 
     def any(self, instances: Iterable[int]) -> Term:
         return z3.Or([self.taken[i] for i in instances])
 
     def exactly_one(self) -> list[Term]:
-        """One instance is taken: the sequential encoding, whose auxiliary constants are `upto`."""
+        """Terms: exactly one instance is taken. This is the sequential encoding, with `upto` as auxiliary constants."""
         clauses = [self.upto[-1]] if self.taken else [z3.BoolVal(False)]
         for i, (taken, upto) in enumerate(zip(self.taken, self.upto, strict=True)):
             before = self.below(i)
@@ -56,7 +57,7 @@ class Link:
 
 
 class Template:
-    """The formulas for any state and any step, over the constants of a template."""
+    """The formulas for a state and for a step, over constants that are replaced for each state and step of a path."""
 
     def __init__(self, system: TransitionSystem, terms: Terms | None = None) -> None:
         self.system, self.terms = system, terms or Terms()
@@ -90,7 +91,7 @@ class Template:
         return self.terms.stored(update, self._write([update])[0], self.system.leaves[leaf])
 
     def _questions(self) -> tuple[Term, dict[str, Term]]:
-        """Whether a state is counted, and by name the errors that it may have."""
+        """Terms that are true: one if a state is counted, and one for each kind of error, by name, if it occurs."""
         asked = verdicts(self.system)
         outside = asked.bits[OUTSIDE]
         fails = or_(*(t.failure for t in self.system.transitions))
@@ -107,7 +108,7 @@ class Template:
 
 @dataclass
 class Unrolling:
-    """States and links of paths from an initial state; `extend` adds the next state and its constraints."""
+    """The states and links of paths from an initial state. `extend` adds the next state and returns its constraints."""
 
     template: Template
     name: str = "s"
@@ -128,14 +129,14 @@ class Unrolling:
         return [self.asserted(level - 1, self.template.inside), self._copy(self.template.step, level - 1)]
 
     def asserted(self, level: int, about: Term) -> Term:
-        """The formulas for the template's state, moved to the state of a level."""
+        """A formula about the template's state, rewritten for the state of a level."""
         return z3.substitute(about, *self._pairs(self.template.here, self.states[level - 1]))
 
     def asked(self, level: int, question: str) -> Term:
         return self.asserted(level, self.template.questions[question])
 
     def _start(self) -> list[Term]:
-        """The first state is an initial one; `starts[i]` says that it is the i-th."""
+        """Terms: the first state is an initial state. `starts[i]` is true if it is the i-th."""
         initial = self.system.initial
         self.starts = tuple(z3.Bool(f"{self.name}!start!{i}") for i in range(len(initial)))
         equal = self.template.terms.equal
@@ -158,7 +159,7 @@ class Unrolling:
 
     @staticmethod
     def _pairs(old: Sequence[Term], new: Sequence[Term]) -> list[tuple[Term, Term]]:
-        """Replacements of constants. Leaves with a single value are not constants and stay."""
+        """The replacements of constants. Leaves with a single value are not constants and need no replacement."""
         return [(x, y) for x, y in zip(old, new, strict=True) if not x.eq(y)]
 
     # --- reading a model --------------------------------------------------------------------------------------------

@@ -1,10 +1,10 @@
 "use strict";
-// Draws a trace beside what the fixed design makes of the same events: step by step, and what each does to the logs.
+// Draws a trace beside the path of the fixed design with the same events: each step, and its effect on the logs.
 
 const Beside = (() => {
   const { make, flowing } = Drawing;
 
-  /** The table of a story and of one fixed design's, folded away until it is asked for. */
+  /** The table of a story beside the story of one fixed design; it is folded until the reader opens it. */
   function pair(story, states, other) {
     const theirs = Drawing.unfold(other.story);
     const rows = story.steps.slice(1).map((_, i) => row(story, states, other, theirs, i + 1));
@@ -25,7 +25,7 @@ const Beside = (() => {
         : make("td", {}, parted ? make("strong", { class: "good" }, "The fix acts: it does otherwise. ") : null, alike(story, other, i, at) ? make("span", { class: "soft" }, "The same.") : inner(other.story, theirs, at)));
   }
 
-  /** In words why the fixed design does not go the step at which it parts from the trace. */
+  /** In words, why the fixed design does not take the step at which it departs from the trace. */
   function how(story, other) {
     const fixes = story.falsified.flatMap((each) => each.fixes);
     const fix = fixes.find((each) => each.step === other.parted && each.title.includes(other.control));
@@ -42,7 +42,7 @@ const Beside = (() => {
     return [flowing(story.steps[i].sentence), logs];
   }
 
-  /** What of a log is drawn here: a step that changes only who leads moves no record. */
+  /** The parts of a log that are drawn here. A step that changes only the leader moves no record. */
   const kept = (log) => [log.records, log.log_end, log.high_watermark];
 
   const alike = (story, other, i, at) => story.steps[i].sentence === other.story.steps[at].sentence

@@ -1,5 +1,5 @@
 "use strict";
-// Draws a story: its steps on lanes, and the state after one of them. Every text becomes a text node, never markup.
+// Draws a story: its steps on lanes, and the state after a step. Every text becomes a text node, never markup.
 
 const Drawing = (() => {
   const SVG = "http://www.w3.org/2000/svg";
@@ -8,7 +8,7 @@ const Drawing = (() => {
   const FOLDED = 24;
   const TAGGED = new Set(["role", "epoch", "leader_epoch", "high_watermark"]);
 
-  /** An element with attributes; texts and elements go in as they are, null is left out. */
+  /** An element with attributes and children. Children are texts or elements; null is left out. */
   function make(tag, attributes = {}, ...children) {
     return filled(document.createElement(tag), attributes, children);
   }
@@ -27,10 +27,10 @@ const Drawing = (() => {
     return element;
   }
 
-  /** A text in which `old -> new` stays on one line, where it is short. */
+  /** A text in which a short `old -> new` stays on one line. */
   const flowing = (text) => text.split(/((?:\{[^{}]{0,14}\}|\S{1,14}) -> (?:\{[^{}]{0,14}\}|\S{1,14})|->)/).map((part, i) => i % 2 ? make("span", { class: "flow" }, part) : part);
 
-  /** The state after each step: every text and every log; a step of the story has only what differs. */
+  /** The state after each step: every text and every log. A step of the story has only those that differ. */
   function unfold(story) {
     let texts = [], logs = [];
     return story.steps.map((step) => {
@@ -42,10 +42,10 @@ const Drawing = (() => {
     });
   }
 
-  /** Where the state stands below its step, not beside the list; the style has the same width. */
+  /** Matches a window so narrow that the state is shown below its step and not beside the list, as in the style. */
   const narrow = matchMedia("(max-width: 56rem)");
 
-  /** Of a broker, or another member of a scalarset; a controller goes without, which may be a broker, too. */
+  /** The colour of a broker or another member of a scalarset. A controller has none, because it may be a broker. */
   const colour = (name) => {
     const found = /^(?!controller )\S+ (\d+)$/.exec(name || "");
     return found ? `broker${Number(found[1]) % COLOURS}` : "nobody";
@@ -53,7 +53,7 @@ const Drawing = (() => {
 
   // --- lanes ---------------------------------------------------------------------------------------------------------
 
-  /** Where lanes are: their middles, how wide each is, and the width of all; a folded one is as narrow as its mark. */
+  /** The middle and the width of each lane, and the width of all. A folded lane is as narrow as its mark. */
   function measured(lanes, folded) {
     const widths = lanes.map((lane) => folded.has(lane.name) ? FOLDED : Math.max(54, 7 * lane.title.length + 12));
     let left = 0;
@@ -62,7 +62,7 @@ const Drawing = (() => {
     return { middle, widths, width: left };
   }
 
-  /** The heads of the lanes: each folds its lane, and unfolds it again. */
+  /** The heads of the lanes. A click on a head folds or unfolds its lane. */
   function laneHeads(lanes, places, folded, toggle) {
     const heads = lanes.map((lane, i) => {
       const away = folded.has(lane.name);
@@ -77,7 +77,7 @@ const Drawing = (() => {
     return make("div", { class: "lanes", role: "group", "aria-label": "Lanes" }, heads);
   }
 
-  /** One step on its lanes: who acts, upon which brokers, and whose part of the state changes. */
+  /** One step on its lanes: the actor, its partners, and the members whose part of the state changes. */
   function laneRow(story, step, lanes, places) {
     const lines = lanes.map((lane) => shape("line", {
       class: `lane ${colour(lane.name)}`, x1: places.middle.get(lane.name), x2: places.middle.get(lane.name), y1: 0, y2: "100%",
@@ -115,9 +115,8 @@ const Drawing = (() => {
       shape("svg", { x: end, y: "50%" }, shape("path", { class: "head", d: `M${-way * 9},-5 L0,0 L${-way * 9},5 Z` })));
   }
 
-  /**
-   * The list of steps; `choose` is told the position of one that is clicked, `folded` has the names of folded lanes. The
-   * list has the methods `show`, which marks a step, and `unfold`, which shows all lanes until its answer is called.
+  /** The list of steps. A click on a step calls `choose` with its position; `folded` has the names of folded lanes. The
+   * list has two methods: `show` marks a step; `unfold` shows all lanes, and returns a function that folds them again.
    */
   function steps(story, lanes, choose, folded = new Set()) {
     const why = explained(story);
@@ -155,7 +154,7 @@ const Drawing = (() => {
     return { element, show, buttons, unfold };
   }
 
-  /** Of the first invariant that is false: the letter of each step's reason, which steps end one, and where fixes act. */
+  /** For the first false invariant: each step's reason (a letter), the steps that end a reason, and the fixes. */
   function explained(story) {
     const first = (story.falsified || []).find((each) => each.reasons);
     const each = first ? first.reasons.each : [];
@@ -174,12 +173,12 @@ const Drawing = (() => {
     return found ? make("span", { class: `letter${end ? " end-of-reason" : ""}`, title: words, "aria-label": `, ${words}` }, found) : null;
   }
 
-  /** The facts that a step completes, of those that came together. */
+  /** The facts of the reason that a step completes, if it completes one. */
   function gives(why, step) {
     return why.ends.has(step) ? make("span", { class: "gives path" }, flowing(why.ends.get(step))) : null;
   }
 
-  /** Where a fixed design parts from the trace. */
+  /** The note at the step at which a fixed design departs from the trace. */
   function bar(fix) {
     return make("div", { class: "fix", role: "note" }, make("strong", {}, flowing(fix.title)), fix.lines.map((line) => make("div", { class: "path" }, flowing(line))),
       make("div", { class: "soft" }, "From here on it goes otherwise with the fix."));
@@ -193,7 +192,7 @@ const Drawing = (() => {
 
   // --- a state -------------------------------------------------------------------------------------------------------
 
-  /** The brokers and what is outside of them, after a step; what the step has changed is marked. */
+  /** The brokers and the state outside of them, after a step. Changes of the step are marked. */
   function cards(story, states, at) {
     const now = states[at], before = at > 0 ? states[at - 1] : null;
     const owners = [...new Set(story.rows.map((row) => row.owner))].filter((owner) => owner !== null);
@@ -219,7 +218,7 @@ const Drawing = (() => {
 
   const owns = (name, log) => name === null ? log.broker === null : name === `broker ${log.broker}`;
 
-  /** What a broker believes to be, and whether it is a member; what the step has changed is marked. */
+  /** The role and epoch that a broker believes in, and its ISR membership. Changes of the step are marked. */
   function tags(log, old) {
     const tag = (kind, words, field) => make("span", { class: `tag ${kind}${old && old[field] !== log[field] ? " changed" : ""}` }, words);
     return [
@@ -236,7 +235,7 @@ const Drawing = (() => {
 
   const known = (value) => value !== null && value !== undefined;
 
-  /** A log, offset by offset: committed below the high watermark; what a step has cut off is struck through. */
+  /** A log, offset by offset, with the high watermark. Records that the step has cut off are struck through. */
   function drawnLog(log, old) {
     const records = log.records || Array.from({ length: log.log_end }, (_, offset) => ({ offset, id: null, epoch: null }));
     const gone = old && old.records && log.records ? old.records.slice(log.records.length) : [];
@@ -280,7 +279,7 @@ const Drawing = (() => {
     return `${name}: ${each.length ? each.join(", ") : "empty"}${mark}${lost}`;
   }
 
-  /** What is told in texts: a line for each record, and one for the rest. */
+  /** The parts of the state that are shown as text: a line for each group, and one for the rest. */
   function facts(story, now, before, owner) {
     const groups = new Map();
     story.rows.forEach((row, i) => {
@@ -302,7 +301,7 @@ const Drawing = (() => {
       make("span", { class: "name" }, `${row.name.replaceAll("_", " ")} `), text);
   }
 
-  /** A table of what a step has changed. */
+  /** A table of the changes of a step. */
   function changes(story, states, at) {
     if (at === 0) return null;
     const rows = Object.entries(story.steps[at].texts).map(([row, text]) => make("tr", {},
@@ -312,7 +311,7 @@ const Drawing = (() => {
     return make("table", { class: "changes" }, make("caption", { class: "soft" }, "What changes"), make("tbody", {}, rows));
   }
 
-  /** Every part of the state, folded away. */
+  /** A folded table of every part of the state. */
   function whole(story, states, at, open) {
     const rows = story.rows.map((row, i) => make("tr", {},
       make("th", { scope: "row", class: "path" }, row.path), make("td", { class: "path" }, states[at].texts[i])));

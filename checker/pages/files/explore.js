@@ -1,17 +1,17 @@
 "use strict";
-// Walks a model. The address has everything, so that reload, undo and a link are the same:
-// #initial=0&path=3.5.17&at=2&ask=s.quorum.isr&branch=0~3.5~elects&of=1a2b3c4d, where each ask is an expression whose
-// values are shown, each branch a path that has a name, and `of` is a mark of the model, so that no number is misread.
+// Walks through a model. The address holds the whole place, so reload, undo and links all work by the address:
+// #initial=0&path=3.5.17&at=2&ask=s.quorum.isr&branch=0~3.5~elects&of=1a2b3c4d. Each `ask` is an expression whose
+// values are shown. Each `branch` is a named path. `of` identifies the model, whose numbers the address uses.
 
 (() => {
   const { make } = Drawing;
   const at = (id) => document.getElementById(id);
   const LETTERS = "abcdefghijklmnopqrstuvwxyz";
   const STATUS = { true: ["holds", "good"], false: ["false", "bad"], null: ["no meaning", "open"] };
-  let about = null;   // what the server says once
-  let here = null;    // what it says of the place where we are
-  let asked = 0;      // answers to earlier questions are dropped
-  let warning = "";   // what to say on arrival
+  let about = null;   // the answer about the model, asked once
+  let here = null;    // the answer about the present place
+  let asked = 0;      // number of the last question; earlier answers are dropped
+  let warning = "";   // a message to show at the next place
   const folded = new Set();
 
   async function ask(path, question) {
@@ -56,7 +56,7 @@
     return `#initial=${to.initial}${to.path.length ? `&path=${to.path.join(".")}` : ""}${later}${asked}${kept}&of=${about.of}`;
   }
 
-  /** Every move is a move of the address: the browser's own way back is an undo as well. */
+  /** Every move changes the address, so the browser's Back is an undo, too. */
   function go(to) {
     if (address(to) === location.hash) arrive();
     else location.hash = address(to);
@@ -107,7 +107,7 @@
     drawJudged();
     drawExpressions();
     drawBranches();
-    // What had the focus is drawn anew; whoever uses keys goes on from the same place.
+    // The focused element was replaced. Keyboard users continue from the same place.
     if (focused === "path") list.buttons[position].focus();
     if (focused === "choices") at("choices").querySelector("button.choice:not(:disabled)")?.focus();
   }
@@ -241,7 +241,7 @@
 
   // --- expressions ---------------------------------------------------------------------------------------------------
 
-  /** What each expression of the address is here, and where along the path it became that. */
+  /** The value here of each expression in the address, and the state since which it has this value. */
   async function drawExpressions() {
     const [number, place] = [asked, here];
     const rows = await Promise.all(expressions().map(async (text, i) => {
@@ -342,7 +342,7 @@
 
   // --- keys ----------------------------------------------------------------------------------------------------------
 
-  // The address is ahead of the answers: of two quick keys the second counts too.
+  // The address changes before the answer comes, so the second of two quick keys counts, too.
   const move = (steps) => {
     const to = place();
     if (here && to.at + steps >= 0 && to.at + steps <= to.path.length) go({ ...to, at: to.at + steps });

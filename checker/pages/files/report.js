@@ -1,5 +1,5 @@
 "use strict";
-// Steps through the traces of a report. The address says where: #step=7, #trace=2&step=7, #scenario=kip-101&step=3.
+// Steps through the traces of a report. The address gives the step: #step=7, #trace=2&step=7, #scenario=kip-101&step=3.
 
 (() => {
   const { make } = Drawing;
@@ -66,7 +66,7 @@
       if (visibly) history.replaceState(null, "", fragment(section, name, at));
     }
 
-    /** The state stands beside the list; on a narrow screen below the step that leads to it. */
+    /** Puts the state beside the list, or on a narrow screen below the step that leads to it. */
     function place() {
       const home = Drawing.narrow.matches ? list.buttons[at].parentElement : body;
       if (now.parentElement !== home) home.append(now);
@@ -104,13 +104,13 @@
       each.alternatives ? make("pre", {}, each.alternatives) : null));
   }
 
-  /** The earlier steps that a step rests on, and what each gave. */
+  /** The earlier steps that a step rests on, and the fact that each of them gave. */
   function rests(needs, show) {
     return needs && needs.length ? make("div", { class: "rests" }, make("p", { class: "soft" }, "Rests on"), make("ul", {}, needs.map((need) => make("li", {},
       make("button", { type: "button", onclick: () => show(need.step - 1) }, `step ${need.step}`), " ", make("span", { class: "path" }, Drawing.flowing(need.text)))))) : null;
   }
 
-  /** Makes of each reason a switch that dims the steps that are not of it. */
+  /** Makes each reason a button that dims the steps of the other reasons. */
   function choosable(section, buttons) {
     const lines = [...section.querySelectorAll("li[data-reason]")];
     for (const line of lines) {
@@ -140,7 +140,7 @@
     return viewers.get(name);
   }
 
-  /** Goes where the address says; anything else in it is a place on the page, as ever. */
+  /** Goes to the step in the address. An address without a step or trace is an ordinary place on the page. */
   function jump() {
     const wanted = new URLSearchParams(location.hash.slice(1));
     const name = wanted.get("scenario") || wanted.get("trace") || (wanted.has("step") ? Object.keys(stories)[0] : null);
@@ -154,7 +154,7 @@
     (step || folder || (found && found.section))?.scrollIntoView({ block: "start" });
   }
 
-  /** Says that the address names a trace that is not here; nothing is shown in its place. */
+  /** Shows a message if the address names a trace that does not exist; no other trace is shown for it. */
   function missing(name) {
     document.getElementById("missing")?.remove();
     if (name === null) return;

@@ -1,5 +1,5 @@
 "use strict";
-// Shows one slide at a time. The address says which: #7, or #lesson-2; keys, buttons and links move.
+// Shows one slide at a time. The address names it: #7, or #lesson-2. Keys, buttons and links change the address.
 
 (() => {
   const slides = [...document.querySelectorAll(".slide")];
@@ -7,7 +7,7 @@
   const [back, forth] = ["back", "forth"].map((id) => document.getElementById(id));
   let at = 0;
 
-  /** The slide that the address names; an address that names none leads to the first. */
+  /** The slide that the address names, or the first slide. */
   function wanted() {
     const name = location.hash.slice(1);
     const found = /^\d+$/.test(name) ? Number(name) - 1 : slides.findIndex((slide) => name && slide.id === name);

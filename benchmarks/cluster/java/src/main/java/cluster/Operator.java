@@ -33,7 +33,7 @@ import org.apache.kafka.common.serialization.StringSerializer;
 import org.apache.kafka.metadata.MetadataRecordSerde;
 import org.apache.kafka.server.common.ApiMessageAndVersion;
 
-/** A client of a cluster with one topic of one partition, and a reader of its files; a line of JSON for each request. */
+/** A client of a cluster and a reader of its files. Each request and each answer is a line of JSON. */
 public final class Operator {
     private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -112,7 +112,7 @@ public final class Operator {
         admin.createTopics(List.of(wanted)).all().get(30, TimeUnit.SECONDS);
     }
 
-    /** One attempt with acks=all: its offset, or why it failed; then nobody knows whether it was written. */
+    /** Sends a record once with acks=all. The answer is its offset, or an error; it may then be written or not. */
     private void produce(String topic, String value, int seconds, ObjectNode answer) throws Exception {
         Map<String, Object> configuration = Map.of(
             "bootstrap.servers", servers, "acks", "all", "enable.idempotence", "false", "retries", "0",
@@ -133,7 +133,7 @@ public final class Operator {
         found.isr().forEach(node -> isr.add(node.id()));
     }
 
-    /** The records of a metadata log, each with its offset and that of its batch. */
+    /** The records of a metadata log, each with its offset and the base offset of its batch. */
     private static void metadata(File file, ObjectNode answer) throws Exception {
         ArrayNode records = answer.putArray("records");
         try (FileRecords log = FileRecords.open(file, false)) {

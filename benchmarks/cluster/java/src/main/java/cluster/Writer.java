@@ -12,8 +12,8 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 
-/** Writes to one partition with producers of default configuration (acks=all, idempotent, retries), and remembers
- * what they were told of each record; reads what there is with a consumer. */
+/** Writes to one partition with producers of the default configuration (acks=all, idempotent, retries), and keeps
+ * the result that they got for each record. Reads the partition with a consumer. */
 final class Writer implements AutoCloseable {
     private final String servers;
     private final TopicPartition partition;
@@ -27,7 +27,7 @@ final class Writer implements AutoCloseable {
         addProducer();
     }
 
-    /** A further producer, which sends from now on: what a broker has not answered yet keeps a connection busy. */
+    /** Adds a producer, which sends all later records, because unanswered requests block the old connections. */
     void addProducer() {
         producers.add(new KafkaProducer<>(
             Map.of("bootstrap.servers", servers), new StringSerializer(), new StringSerializer()));
@@ -43,7 +43,7 @@ final class Writer implements AutoCloseable {
             });
     }
 
-    /** Sends a record in each interval, named by a prefix and its number. */
+    /** Sends one record in each interval. The records are named by a prefix and their number. */
     void load(String prefix, long milliseconds) {
         load = new Thread(() -> {
             for (int i = 0; load != null; i++) {
@@ -66,7 +66,7 @@ final class Writer implements AutoCloseable {
         }
     }
 
-    /** Waits until the producer was told of a record; "" if it was not. */
+    /** Waits until the producer has the result for a record, and returns it; "" if there is none in time. */
     String awaited(String value, long milliseconds) throws InterruptedException {
         long until = System.currentTimeMillis() + milliseconds;
         synchronized (told) {
@@ -87,7 +87,7 @@ final class Writer implements AutoCloseable {
         }
     }
 
-    /** The records that a consumer is given, up to the end that it is told at the start. */
+    /** The records that a consumer reads, up to the end offset that it gets at the start. */
     List<String> read() {
         List<String> found = new ArrayList<>();
         try (KafkaConsumer<String, String> consumer = new KafkaConsumer<>(
