@@ -38,7 +38,7 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Found:
-    """A behaviour of the left graph: its states and transitions, and the possible right states before the last."""
+    """A behaviour of the left graph that the right graph lacks, and the possible right states before its last step."""
 
     states: tuple[int, ...]
     transitions: tuple[int, ...]
