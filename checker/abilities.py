@@ -13,7 +13,8 @@ ENGINES: Final = ("local", "reference", "spark", "symbolic")
 class Ability:
     """An ability that only `engines` have, and the options of `isrcheck check` and arguments of `check` that use it.
 
-    `lacking` is the text of a refusal about any other engine. `usual` is the value of an option that is not given.
+    `lacking` is the text that refuses the option for any other engine. `usual` is the value of an option that is not
+    given.
     """
 
     engines: tuple[str, ...]
@@ -56,7 +57,7 @@ TABLE: Final = (
 
 
 def refusal_of_options(engine: str, options: Mapping[str, Any]) -> str | None:
-    """The refusal of the first options that the engine cannot use, or None.
+    """The text that refuses the first given options that the engine cannot use, or None.
 
     `options` maps the name of an option (`max_states`) to its value.
     """
@@ -72,9 +73,9 @@ def refusal_of_options(engine: str, options: Mapping[str, Any]) -> str | None:
 
 
 def refusal_of_arguments(engine: str, asked: Mapping[str, bool]) -> str | None:
-    """The refusal of the first arguments from Python that the engine cannot use, or None.
+    """The text that refuses the first arguments of `check` that the engine cannot use, or None.
 
-    `asked` says of each argument whether the caller uses it.
+    `asked` maps the name of each argument to whether the caller uses it.
     """
     return _refusal(engine, "engine ", lambda ability: (name for name in ability.arguments if asked[name]))
 
@@ -89,7 +90,7 @@ def _refusal(engine: str, called: str, given: Callable[[Ability], Iterator[str]]
 
 
 def helped(option: str, text: str) -> str:
-    """The help text of an option. The text names the engines that have the option, unless all have it."""
+    """The help text of an option. The text names the engines that have the option, unless all engines have it."""
     for ability in TABLE:
         if option in ability.options:
             return f"{', '.join(ability.engines).capitalize()}: {text[0].lower()}{text[1:]}"

@@ -1,7 +1,8 @@
-"""Finds the other values of single settings that prevent a violation: walks the trace with each value, or searches.
+"""Finds which other values of a single setting prevent a violation.
 
-If the trace is possible with another value and still ends in a violation, the value is no fix, and no search is needed.
-For each remaining value the same question is searched, within the same bounds and limits.
+First, the trace of the violation is walked with each other value. If the trace is possible with a value and still ends
+in the violation, the value is no fix, and no search is needed. For each remaining value, a search answers the same
+question within the same bounds and limits.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from isrcheck.model.language.system import shown
 
 
 def alternatives(result: Result, invariant: str, loaded: LoadedModel, limits: Limits) -> Alternatives:
-    """The outcome of each change of a single setting, for settings that have choices or are yes or no.
+    """The outcome for each other value of a single setting. Only settings with choices and boolean settings are tried.
 
     Values that the model refuses together with the other settings are left out.
     """
@@ -63,8 +64,8 @@ def _question(invariant: str, limits: Limits) -> dict[str, Any]:
 def _searched(name: str, value: Any, found: Result, before: Result) -> Alternative:
     """The outcome of a search with one changed value.
 
-    If the invariant holds, the outcome names the goals that are no longer reached: the situation in question then
-    hardly occurs any more.
+    If the invariant holds, the outcome names the goals that are no longer reached. Such goals suggest that the
+    invariant holds only because the situation hardly occurs any more.
     """
     (finding,) = found.findings.values()
     lost = tuple(goal for goal in found.goals_never_reached if goal not in before.goals_never_reached)

@@ -1,4 +1,4 @@
-"""Texts of files to begin with: a variant of a shipped model, and a new model."""
+"""The texts of the files that `isrcheck init` writes: a variant of a shipped model, or a new model."""
 
 from __future__ import annotations
 

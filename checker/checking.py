@@ -31,7 +31,7 @@ from isrcheck.model.language.system import TransitionSystem
 from isrcheck.model.language.tracing import askable, trace
 
 DEPTH: Final = 20
-"""How many levels the symbolic engine examines if neither depth nor time is limited."""
+"""The number of levels that the symbolic engine examines if neither depth nor time is limited."""
 SHARE_OF_MEMORY: Final = 0.9
 """The share of the free memory that a search may take. The system needs the rest to avoid swapping."""
 
@@ -61,17 +61,18 @@ def check(
     """Explores a model within its settings and says for each invariant whether it holds.
 
     `model` is a name, a file (`my_model.py`, `my_model.py:Class`), a class, an instance, or a result of
-    `load_model_class`. `settings` override the settings of the `profile`. With an instance neither can be given. The
-    default profile is `plain`, if the model has that profile. The profile `bare` is the defaults of the settings.
+    `load_model_class`. `settings` override the settings of the `profile`. With an instance, neither `settings` nor
+    `profile` can be given. The default profile is `plain`, if the model has a profile of this name. The profile `bare`
+    has the default of each setting.
 
     `invariants` are names; None selects the model's default invariants. `liveness` are names of properties of whole
     behaviours, or `all` for every property that fits the model. These properties are checked under `fairness`, on a
     complete exploration. With `deadlock` the search also looks for states without an enabled instance. With
-    `keep_going` the search explores everything in spite of violations.
+    `keep_going` the search explores everything even after a violation.
 
     The engine `symbolic` looks for violations level by level, stops at `limits.depth`, and never says `holds`. If
     `limits` has no limit on memory, the limit is nine tenths of the free memory. For the engine `spark`, `cluster` says
-    where and how to explore, and `spark` is a session to use; Spark's own settings limit the memory of this engine.
+    where and how to explore, and `spark` is a session to use. Spark's own settings limit the memory of this engine.
 
     `workers`, `symmetry`, `keeping` and `storing` are for the local engine. `workers` is the number of threads, by
     default one for each processor. The result does not depend on `workers`. With `symmetry` the engine keeps one state
@@ -79,11 +80,11 @@ def check(
     orbits. Verdicts and traces are the same. `keeping` names the folder for checkpoints, and says whether the search
     continues from a checkpoint. `storing` says where the states are kept.
 
-    `report` is called with progress. `stage` is called with the name of each stage when the stage begins, such as
-    "trace", "compile", "search" and "counterexample".
+    `report` is called with the progress of the search. `stage` is called at the beginning of each stage, with its name,
+    such as "trace", "compile", "search" and "counterexample".
 
-    Raises `UnknownName` for names and values that the model does not have, and for `symmetry` if the model tells all
-    brokers apart. Raises `ModelError` for a mistake in the model.
+    Raises `UnknownName` for names and values that the model does not have. Also raises it for `symmetry` if the model
+    treats every broker differently. Raises `ModelError` for a mistake in the model.
 
     >>> check("kip-101", {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 0}).verdict
     'holds'
@@ -112,7 +113,7 @@ def check(
     }
     if liveness and not isinstance(fairness, Fairness):
         raise UnknownName(f"fairness is isrcheck.Fairness(default=...), not {fairness!r}")
-    # Another engine would silently go on without it.
+    # Another engine would silently ignore the argument.
     if (refusal := refusal_of_arguments(engine, asked)) is not None:
         raise UnknownName(refusal)
     limits = _limits(engine, limits)
@@ -165,9 +166,9 @@ def check(
 def properties_of(
     loaded: LoadedModel, model: Model, names: Sequence[str], fairness: Fairness
 ) -> dict[str, Callable[[Any, Any], Any]]:
-    """The properties with these names. The name `all` selects those whose subject the model's settings do not disable.
+    """The properties with these names. `all` selects each property whose subject the settings do not switch off.
 
-    Raises `UnknownName` for unknown names, also for unknown names in `fairness`.
+    Raises `UnknownName` for unknown names, including unknown names in `fairness`.
     """
     if names:
         fairness.require_known(model)
@@ -175,9 +176,10 @@ def properties_of(
 
 
 def asked_of(loaded: LoadedModel, model: Model, names: Sequence[str]) -> dict[str, Callable[[Any, Any], Any]]:
-    """The same properties without a check of any fairness.
+    """The properties with these names, as in `properties_of`, but without a check of the names in a fairness.
 
-    The properties of a specification need this function: they are checked under the fairness of another model.
+    This function is for the properties of a specification, because they are checked under the fairness of another
+    model.
     """
     named = loaded.asked(set(names) - {"all"})
     return named | askable(model, loaded.asked(names)) if "all" in names else named

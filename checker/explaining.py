@@ -29,7 +29,7 @@ def control(name: str, fixed: LoadedModel, settings: Mapping[str, Any], broken: 
 
 
 def explain(finding: Finding, name: str, model: Model, predicate: Any, controls: Sequence[Control]) -> Finding:
-    """The finding with the step at which each control differs from its trace; unchanged if there is no trace."""
+    """The finding with the step at which each control differs from its trace. Without a trace, the same finding."""
     if finding.trace is None or finding.reasons is None or not controls:
         return finding
     asked = {name: predicate} if is_written(name) else {}  # a text is checked in the fixed design too
@@ -38,7 +38,7 @@ def explain(finding: Finding, name: str, model: Model, predicate: Any, controls:
 
 
 def parted(finding: Finding, name: str, walked: Walked | None, controls: Sequence[Control]) -> Finding:
-    """The finding with the step at which each control differs from the trace `walked`; unchanged if that is None."""
+    """The finding with the step at which each control differs from the trace `walked`. Without it, the same finding."""
     if walked is None:
         return finding
     fixes = (replace(fix(walked, name, each), singly=tuple(_singly(walked, name, each))) for each in controls)
@@ -46,7 +46,7 @@ def parted(finding: Finding, name: str, walked: Walked | None, controls: Sequenc
 
 
 def _singly(walked: Walked, invariant: str, fixed: Control) -> Iterator[Fix]:
-    """The effect of each change alone, if a fix changes several settings. Values that the model refuses are omitted."""
+    """The effect of each change alone, if a fix changes several settings. Skips values that the model refuses."""
     if len(fixed.changes) < 2 or fixed.changes[0][0] == "model":
         return
     for change in fixed.changes:

@@ -19,8 +19,8 @@ Stop = Literal["violation", "error", "states", "depth", "memory", "time", "inter
 class Limits:
     """The limits at which a search stops; None is no limit.
 
-    `states` is tested at the end of a level, `seconds` and `memory` at any moment. `depth` is only for searches that
-    unroll the steps, such as the symbolic one: it is the last level that they examine.
+    `states` is tested at the end of a level, `seconds` and `memory` at any moment. `depth` is the last level that a
+    search examines. Only a search that unrolls the steps has it, such as the symbolic one.
     """
 
     states: int | None = None
@@ -36,7 +36,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Keeping:
-    """The folder where a search keeps its levels, at most once in `every` seconds, and whether the search resumes."""
+    """The folder for checkpoints of a search, the least seconds between two checkpoints, and whether to resume."""
 
     folder: str
     resume: bool = False
@@ -79,7 +79,7 @@ Report = Callable[[Progress], None]
 
 @dataclass
 class OrbitCounts:
-    """The numbers of all states, for a search under symmetry that itself counts only orbits.
+    """The numbers of all states, computed for a search under symmetry, whose own counts are only counts of orbits.
 
     The members of a class are interchangeable. Each member is the name of its scalarset (such as broker) and a number.
     `permutations` is the number of ways to exchange the members. `states[k - 1]` is the number of states in the orbits
@@ -116,15 +116,15 @@ class Exploration:
     instances of an expanded state.
 
     `deadlock` is the first level with a state without an enabled instance. `error` says where evaluation failed: the
-    level, the leaves of the state, and the index of the transition, or None where a predicate failed. Of several such
-    failures it is the least. `stopped` says why the search ended early; it is None if the search explored everything.
-    After a limit or an interruption, `partial` has the generated and distinct counts of the level being built. All
-    other data are about whole levels, with one exception: `violated` may name a level that is not whole.
-    `partial_violations` has the names of these invariants.
+    level, the leaves of the state, and the index of the transition (None if a predicate failed). If evaluation failed
+    in several places, `error` is the least. `stopped` says why the search ended early; it is None if the search
+    explored everything. After a limit or an interruption, `partial` has the generated and distinct counts of the level
+    being built. All other data are about whole levels, with one exception: an invariant may be violated in a level that
+    is not whole. `partial_violations` has the names of such invariants.
 
-    A search that unrolls counts no states. Instead, `unrolled` has two numbers: how many levels the search has
-    examined, and for how many of these also the steps (whether a step is possible, and whether it is defined). `why` is
-    the solver's message when it gave up.
+    A search that unrolls the steps, such as the symbolic one, counts no states. Instead, `unrolled` has two numbers: of
+    the levels whose states were examined, and of the levels whose steps were examined too (whether a step is possible,
+    and whether it is defined). `why` is the message of a solver that gave up.
     """
 
     initial: int = 0
@@ -165,7 +165,7 @@ class Exploration:
 class Path:
     """The leaves of an initial state, and the instances to take from there, as positions in the order of labels.
 
-    `canonical` is false if there may be another path of the same length that comes earlier in the order of paths.
+    `canonical` is false if another path of the same length may come earlier in the order of paths.
     """
 
     start: tuple[int, ...]
@@ -185,13 +185,13 @@ class Paths(Protocol):
         ...
 
     def to_state(self, leaves: tuple[int, ...], length: int) -> Path:
-        """The path to the state with these leaves, counted or not."""
+        """The path to the state with these leaves. Constraints may leave out this state."""
         ...
 
 
 @dataclass(frozen=True)
 class Edges:
-    """Steps from states of one level to given targets.
+    """The steps that lead from states of one level to given targets.
 
     `sources` are the distinct states with such a step, in the engine's own form. `source`, `transition` and `target`
     are parallel arrays with one entry for each step. The entries are positions in `sources`, in the system's
@@ -209,7 +209,7 @@ class Levels(Protocol):
     """The methods of an engine that are needed to make a trace after a search. States have the engine's own form."""
 
     def edges_into_violation(self, level: int, invariant: str) -> Edges:
-        """Every step from a state of `level` to a state in which the invariant is false, counted or not."""
+        """Every step from a state of `level` to a state where the invariant is false, even outside the constraints."""
         ...
 
     def edges_into(self, level: int, targets: Any) -> Edges:
@@ -221,7 +221,7 @@ class Levels(Protocol):
         ...
 
     def state(self, leaves: tuple[int, ...]) -> Any:
-        """The state with these leaves, counted or not, for use as a target of `edges_into`."""
+        """The state with these leaves, as a target for `edges_into`. Constraints may leave out this state."""
         ...
 
     def leaves(self, states: Any) -> list[tuple[int, ...]]:

@@ -1,11 +1,11 @@
 """Estimates the final number of states of a search, as a range, from the growth of its levels.
 
-The sizes of levels first rise and then fall. Once their growth slows down, it is extrapolated by two kinds of curves.
-One is a line through the last logarithms of the ratios of successive levels. The other is a parabola through the last
-logarithms of the sizes. Each curve is fitted several times, to different numbers of levels. The range goes from the
-least estimate to the greatest, widened by a factor of two on each side. There is no range if one of the curves shows no
-slower growth, or if most of the states would still be to come. On finished runs such an estimate was a guess
-(`benchmarks/forecast.py` has the shares).
+The sizes of levels first rise and then fall. Once their growth slows down, two kinds of curves extrapolate it. A line
+is fitted to the logarithms of the ratios between successive levels. A parabola is fitted to the logarithms of the
+sizes. Each curve is fitted several times, to different numbers of the last levels. The range goes from the least
+estimate to the greatest, widened by a factor of two on each side. There is no range if one of the curves shows no
+slower growth, or if nearly all states would still be to come. Tests on finished runs showed that such a range is only a
+guess (`benchmarks/forecast.py` measures this).
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ LEVELS: Final = 8
 SHORTEST: Final = 4
 """The shortest run of ratios for fitting a line."""
 WIDER: Final = 0.7
-"""The logarithm of the factor by which the states to come may be fewer or more than in all estimates."""
+"""The logarithm of the factor by which the range of the states to come is widened on each side."""
 NARROWEST: Final = 0.01
-"""A range is at least one per cent wide on each side, but never below the states so far."""
+"""The least share by which the range of the total is widened on each side. It never goes below the states so far."""
 MOST: Final = 10.0
-"""The greatest allowed ratio of the total to the states so far, and of the high end of a range to its low end."""
+"""The greatest allowed ratio between the total and the states so far, and between the two ends of a range."""
 FARTHEST: Final = 2_000
 FLAT: Final = 1e-9
 LARGEST: Final = 80.0
@@ -84,7 +84,7 @@ def outlook(result: Result) -> dict[str, Any] | None:
 
 
 def _by_ratios(sizes: np.typing.NDArray[np.float64], ratios: np.typing.NDArray[np.float64]) -> float | None:
-    """The number of states to come if the logarithms of ratios continue along a line; None if it does not fall."""
+    """The number of states to come if the logarithms of ratios continue along a line; None if the line never falls."""
     slope, start = np.polyfit(np.arange(len(ratios)), ratios, 1)
     if slope >= -FLAT:
         return None
@@ -98,7 +98,7 @@ def _by_ratios(sizes: np.typing.NDArray[np.float64], ratios: np.typing.NDArray[n
 
 
 def _by_sizes(sizes: np.typing.NDArray[np.float64]) -> float | None:
-    """The number of states to come if the logarithms of sizes continue along a parabola; None if it opens upwards."""
+    """The number of states to come if the logarithms of sizes continue along a parabola. None if it opens upwards."""
     bent, slope, start = np.polyfit(np.arange(len(sizes)), sizes, 2)
     if bent >= -FLAT:
         return None

@@ -27,8 +27,8 @@ DEADLOCK: Final = "No instance of any action is enabled."
 class Judge:
     """Makes verdicts and traces from the findings of an engine.
 
-    `system` is the searched system. `numbers` maps its instances to those of the interpreter. The engine gives only
-    paths, and the judge replays each path.
+    `system` is the searched system. `numbers` maps the system's instances to the interpreter's instances. The engine
+    gives only paths, and the judge replays each path.
     """
 
     name: str
@@ -141,7 +141,7 @@ class Judge:
     def _deadlock(self) -> Finding:
         level = self.found.deadlock
         if level is None:
-            # If a search stops, states of the last level are not expanded, so nothing is known about their steps.
+            # If a search stops, the states of the last level are not expanded. Nothing is known about their steps.
             depth = self.found.expanded if self.found.stopped else None
             return Finding("incomplete" if self.found.stopped else "holds", DEADLOCK, checked_depth=depth)
         path = self.paths.to_deadlock(level)
@@ -181,7 +181,7 @@ class Judge:
         raise AssertionError("the reference semantics finds nothing wrong where the engine does")
 
     def replayed(self, path: Path) -> Trace:
-        """The trace of a path, replayed by the reference semantics. Only a trace that these allow is shown."""
+        """The trace of a path, replayed by the reference semantics, which must allow each step."""
         it = self.interpreter
         state = next(x for x in initial_states(it.model) if it.leaves(x) == path.start)
         steps = [Step(None, None, state)]

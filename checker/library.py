@@ -30,14 +30,14 @@ from isrcheck.model.language.written import is_written, written
 Invariant = Callable[[Any, Any], Any]
 SHIPPED: Final = "isrcheck."
 MODELS: Final = "isrcheck.model."
-"""The beginning of the names of shipped modules with models."""
+"""The prefix of the names of shipped modules that contain models."""
 NO_MODELS: Final = (".language", ".specifications")
-"""The endings of names of packages in `model` that have no models. Specifications are loaded separately."""
+"""The endings of the names of packages in `model` without models. Specifications are loaded separately."""
 
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A model's class, its name, the user's file that has it (None if it is shipped), and the invariants that fit it.
+    """A model's class, its name, its file if it is a user's file (else None), and the invariants that fit it.
 
     `beside` names the invariants in the model's own file. `properties` are the properties of whole behaviours that fit
     the model. `mappings` are the refinement mappings in its file.
@@ -69,7 +69,7 @@ class LoadedModel:
         raise UnknownName(f"model {self.name} has no property {name!r}; {nearest(name, {*self.properties, 'all'})}")
 
     def with_written(self, names: Iterable[str | None]) -> LoadedModel:
-        """This model with further invariants: those of `names` that are conditions written as text."""
+        """This model, where each of `names` that is a condition written as text is a further invariant."""
         found = {name: written(name) for name in names if name is not None and is_written(name)}
         return replace(self, invariants={**self.invariants, **found}) if found else self
 
@@ -81,8 +81,8 @@ class LoadedModel:
     def _default(self) -> set[str]:
         """The names of the invariants that are checked by default.
 
-        These are the invariants that the class lists. If it lists none, they are its own invariants and those in its
-        file. If the list is inherited, the invariants in the user's own file are added.
+        If the class lists invariants, the defaults are this list. Without a list, they are the invariants that the
+        class or its file defines. If the list is inherited, the invariants in the user's own file are added.
         """
         if not self.cls.invariants:
             return {*self.cls.predicates("invariant"), *self.beside}
@@ -154,7 +154,7 @@ def fitting_properties(cls: type[Model], module: ModuleType | None) -> dict[str,
 
 
 def about(cls: type[Model], known: dict[str, Invariant]) -> dict[str, Invariant]:
-    """The shipped predicates that fit a model: it has the variables, setting, family and actions that they need."""
+    """The predicates that fit a model: it has the variables, setting, family and actions that the predicate needs."""
     variables, settings, actions = set(cls().domains), {None, *cls.declared_settings()}, set(cls.actions())
     families = {None, *(base.__module__.removeprefix(MODELS).partition(".")[0] for base in cls.__mro__)}
     return {
@@ -168,7 +168,7 @@ def about(cls: type[Model], known: dict[str, Invariant]) -> dict[str, Invariant]
 
 
 def _require_makeable(cls: type[Model]) -> None:
-    """Raises `ModelError` for a class whose own `__init__` makes no model, such as that of a dataclass."""
+    """Raises `ModelError` for a class whose own `__init__` makes no model, such as the `__init__` of a dataclass."""
     if cls.__init__ is Model.__init__:
         return
     try:
@@ -201,7 +201,7 @@ def library_properties() -> dict[str, Invariant]:
 
 
 def needed(invariant: Invariant) -> tuple[str, ...]:
-    """The variables that an invariant declares that it reads."""
+    """The variables that an invariant reads, by its own declaration."""
     return getattr(invariant, "__needs__", ())
 
 
@@ -313,7 +313,7 @@ def run_file(path: Path) -> ModuleType:
 
 @contextmanager
 def own_neighbours(folder: Path) -> Iterator[None]:
-    """Sets aside modules of other folders that have the same names as files in this folder.
+    """Sets aside each loaded module of another folder that has the same name as a file in this folder.
 
     Files beside a model are imported by their bare names. Two models, or two versions of a model, may each have their
     own file of the same name.
@@ -345,8 +345,8 @@ def _taken_out(tops: set[str]) -> dict[str, ModuleType]:
 class _FromSource(importlib.machinery.SourceFileLoader):
     """Compiles a file whenever it is loaded.
 
-    Python takes its kept bytecode as current if the file has the same length and was saved within the same second. The
-    answer would then be about the earlier text of the model.
+    Otherwise Python would use its cached bytecode if the file has the same length and was saved within the same second.
+    The answer would then be about the earlier text of the model.
     """
 
     def get_code(self, fullname: str) -> CodeType:

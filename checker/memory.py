@@ -1,7 +1,7 @@
 """The memory that is free for this process, by the system's figures and by the limits of its control groups.
 
-The limit of a container is the limit of a control group, which the system's own figures do not show. A process that
-exceeds this limit is killed.
+The memory of a container is limited by a control group. The system's own figures do not show this limit, but a process
+that exceeds it is killed.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ def free_memory(root: Path = Path("/")) -> int:
 def peak_memory() -> int:
     """The most bytes that this process has had in memory at one time."""
     for line in _lines(Path("/proc/self/status")):
-        # The system's resource usage includes the size of the parent process from just before the exec.
+        # The number from `getrusage` includes the size of the parent process from just before the exec.
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) << 10
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
 
 
 def _room_in_groups(root: Path) -> Iterator[int]:
-    """The memory left in each control group of the process, from its own group up to the group of the whole mount."""
+    """The memory left in the process's control group and in each group above it, if the group has a limit."""
     for line in _lines(root / "proc/self/cgroup"):
         _, kinds, place = (*line.split(":", 2), "", "")[:3]
         if kinds and "memory" not in kinds.split(","):
@@ -60,7 +60,7 @@ def _room_in_groups(root: Path) -> Iterator[int]:
 
 
 def _room(folder: Path, version: _Version) -> int | None:
-    """The memory left in a group, None without a limit. Cached files that can be dropped count as free."""
+    """The memory left in a group, or None if it has no limit. Cached files that can be dropped count as free."""
     limit, used = (_number(folder / name) for name in (version.limit, version.used))
     if limit is None:
         return None

@@ -31,10 +31,9 @@ def prove(
     `model`, `settings` and `invariants` are as for `check`. The default profile is the bare defaults of the settings,
     for which the shipped proofs were written. `proof` has the lemmas: a name, a file (`my_proof.py`,
     `my_proof.py:Class`) or a class. Without `proof` and `k`, the proof that ships with the model is tried if it is
-    about these invariants; otherwise plain induction is tried. `k` asks for k-induction without lemmas. `unbounded`
-    removes every bound except the number of brokers, which stays that of the settings. `limits` limits memory and time.
-    `stage` is called with a description of the current work. A verdict "incomplete" says nothing about reachable
-    states.
+    about these invariants. Otherwise plain induction is tried. `k` asks for k-induction without lemmas. `unbounded`
+    removes every bound except the number of brokers, which the settings give. `limits` limits memory and time. `stage`
+    is called with a description of the current work. The verdict "incomplete" says nothing about reachable states.
 
     Raises `UnknownName` for names and values that the model or the proof does not have. Raises `ModelError` for a
     mistake in the model or the proof.
@@ -66,7 +65,7 @@ def prove(
 
 
 def chosen_proof(loaded: LoadedModel, spec: str | type[Proof] | None, invariants: Sequence[str]) -> type[Proof] | None:
-    """The named proof. Without a name it is the proof that ships with the model, if that is about these invariants."""
+    """The named proof or, without a name, the proof that ships with the model if it is about these invariants."""
     from isrcheck.checker.proofs.library import beside, load
 
     if spec is not None:

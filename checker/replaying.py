@@ -35,9 +35,9 @@ def replay(
     """Replays the traces of a file (JSON of a result, or ITF), step by step, with the model's own methods.
 
     `model` must be given if the file is about a model that is not shipped. `settings` replace single settings of the
-    file. With `invariant` only the trace of this invariant is replayed. The answer says for each trace whether the
-    model allows it (`outcome.valid`, or the first step that the model refuses and why). It also says whether the trace
-    ends as it was recorded (`confirmed`).
+    file. With `invariant` only the trace of this invariant is replayed. For each trace, the answer says whether the
+    model allows the trace (`outcome.valid`), else which step the model refuses first and why. It also says whether the
+    trace ends as it was recorded (`confirmed`).
 
     Raises OSError for a file that cannot be read, `DamagedFile` for a file without traces, `UnknownName` for names and
     values that the model does not have.
@@ -50,9 +50,9 @@ def replay(
 
 
 def walked_again(interpreter: Interpreter, recording: Recording, implementation: Implementation | None) -> Replayed:
-    """Replays a trace. If a specification does not allow its last step, the reason is included.
+    """Replays a trace. If it ends in a step that its specification does not allow, adds the reason.
 
-    The reason is left out if the specification has too many states to be sure.
+    The reason is left out if the specification has too many states to determine it.
     """
     found = replayed(interpreter, recording, implementation)
     if recording.claim != "refinement" or not found.confirmed or implementation is None:
@@ -82,7 +82,7 @@ def with_specification(found: Replayed, traces: TraceFile, implementation: Imple
 
 
 def model_of(traces: TraceFile, named: str | type[Model] | LoadedModel | None) -> LoadedModel:
-    """The model that the user names, or the shipped model that the file names. A path in a file is never followed.
+    """The model that the user names, or else the shipped model that the file names. A path in the file is ignored.
 
     Conditions that the file contains as text are checked as well, except for traces of a refinement.
     """

@@ -1,4 +1,4 @@
-"""The result of a check as data: a verdict for each invariant, traces, counts. The form of its JSON is a contract."""
+"""The result of a check as data: a verdict for each invariant, traces, counts. Its JSON format is a contract."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from isrcheck.model.language.system import Label
 Verdict = Literal["holds", "violated", "incomplete"]
 FORMAT: Final = 1
 NOT_EXPLORED: Final = "not explored"
-"""The note on a bound whose subject the settings switch off."""
+"""The note on a bound if the settings switch off what it bounds."""
 COUNTS: Final = ("distinct", "generated", "constraint_rejected", "levels", "left", "states_per_second")
-"""Fields of the JSON that are null if states are not enumerated."""
+"""Fields of the JSON that are null if the engine does not enumerate states."""
 
 
 class Exit:
@@ -62,7 +62,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Instance:
-    """The reason why a predicate is false in a state: a choice of its quantified parameters, and the parts it reads.
+    """Why a predicate is false in a state: a choice of its quantified parameters, and the parts that it reads.
 
     `choice` pairs names of parameters with JSON data. `reads` pairs paths in the state (`log[1]`) with JSON data.
     """
@@ -73,7 +73,7 @@ class Instance:
 
 @dataclass(frozen=True)
 class Held:
-    """The last state of a trace, counted from 1, in which a condition was true; None if there was no such state.
+    """The last state of a trace (counted from 1) in which a condition was true, or None if there is no such state.
 
     `what` names the condition: "every member of the ISR has the record".
     """
@@ -119,10 +119,11 @@ class Trace:
 class Finding:
     """The verdict on one invariant (or on deadlock), with a trace if it is violated, or a depth if it is not decided.
 
-    `sentence` is the text of the invariant. `instance` is the choice that falsifies the invariant in the last state of
-    the trace. `held` is the last state in which the invariant's `last_held` condition was true. `reasons` are the facts
-    behind the violation, with the steps that made them true. `fixes` are the steps at which fixed designs differ from
-    the trace. `alternatives` are the outcomes with other settings. `story` is the trace in sentences.
+    `sentence` is the text of the invariant. `instance` is the choice of parameters for which the invariant is false in
+    the last state of the trace. `held` is the last state in which the invariant's `last_held` condition was true.
+    `reasons` are the facts behind the violation, with the steps that made them true. `fixes` are the steps at which
+    fixed designs differ from the trace. `alternatives` are the outcomes with other settings. `story` is the trace in
+    sentences.
     """
 
     verdict: Verdict
@@ -201,10 +202,10 @@ class Asked:
 class PropertyFinding:
     """The verdict on a property of whole behaviours, with the result for each choice of its parameters.
 
-    For a violation, `trace` is a lasso for `choice`; for a stable condition it is a trace whose last step ends the
+    For a violation, `trace` is a lasso for `choice`. For a violated stable condition, the last step of `trace` ends the
     condition. `kept` says why the lasso is fair: it pairs each obligation with a state, counted from 1, in which the
     obligation cannot happen. `why` is the reason for an incomplete verdict. `canonical` is false if not everything was
-    explored. The counts are then those of the explored part, and there may be a shorter lasso.
+    explored. Then the counts are only about the explored part, and there may be a shorter lasso.
     """
 
     verdict: Verdict
@@ -273,7 +274,7 @@ FOUND: Final = (
 class EvaluationFailure:
     """An error in the evaluation of the model: the message, the `file:line`, the action, and the trace to the state.
 
-    `canonical` is false if there may be another such state or path of the same length that comes earlier in the order.
+    `canonical` is false if another such state or path of the same length may come earlier in the order.
     """
 
     what: str
@@ -289,16 +290,16 @@ class Result:
     """The whole result of a check.
 
     `left` counts the states that were found and not expanded. `generated` maps each action to its enabled instances,
-    level by level. `degrees` is the (least, mean, greatest) number of enabled instances of an expanded state.
-    `unrolled` is the number of levels examined by an engine that enumerates no states and so has no counts. Under
-    symmetry all counts are those of `orbits`, which also gives the full counts.
+    level by level. `degrees` is the (least, mean, greatest) number of enabled instances of an expanded state. An engine
+    that enumerates no states has no counts; `unrolled` is the number of levels that it examined. Under symmetry all
+    counts are counts of orbits, and `orbits` has the counts of states.
 
-    `profile` is the profile that the settings began with, None for the bare defaults. The settings alone are the reason
-    why the actions in `actions_without_instance` never fired and the goals in `goals_switched_off` were not reached.
-    `bounds_not_explored` names bounds whose subject the settings switch off, so that no state can hit them. `idle` has
-    the settings that were changed but have no effect, each with what it needs to have an effect. `left_out` has the
-    settings whose values leave out something that happens in the real system, each with what is left out. `reason` says
-    in words why a run is incomplete, and names the limit.
+    `profile` is the profile that the settings began with; None represents the defaults. The settings switch off the
+    actions in `actions_without_instance` and the goals in `goals_switched_off`. `bounds_not_explored` names the bounds
+    that no state can hit, because the settings switch off what they bound. `idle` has the settings that were changed
+    but have no effect, each with the condition for an effect. `left_out` has the settings whose values leave out
+    something that happens in the real system, each with a description. `reason` says in words why a run is incomplete,
+    and names the limit.
     """
 
     model: str
@@ -349,7 +350,7 @@ class Result:
         return {name: value for name, value in self.settings.items() if name not in self.unrecorded}
 
     def bound(self, name: str) -> str:
-        """The note on a setting as a bound: hit, not hit, not explored; empty if it is no bound."""
+        """The note on a setting that is a bound: hit, not hit, or not explored. Empty for any other setting."""
         if name in self.bounds_not_explored:
             return NOT_EXPLORED
         return {True: "bound hit", False: "bound not hit"}.get(self.bounds[name], "") if name in self.bounds else ""

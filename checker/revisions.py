@@ -17,9 +17,9 @@ from isrcheck.model.language.errors import ModelError, UnknownName
 def load_at(spec: str, revision: str, folder: Path) -> LoadedModel:
     """The model of `file.py` or `file.py:Class` at a revision.
 
-    Its file and the Python files beside it are written to `folder`, which must be empty. Modules that the file imports
-    from elsewhere are those of today. Raises `UnknownName` for files or revisions that git does not have, `ModelError`
-    for a mistake in the files, OSError if there is no git.
+    The model's file and the Python files beside it are written to `folder`, which must be empty. Modules that the file
+    imports from elsewhere are today's versions. Raises `UnknownName` for files or revisions that git does not have,
+    `ModelError` for a mistake in the files, OSError if there is no git.
     """
     path, _, wanted = spec.partition(":")
     file = Path(path)
@@ -52,9 +52,9 @@ def _commit(file: Path, revision: str) -> str:
 
 
 def _content(file: Path, commit: str, name: str) -> bytes | None:
-    """The text of the file `name` beside `file` at the commit, with links followed; None if there is no such file."""
+    """The content of the file `name` beside `file` at the commit, with links followed. None if it does not exist."""
     told = _git(file, ["cat-file", "--batch", "--follow-symlinks"], f"{commit}:./{name}\n".encode())
-    # `<object> blob <size>`, the content and a newline; other words for folders and for broken links.
+    # Git prints `<object> blob <size>`, the content and a newline. For folders and broken links it prints other words.
     header, _, content = told.partition(b"\n")
     return content[:-1] if header.split()[1:2] == [b"blob"] else None
 
@@ -68,7 +68,7 @@ def _link_packages(today: Path, folder: Path) -> None:
 
 
 def _git(file: Path, arguments: list[str], told: bytes = b"") -> bytes:
-    """The answer of git about the folder of a file; nothing if git refuses."""
+    """The output of git in the folder of a file, empty if git refuses the command."""
     command = ["git", "-C", str(file.resolve().parent), *arguments]
     return subprocess.run(command, input=told, capture_output=True, check=False).stdout
 
@@ -100,7 +100,7 @@ def _taken_away(folder: Path) -> dict[str, ModuleType]:
 
 
 def _refuse_imports_of_functions(file: Path) -> None:
-    """Raises `ModelError` for a function that imports a file beside its own.
+    """Raises `ModelError` if a function imports a file that is beside the function's own file.
 
     When the function runs, it would find today's version of that file, or no file.
     """

@@ -49,7 +49,7 @@ def simulate(
     report: Report | None = None,
     stage: Callable[[str], None] | None = None,
 ) -> Result:
-    """Walks at random through a model and says what was met: a violation with a short trace, or nothing so far.
+    """Walks at random through a model and reports violations with short traces, or that none was found so far.
 
     `model`, `settings`, `profile` and `invariants` are as for `check`. There are `walks` walks of at most `depth`
     states. Without `walks` there are 10,000, or as many as the given `seconds` allow. All steps are drawn with `seed`.
@@ -122,7 +122,7 @@ def _numbers(interpreter: Interpreter, system: TransitionSystem) -> list[int]:
 
 
 def _answer(sampled: Sampled, paths: _Shown, walks: int | None) -> Exploration:
-    """The result of the walks in the form of a search that has completely examined only the initial states."""
+    """The result of the walks as an `Exploration`. Only the initial states count as completely examined."""
     found = Exploration(initial=len(sampled.start.system.initial), unrolled=(1, 0), workers=sampled.workers)
     as_asked = sampled.ended == "time" and walks is None and sampled.seen.walks > 0
     found.stopped = "sampled" if as_asked else sampled.ended or "sampled"
@@ -167,7 +167,7 @@ class _Shown:
             self.paths[name] = self._nearest(name, nearby, canonical) or self._made_short(name, nearby)
 
     def _nearest(self, name: str, nearby: Exploration, canonical: CanonicalPaths | None) -> Path | None:
-        """The canonical path to a violation or a deadlock, if the search has found one in whole levels."""
+        """The canonical path to a violation or a deadlock, if the small search has found it in a whole level."""
         length = nearby.deadlock if name == STUCK else nearby.violated.get(name)
         if length is None or length == 1 or canonical is None or name in nearby.partial_violations:
             return None
@@ -175,7 +175,7 @@ class _Shown:
         return canonical.to_deadlock(length) if name == STUCK else canonical.to_violation(name, length)
 
     def _made_short(self, name: str, nearby: Exploration) -> Path:
-        """A shortened path of a walk. No shorter path exists if the search has judged all states that are nearer."""
+        """The shortened path of a walk. It is a shortest path if the small search has judged all nearer states."""
         path = shortened(self.sampled, name)
         known = nearby.expanded if name == STUCK else nearby.depth
         judged = name not in (FAILING, MEANINGLESS) and len(path.instances) <= known

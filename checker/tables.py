@@ -27,8 +27,8 @@ def trace_rows(trace: Trace) -> list[dict[str, Any]]:
 def level_rows(result: Result) -> list[dict[str, Any]]:
     """A row for each level: its number from 1, the states first found there, and the instances of each action.
 
-    If a search stopped, its last levels were not expanded, and have None for each action. If the engine counts no
-    states, there are no rows.
+    If a search stopped early, its last levels were not expanded, and their rows have None for each action. If the
+    engine counts no states, there are no rows.
     """
     return [
         {

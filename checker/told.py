@@ -26,12 +26,12 @@ class DrawnRecord:
 
 @dataclass(frozen=True)
 class DrawnLog:
-    """The log of a broker; for one partition, if the model has several partitions.
+    """The log of a broker for a partition.
 
     `role` is the role that the broker believes it has (leader, follower, none), or `down`. `leader`, `epoch` and `isr`
     are the broker's beliefs about the partition. `member` says whether the broker is in the authoritative ISR, which
     ZooKeeper or the controller has. `records` is None if the model has only the length of a log, or if its records have
-    more than an id and an epoch. A field that a model does not have is None.
+    other fields than an id and an epoch. Any field that a model does not have is None.
     """
 
     broker: int
@@ -161,9 +161,9 @@ class Fact:
 
 @dataclass(frozen=True)
 class Reason:
-    """Facts that the step `end` made true, and all `steps` behind them.
+    """Facts that the step `end` made true, and all `steps` that led to these facts.
 
-    A step has the number of the state that it leads to.
+    The number of a step is the number of the state that it leads to.
     """
 
     end: int
@@ -176,7 +176,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class Need:
-    """A step that another step needs, and what the needed step made true or which value it gave."""
+    """A step that another step needs, and why: what the needed step made true, or which value it gave."""
 
     step: int
     text: str
@@ -189,8 +189,8 @@ class Need:
 class Reasons:
     """Why a trace ends in a violation. Each step is in at most one reason.
 
-    `at_once` is a chain of last steps, each of which alone caused everything after it. The reasons are then those of
-    the first step of this chain. `needs` has for each step the earlier steps that it needs directly.
+    `at_once` is a chain of steps at the end of the trace. Each step of the chain alone caused everything after it, and
+    `reasons` are the reasons for the first of them. `needs` has for each step the earlier steps that it needs directly.
     """
 
     at_once: tuple[int, ...]
@@ -242,7 +242,7 @@ class Taken:
 
 @dataclass(frozen=True)
 class Run:
-    """The steps of a trace in a fixed design, which skips the steps that it refuses and takes the later ones.
+    """The steps of a trace that a fixed design takes. The design skips each step that it refuses and tries the next.
 
     `at` has an entry for each state of the trace: the position in `taken` of the same step, or None if the design skips
     the step. `false` is the position of the first state in which the invariant is false, or None.
@@ -258,16 +258,16 @@ class Run:
 class Fix:
     """The step at which a fixed design differs from a trace, and how.
 
-    `how` has one of four values. `refused`: the fixed design refuses step `step`, at `where` (`file:line`), with the
-    text `source`; `condition` is the part that is false, and `reads` has the values that this part reads. `absent`: it
-    has no such instance. `differs`: it gives another value to something that matters. `allows`: it allows every step,
-    and `verdict` says whether the invariant holds at the end.
+    `how` has one of four values. `refused`: the fixed design refuses step `step`, at `where` (`file:line`), by the
+    requirement `source`. Its part `condition` is false, and `reads` has the values that this part reads. `absent`: the
+    fixed design has no such instance. `differs`: it gives another value to something that matters. `allows`: it allows
+    every step, and `verdict` says whether the invariant holds at the end.
 
     `enabled` has the steps that only the fixed design can take, at the end of the trace or in place of the absent step.
     `changes` are the model and the settings, if they differ: name, value in the trace, value with the fix. `rules`
     gives the meaning of those settings, by name. `rests_on` has the values from which the trace computed the values
-    that differ. `run` is how the fixed design goes on. If a fix changes several settings, `singly` has the effect of
-    each one alone.
+    that differ. `run` has the steps of the trace that the fixed design takes. If a fix changes several settings,
+    `singly` has the effect of each changed setting alone.
     """
 
     control: str
@@ -324,7 +324,7 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Alternatives:
-    """Other values of single settings: how many also allow a trace of `length` states, and the results of the rest."""
+    """The other values of single settings. `passing` of them allow the same trace; `tried` has results for the rest."""
 
     length: int
     passing: int

@@ -1,1 +1,1 @@
-"""Finds the behaviours that only one of two models has, by inclusion of histories, and tells the first difference."""
+"""Compares the behaviours of two models by their histories, and shows the first behaviour that only one model has."""

@@ -24,8 +24,8 @@ from isrcheck.model.language.tracing import trace
 class Side:
     """A model at its settings, its name in the comparison, and the name by which `load_model_class` finds it.
 
-    `own` names the settings that were given for this side only. `fairness` and `deadlock` are for a check of this side:
-    the fairness of its actions, and whether the check looks for deadlocks.
+    `own` names the settings that were given for this side only. A check of this side uses `fairness`, and looks for
+    deadlocks if `deadlock` is true.
     """
 
     name: str
@@ -41,8 +41,8 @@ class Side:
 class OneWay:
     """Whether all histories of one side are histories of the other.
 
-    `depth` is the number of states of a behaviour up to which this is known; None if it holds for all behaviours.
-    `pairs` and `sets` say how much was examined.
+    This is known for behaviours of up to `depth` states, or for all behaviours if `depth` is None. `pairs` and `sets`
+    count the pairs and sets that were examined (see `inclusion`).
     """
 
     verdict: Literal["none", "found", "incomplete"]
@@ -66,9 +66,9 @@ class OneWay:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The states and steps that only `b` has (`new`), and those that only `a` has (`gone`).
+    """The differences between two sides: the behaviours that only `b` has (`new`) and that only `a` has (`gone`).
 
-    `apart` are variables that both sides have, but with different kinds of values. These are not compared.
+    `apart` are variables that both sides have, but with different kinds of values. Such variables are not compared.
     """
 
     a: Side
@@ -82,7 +82,7 @@ class Comparison:
 
     @property
     def exit_code(self) -> int:
-        """152 if a question is open, else 10 for a difference, else 0."""
+        """The exit code: 152 if a direction could not be decided, else 10 for a difference, else 0."""
         verdicts = {self.new.verdict, self.gone.verdict}
         codes = {"incomplete": Exit.LIMIT, "found": Exit.DIFFERENCE}
         return next((code for verdict, code in codes.items() if verdict in verdicts), Exit.HOLDS)
@@ -103,7 +103,7 @@ class Comparison:
 
 
 class Histories:
-    """Two sides, and the variables or parts of variables (`replica.isr`) that are visible in both.
+    """Two sides to compare, and the variables or parts of variables (`replica.isr`) that are visible in both sides.
 
     `visible` names the visible parts. Without names, all parts that both sides have with the same values are visible.
     Raises `UnknownName`, before any search, for parts that the two sides do not share.
@@ -161,7 +161,7 @@ def changed_settings(a: Side, b: Side) -> list[tuple[str, str | None, str | None
 
 
 def _told_apart(a: Side, b: Side) -> tuple[str, str]:
-    """The names of two sides. If the names are equal, the settings that differ are added."""
+    """The names of two sides. Equal names are extended by the settings that differ."""
     if a.name != b.name:
         return a.name, b.name
     changed = [(n, x, y) for n, x, y in changed_settings(a, b) if x is not None and y is not None]

@@ -1,8 +1,8 @@
-"""Tells a history that only one of two models has: one story with two endings, both replayed.
+"""Tells a history that only one of two models has as a story with two endings, and replays both endings.
 
-The first model takes a further step. After the same history, the other model may be in several states; the one nearest
-to the state of the first model is taken. There its step of the same name (or of the most similar name) is refused,
-leads elsewhere, or does not exist.
+The first ending is the last step of the model that has the history. Before this step, the other model may be in several
+states. The second ending begins in the state that is nearest to the state of the first model. There the step with the
+same name (or the most similar name) is refused, leads elsewhere, or does not exist.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from isrcheck.model.language.plain import State
 from isrcheck.model.language.system import Label
 
 LIKE: Final = 0.5
-"""How alike the names of two actions must be, from 0 to 1, to count as the old and the new name of one action."""
+"""Two names count as the old and the new name of one action if they are at least this similar (from 0 to 1)."""
 
 
 @dataclass(frozen=True)
 class Ending:
-    """The nearest step of the other model: it is `refused`, it leads `elsewhere`, or it is `absent`.
+    """The most similar step of the other model, and `how` it differs: `refused`, leading `elsewhere`, or `absent`.
 
     For a refused step, `where` is `file:line`, `source` is the requirement as it is written, `condition` is its false
     part, and `reads` has the values that this part reads. `room` says that the step is refused only because the search
-    has no room, which is no difference between the protocols. For a step that leads elsewhere, `differs` has the parts
-    that it changes in another way.
+    has no room. This is no difference between the protocols. For a step that leads elsewhere, `differs` has the parts
+    of the state that differ after it.
     """
 
     how: Literal["refused", "elsewhere", "absent"]
@@ -56,7 +56,7 @@ class Ending:
 
 @dataclass(frozen=True)
 class Endings:
-    """The story of a behaviour that only one model has, and a story of the other model without the last change.
+    """The story of a behaviour that only one model has, and the story of the other model up to the difference.
 
     `other` is None if even the first state does not exist in the other model.
     """
@@ -84,7 +84,7 @@ class Endings:
 
 
 def endings(left: Graph, right: Graph, found: Found) -> Endings:
-    """The differences that were found, replayed by the reference semantics of both models."""
+    """The two endings of a difference, replayed by the reference semantics of both models."""
     trace = replayed(left, found.states, found.transitions)
     told = story(left.interpreter.model, trace)
     if not found.right:
@@ -96,7 +96,7 @@ def endings(left: Graph, right: Graph, found: Found) -> Endings:
 
 
 def replayed(graph: Graph, states: Iterable[int], transitions: Iterable[int]) -> Trace:
-    """A path of a graph, replayed by the reference semantics. If these do not allow the path, this is a bug."""
+    """A path of a graph, replayed by the reference semantics. Raises `AssertionError` if the path is not allowed."""
     it, system = graph.interpreter, graph.system
     expected = [system.decode(leaves) for leaves in graph.leaves(states)]
     steps = [Step(None, None, expected[0])]
@@ -123,7 +123,7 @@ def _history(graph: Graph, states: Iterable[int]) -> list[int]:
 
 
 def _nearest(left: Graph, right: Graph, found: Found) -> int:
-    """The state of the right side, among the possible ones, that differs from the left state in the fewest scalars."""
+    """The possible state of the right side that differs from the state of the left side in the fewest scalars."""
     (own,) = left.leaves(found.states[-2:-1])
     here, there = _words(left), _words(right)
     shared = _shared(here, there)
@@ -140,7 +140,7 @@ def _nearest(left: Graph, right: Graph, found: Found) -> int:
 
 
 def _way(graph: Graph, history: list[int], end: int) -> tuple[list[int], list[int]]:
-    """The states and transitions of a shortest path with this history to a state of a graph. The path must exist."""
+    """The states and transitions of a shortest path with this history to the state `end`. Such a path must exist."""
     starts = [(n, 0) for n in graph.initial if graph.visible[n] == history[0]]
     came: dict[tuple[int, int], tuple[tuple[int, int], int] | None] = dict.fromkeys(starts)
     queue = deque(starts)
@@ -183,7 +183,7 @@ def _ending(left: Graph, right: Graph, trace: Trace, other: Trace) -> Ending:
 
 
 def _counterpart(label: Label, labels: list[Label]) -> Label | None:
-    """The instance with the same name, or with the most similar name and the same parameters."""
+    """The instance that is like `label`, or else an instance with the most similar name and the same parameters."""
     same = next((other for other in labels if alike(other, label)), None)
     if same is not None:
         return same
@@ -204,7 +204,7 @@ def _refused(right: Graph, other: Trace, label: Label) -> Ending:
 
 
 def _differences(left: Graph, right: Graph, here: State, there: State) -> Iterable[Difference]:
-    """The parts that both models have and that differ in two states."""
+    """The parts that both models have and that differ between the state `here` and the state `there`."""
     mine, theirs = _words(left), _words(right)
     a, b = left.interpreter.leaves(here), right.interpreter.leaves(there)
     shared = _shared(mine, theirs)
@@ -218,6 +218,6 @@ def _words(graph: Graph) -> Words:
 
 
 def _shared(here: Words, there: Words) -> list[tuple[int, int]]:
-    """The scalars that both models have, by their positions in each."""
+    """The scalars that both models have: for each scalar, its position in each model."""
     positions = {path: j for j, path in enumerate(there.paths)}
     return [(i, positions[path]) for i, path in enumerate(here.paths) if path in positions]

@@ -1,7 +1,7 @@
-"""The states of a model with their steps, found when they are needed, and the visible part of each state.
+"""The states of a model, their steps, and the visible part of each state. Steps are found when they are needed.
 
-States and visible parts are represented by numbers. Two graphs that are compared share the numbers of visible parts. A
-step is *silent* if the visible part does not change.
+States and visible parts are represented by numbers. Two graphs that are compared use the same numbers for visible
+parts. A step is *silent* if the visible part does not change.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from isrcheck.model.language.system import TransitionSystem
 
 Flags = npt.NDArray[np.bool_]
 BLOCK: Final = 1 << 12
-"""How many states are expanded at once."""
+"""How many states are expanded together."""
 NAMES: Final = re.compile(r"\w+(\.\w+)*")
-"""A variable, or a field of it."""
+"""The name of a variable, or of a field of a variable."""
 MANY: Final = 1 << 15
-"""From this many states on, compiled code is worth the time of compiling."""
+"""With this many states or more, compiled code saves more time than the compilation takes."""
 
 
 class View:
@@ -57,7 +57,7 @@ class View:
         self._numbers: dict[bytes, int] = {}
 
     def of(self, side: int, leaves: Integers) -> list[int]:
-        """The visible parts of some states of a side (0 or 1), given by their leaves: shape (states, leaves)."""
+        """The visible part of each state of a side (0 or 1). The shape of `leaves` is (states, leaves)."""
         columns = self._from[side]
         values = np.where(columns < 0, self._fill, leaves[:, columns])
         numbers = self._numbers
@@ -99,8 +99,8 @@ class Graph:
     """The states of one side, with their steps.
 
     `silent[n]` are the targets of silent steps from state n. `changes[n]` are the other targets, each with its visible
-    part. `steps[n]` are all targets, each with the first transition that leads there. They exist once a state is
-    expanded. States outside the constraints are left out.
+    part. `steps[n]` are all targets, each with the first transition that leads there. Before a state is expanded, it
+    has no targets. States outside the constraints are left out.
     """
 
     def __init__(self, system: TransitionSystem, interpreter: Interpreter, view: View, side: int) -> None:
@@ -121,7 +121,7 @@ class Graph:
         return len(self.rows)
 
     def leaves(self, states: Iterable[int]) -> list[tuple[int, ...]]:
-        """The leaves of each of some states."""
+        """The leaves of each state."""
         return [tuple(row) for row in self.kernel.layout.unpack(self._packed(states)).tolist()]
 
     def expand(self, states: Iterable[int]) -> None:
@@ -131,7 +131,7 @@ class Graph:
             self._expand(missing[start : start + BLOCK])
 
     def expand_silently(self, states: Iterable[int]) -> None:
-        """Expands some states, and all states that silent steps reach from them."""
+        """Expands these states, and all states that silent steps reach from them."""
         frontier = list(dict.fromkeys(states))
         seen = set(frontier)
         while frontier:
@@ -165,7 +165,7 @@ class Graph:
         return np.frombuffer(rows, dtype=np.uint64).reshape(-1, self.kernel.words)
 
     def _numbered(self, packed: Words) -> list[int]:
-        """The number of each state. New states get their visible part."""
+        """The number of each state. A new state gets a number, and its visible part is computed."""
         numbers, found, new = self._numbers, [], []
         for i, row in enumerate(_rows(packed)):
             number = numbers.get(row)
@@ -198,7 +198,7 @@ class Graph:
         self._raise_for(packed[source.min() : source.min() + 1], self._take_steps)
 
     def _raise_for(self, packed: Words, what: Callable[[tuple[object, ...]], None]) -> None:
-        """Makes the reference semantics raise the error in a state."""
+        """Raises the error that the reference semantics finds in a state."""
         (leaves,) = self.kernel.layout.unpack(packed).tolist()
         what(self.system.decode(leaves))
         raise AssertionError("the reference semantics finds nothing wrong where the kernel does")

@@ -2,12 +2,12 @@
 
 A *history* is the sequence of the visible parts of a behaviour without repetitions. A *pair* has a state of the left
 graph that some behaviour reaches, and a set of states of the right graph. The set has all states in which a behaviour
-with the same history may be. If it is empty, the right graph has no such history. Pairs are met in the order of the
-length of the left behaviour, so the first difference found has the shortest behaviour.
+with the same history may be. If the set is empty, the right graph has no such history. The search goes by the length of
+the left behaviour. Therefore the first difference that it finds has the shortest behaviour.
 
-If two pairs have the same state and one set contains the other, only the pair with the smaller set is kept. Every
-history that the smaller set allows, the larger set allows too (an *antichain*; De Wulf, Doyen, Henzinger and Raskin,
-"Antichains", CAV 2006).
+If two pairs have the same state and one set contains the other, only the pair with the smaller set is kept. The larger
+set allows every history that the smaller set allows. So the kept sets form an *antichain* (De Wulf, Doyen, Henzinger
+and Raskin, "Antichains", CAV 2006).
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from isrcheck.checker.memory import free_memory, peak_memory
 
 Stop = Literal["pairs", "time", "memory"]
 SHARE: Final = 0.9
-"""The share of the memory that is free at the beginning. The system keeps the rest."""
+"""The share of the free memory that a search may take by default. The rest is for the system."""
 PART: Final = 1 << 12
-"""How many sets are made between two checks of the clock and the memory."""
+"""The number of sets that are made between two checks of the time and the memory."""
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """The limits of a search: pairs met, seconds from now, bytes in use; None is no limit."""
+    """The limits of a search: the number of pairs, seconds from now, bytes in use. None is no limit."""
 
     pairs: int | None = None
     seconds: float | None = None
@@ -38,7 +38,7 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Found:
-    """A behaviour of the left graph: its states and transitions, and the possible right states before the last."""
+    """A behaviour of the left graph that the right graph lacks, and the possible right states before its last step."""
 
     states: tuple[int, ...]
     transitions: tuple[int, ...]
@@ -47,10 +47,10 @@ class Found:
 
 @dataclass(frozen=True)
 class Answer:
-    """The result of a search. All left behaviours of up to `depth` states have a history of the right graph.
+    """The result of a search. The right graph has the histories of all left behaviours of up to `depth` states.
 
-    `stopped` says why the search ended early. If the search did not end early and found no difference, all left
-    behaviours have a history of the right graph.
+    `stopped` says why the search ended early. If the search did not end early and found no difference, the right graph
+    has the histories of all left behaviours.
     """
 
     found: Found | None
@@ -66,14 +66,14 @@ class _Stopped(Exception):
 
 
 class Inclusion:
-    """Looks for the shortest behaviour of `left` with a history that `right` does not have."""
+    """Looks for the shortest behaviour of `left` whose history `right` does not have."""
 
     def __init__(self, left: Graph, right: Graph, bounds: Bounds) -> None:
         self.left, self.right, self.bounds = left, right, bounds
         self._until = None if bounds.seconds is None else time.monotonic() + bounds.seconds
         self._most = bounds.memory if bounds.memory is not None else peak_memory() + int(free_memory() * SHARE)
-        # Sets by number. For each set: its moves by visible part, and the set to which each move leads with all silent
-        # steps.
+        # Sets by number. `_moves` has the targets of a set by their visible part. `_after` has the set to which such a
+        # move leads, with the states that silent steps reach.
         self._sets: list[frozenset[int]] = []
         self._numbers: dict[frozenset[int], int] = {}
         self._closed: dict[frozenset[int], int] = {}
@@ -86,7 +86,7 @@ class Inclusion:
         self._kept: dict[int, list[int]] = {}
 
     def search(self) -> Answer:
-        """Returns the first difference, or that there is none."""
+        """Returns an answer with the first difference, if there is one."""
         depth, found, stopped = 0, None, None
         try:
             level = self._begin()
@@ -118,7 +118,7 @@ class Inclusion:
         return next((Found((state,), (), ()) for state, number in pairs if not self._sets[number]), None)
 
     def _next(self, level: list[int]) -> tuple[Found | None, list[int]]:
-        """The difference, if a step from the pairs of this level shows one, and the pairs of the next level."""
+        """The difference that a step from a pair of this level shows, or None, and the pairs of the next level."""
         self._look()
         left, visible = self.left, self.left.visible
         left.expand(self._state[pair] for pair in level)
@@ -137,7 +137,7 @@ class Inclusion:
         return None, following
 
     def _add(self, level: list[int], state: int, number: int, way: tuple[int, int]) -> None:
-        """Adds a pair, unless a pair with the same state and the same set or a smaller set was met."""
+        """Adds a pair, unless a kept pair with the same state has the same set or a smaller set."""
         kept, sets = self._kept.setdefault(state, []), self._sets
         own = sets[number]
         if any(other == number or sets[other] <= own for other in kept):
@@ -162,7 +162,7 @@ class Inclusion:
     # --- sets ---------------------------------------------------------------------------------------------------------
 
     def _follow(self, level: Iterable[int]) -> None:
-        """Makes the sets to which the visible steps from the pairs of a level lead."""
+        """Makes the sets that the visible steps from the pairs of a level reach."""
         left, after = self.left, self._after
         wanted = dict.fromkeys(
             (self._set[pair], v)
@@ -178,7 +178,7 @@ class Inclusion:
                 self._look()
 
     def _moved(self, number: int, visible: int) -> frozenset[int]:
-        """The targets of the steps from a set whose new visible part is `visible`."""
+        """The targets with the visible part `visible` of the visible steps from a set."""
         if number not in self._moves:
             found: dict[int, set[int]] = {}
             for n in self._sets[number]:
@@ -188,7 +188,7 @@ class Inclusion:
         return self._moves[number].get(visible, frozenset())
 
     def _closure(self, states: frozenset[int]) -> int:
-        """The number of the set of these expanded states and all states that silent steps reach from them."""
+        """The number of the set that has these states and all states that silent steps reach from them."""
         if states not in self._closed:
             reached, stack = set(states), list(states)
             while stack:

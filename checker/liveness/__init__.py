@@ -1,1 +1,1 @@
-"""Liveness: properties of fair behaviours, decided on the graph that an exploration has found."""
+"""Liveness: decides properties of fair behaviours on the graph that an exploration has found."""

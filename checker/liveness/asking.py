@@ -1,4 +1,4 @@
-"""Answers each question about an exploration, or about the part of it whose steps are known."""
+"""Answers each question about an exploration, or about the levels whose steps are known."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from isrcheck.model.language.fairness import Obligation
 from isrcheck.model.language.system import Question
 
 COMPONENT: Final = 24
-"""Bytes for each state while components are found; a component has two states or more."""
+"""Bytes for each state while components are found, if each component has at least two states."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class Answer:
     """The answer to a question. The property is violated if the answer has a lasso.
 
     For a stable condition, the lasso is a path to a step that ends the condition. `region` counts the states that a
-    source leads to. `unfair_components` are components with a cycle, but without a fair part. If the property holds,
-    `fairness_used` names actions whose fairness is enough for it.
+    source leads to. `unfair_components` counts the components with a cycle, but without a fair part. If the property
+    holds, `fairness_used` names actions whose fairness is enough to make it hold.
     """
 
     question: Question
@@ -46,10 +46,10 @@ class Answer:
 def answers(
     levels: NativeLevels, known: int, obligations: Sequence[Obligation], allowance: Allowance
 ) -> Iterator[Answer]:
-    """An answer to each question of the system, in their order. Raises `NotAllowed` if a question needs too much.
+    """Yields the answer to each question of the system. Raises `NotAllowed` at a limit of memory or time.
 
-    The answers are about the states of the first `known` levels. Even if there are more levels, a lasso is valid,
-    because every step from its states is known. The absence of a lasso then says nothing.
+    The answers are about the states of the first `known` levels. If there are more levels, a lasso is still valid,
+    because every step from its states is known. But then the absence of a lasso says nothing.
     """
     system = levels.system
     instances = [*system.transitions, *system.shut_out]

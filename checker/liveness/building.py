@@ -1,9 +1,9 @@
 """Builds the region of a question: the states in which the question is open, and the steps between them.
 
-A state's number is its place in the store. So, besides the store, a question needs one byte for each place until it is
-answered. The states that sources lead to form a queue. A state joins the queue when it is first reached. Its place in
-the queue is its number in the region, and the steps to the state are kept with this number. So only queued states that
-are not expanded yet need names.
+A state's number is its place in the store. Until a question is answered, it needs one byte for each place, besides the
+store. The states that sources lead to form a queue. A state joins the queue when it is first reached. Its place in the
+queue is its number in the region, and the steps to the state are kept with this number. Names are needed only for
+queued states that are not expanded yet.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from isrcheck.model.language.system import TransitionSystem
 
 BLOCK: Final = 1 << 13
 AT_ONCE: Final = 3
-"""How many questions are judged in one pass over the states. Each then needs one byte for each place."""
+"""How many questions are judged in one pass over the states. Each of these questions needs one byte for each place."""
 INDEXED: Final = 20
-"""Bytes for each state in a list, beside its words: level, flags, and the index that finds it."""
+"""Bytes for each state in a list, besides the words of the state: its level, its flags, and its entry in the index."""
 
 
 class Listed:
-    """States that are numbered in the order of a list, each with its level. A number is also a name."""
+    """States that are numbered in the order of a list, each with its level. The name of a state is its number."""
 
     def __init__(self, levels: NativeLevels, rows: Words, of: Narrow) -> None:
         self.size, self._find = len(rows), levels.finder(rows)
         self._rows, self._levels = rows, of
 
     def find(self, states: Words) -> tuple[Integers, Words]:
-        """The number of each state, -1 for a state without a number."""
+        """The number of each state (-1 for a state without a number), and the names, which are the same numbers."""
         numbers = self._find(states)
         return numbers, numbers.view(np.uint64)
 
@@ -66,9 +66,10 @@ class Candidates:
 
 
 class Reached:
-    """The states that sources lead to, as a queue of their numbers, with the steps of the expanded states.
+    """The states that sources lead to, as a queue of state numbers, and the steps of the expanded states.
 
-    `cutting` says whether a state can have obligations that are cut: obligations with an instance that has no room.
+    An obligation is cut in a state if the search has no room for one of its instances. `cutting` says whether this is
+    possible.
     """
 
     def __init__(self, among: Candidates, promises: Promises, allowance: Allowance, cutting: bool) -> None:
@@ -86,7 +87,7 @@ class Reached:
         self._waiting: list[Words] = []
 
     def begin(self, sources: Integers) -> None:
-        """Adds these sources to the end of the queue, except those that are in it."""
+        """Adds these sources to the end of the queue, except those already in the queue."""
         fresh = loops.joined(sources, self.ranks, self.places, self.number.count)
         self.number.add(fresh)
         self._waiting.append(self.among.numbers.names(fresh))
@@ -98,7 +99,7 @@ class Reached:
         return names
 
     def left(self) -> Iterator[Integers]:
-        """The sources that are not in the queue, a few at a time."""
+        """Yields the sources that are not in the queue, a few at a time."""
         rank, flags = 0, self.among.flags
         for first in range(0, len(flags), BLOCK):
             (inside,) = np.nonzero(flags[first : first + BLOCK])
@@ -107,7 +108,7 @@ class Reached:
             yield first + inside[apart & (flags[first + inside] & loops.SOURCE != 0)]
 
     def expand(self, states: Words, found: Found, of: Integers, outside: Flags, cut: Words) -> None:
-        """Records the steps of the next states of the queue. States reached for the first time join the queue."""
+        """Records the steps of the next states in the queue. States reached for the first time join the queue."""
         enabled, label = np.zeros_like(cut), found.label.astype(self._label.kind)
         degree, labels, targets, first = loops.steps_of(
             states, found.successors, found.source, label, found.target.copy(), outside, of, self.ranks, self.places,
@@ -136,7 +137,7 @@ class Reached:
 
 @dataclass
 class Found:
-    """Steps of some states: for each step its state, its label, and the number (or -1) and name of its target."""
+    """Steps of some states: for each step its state, its label, and its target with number (or -1) and name."""
 
     source: Integers
     label: Integers
@@ -148,7 +149,7 @@ class Found:
 class Builder:
     """Builds the region of a question over the states in the first `known` levels.
 
-    `promises` are about the instances of the system, followed by the instances that are shut out.
+    In `promises`, the instances of the system come first, then the instances that are shut out.
     """
 
     def __init__(self, levels: NativeLevels, known: int, promises: Promises, allowance: Allowance) -> None:
@@ -162,7 +163,7 @@ class Builder:
 
     @property
     def held(self) -> int:
-        """The bytes of the questions that are judged but not answered yet."""
+        """The bytes that hold the questions that are judged but not answered yet."""
         return sum(len(each.flags) for each in self._ahead.values())
 
     def region(self, number: int) -> Region:
@@ -206,7 +207,7 @@ class Builder:
         return Candidates(Listed(self.levels, rows.astype(np.uint64), of), flags)
 
     def _flags(self, number: int, verdicts: Words, levels: Narrow) -> Bytes:
-        """The flags of states with these verdicts, in these levels; 0 for states in which the question is not open."""
+        """The flags of states with these verdicts in these levels, or 0 where the question is not open."""
         region, source, mark = self.levels.kernel.verdicts.questions[number]
         begun = flag(verdicts, source) & ((levels == 1) | (not self._system.questions[number].initially))
         found = loops.INSIDE + loops.SOURCE * begun + loops.MARKED * flag(verdicts, mark)
@@ -215,10 +216,10 @@ class Builder:
     # --- what sources lead to ---------------------------------------------------------------------------------------
 
     def _closed(self, among: Candidates) -> Reached:
-        """The states that sources lead to, breadth first.
+        """All states that sources lead to, in the order of a breadth-first search.
 
-        The search begins at the initial sources and goes on from the other sources, level by level. So states that are
-        near each other are also near each other in the queue.
+        The search begins at the initial sources and continues from the other sources, level by level. This order puts
+        states that are few steps apart near each other in the queue.
         """
         known = Reached(among, self.promises, self.allowance, bool(self._cuts or self._system.constraints))
         self._follow(self._initial(among), known)
@@ -239,7 +240,7 @@ class Builder:
         return [states[among.flags[states] & loops.SOURCE != 0] for states in inside]
 
     def _follow(self, sources: Sequence[Integers], known: Reached) -> None:
-        """Adds one group of sources to the queue in each round, and expands the waiting states, until none are left."""
+        """In each round, adds one group of sources to the queue and expands the waiting states, until none are left."""
         left = list(sources[::-1])
         while True:
             if left:
@@ -266,7 +267,7 @@ class Builder:
         known.expand(states, found, self.promises.of, outside, cut)
 
     def _cut(self, verdicts: Words, cut: Words) -> None:
-        """Adds the obligations whose instances have no room, in states with these verdicts."""
+        """Adds to `cut`, for states with these verdicts, the obligations with an instance that has no room."""
         for bit, obligation in self._cuts:
             if obligation >= 0:
                 wanted = flag(verdicts, bit).astype(np.uint64)
@@ -274,11 +275,11 @@ class Builder:
 
 
 def members(levels: NativeLevels, kept: Words) -> Words:
-    """These states of a level; under symmetry, all states of their orbits.
+    """These states of a level or, under symmetry, all states of their orbits.
 
-    A question or a fairness assumption may be about one broker, so the answer may differ between the states of an
-    orbit. Raises `ModelError` if a property is undefined in a state that was not kept, because the search has not seen
-    this state.
+    A question or a fairness assumption may be about one broker. Then the answer may differ between the states of an
+    orbit. Raises `ModelError` if a property is undefined in a state that was not kept: the search did not examine this
+    state.
     """
     every = levels.members(kept)
     if len(every) > len(kept) and flag(levels.kernel.judge(every), FAILED).any():

@@ -2,12 +2,12 @@
 
 A behaviour that stays in a region does one of two things. It finally stays in one state, in which no fair instance is
 enabled (an *end*). Or it moves for ever, and the states that it visits again and again are strongly connected. Such a
-set of states is *fair* under two conditions. Each weak obligation is disabled in one of its states, or taken by one of
-its steps. Each strong obligation is enabled in none of its states, or taken by one of its steps.
+set of states is *fair* if two conditions are true. Each weak obligation is disabled in one of its states, or taken by
+one of its steps. Each strong obligation is enabled in none of its states, or taken by one of its steps.
 
 A component in which a weak obligation is always enabled and never taken has no fair part. A component that violates
-only strong obligations may have fair parts. So the states in which these obligations are enabled are removed, and the
-rest is decomposed again (Emerson and Lei).
+only strong obligations may have fair parts. To find them, the states in which these obligations are enabled are
+removed, and the rest is decomposed again (Emerson and Lei).
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from isrcheck.checker.liveness.region import Flags, Promises, Region
 class Components:
     """The components of a region that have steps inside.
 
-    `number` has the component of each state, or -1 if it is in none. For each component, `always` has the obligations
-    that are enabled in all its states, `ever` those that are enabled in one of its states, and `taken` those that its
-    steps take. `marked` says whether it has the mark of the question. A step leads to another state, so a component
-    with steps has two states or more.
+    `number` has the component of each state, or -1 for a state in no component. For each component, `always` has the
+    obligations that are enabled in all its states, `ever` those that are enabled in one of its states, and `taken`
+    those that its steps take. `marked` says whether the component has the mark of the question. A step that leads to
+    the same state does not count, so a component with steps has two states or more.
     """
 
     number: Integers
@@ -60,14 +60,14 @@ class Decision:
 
     @cached_property
     def _free(self) -> Components:
-        """The components, judged as if an instance for which the search has no room were not enabled."""
+        """The components, judged as if no instance without room were enabled."""
         everything = np.ones(self.region.size, dtype=np.bool_)
         return self._components(everything, self.region.enabled) if self.region.cut.any() else self.all
 
     # --- ends -------------------------------------------------------------------------------------------------------
 
     def ends(self, enabled: Words, promised: Words) -> Flags:
-        """The marked states in which no fair instance is enabled; none if a step is required."""
+        """A flag for each marked state in which no fair instance is enabled. No state has it if a step is required."""
         if self._moves:
             return np.zeros(self.region.size, dtype=np.bool_)
         idle: Flags = np.bitwise_or.reduce(enabled & promised, axis=1) == 0
@@ -89,7 +89,7 @@ class Decision:
         return Components(number, always, ever, taken, steps if self._moves else states)
 
     def fair_parts(self, enabled: Words, weak: Words, strong: Words) -> Iterator[Integers]:
-        """The states of each fair component, from all rounds of decomposition."""
+        """Yields the states of each fair component, from all rounds of the decomposition."""
         found = self.all if enabled is self.enabled else self._free
         while True:
             starving = (found.always & weak & ~found.taken).any(axis=1)
@@ -106,7 +106,7 @@ class Decision:
 
 
 def _members(number: Integers, chosen: Flags) -> Iterator[Integers]:
-    """The states of each of the chosen components."""
+    """Yields the states of each chosen component."""
     states = np.flatnonzero((number >= 0) & chosen[number]) if chosen.any() else np.empty(0, dtype=np.int64)
     order = states[np.argsort(number[states], kind="stable")]
     cuts = np.flatnonzero(np.diff(number[order])) + 1
@@ -117,7 +117,7 @@ def _members(number: Integers, chosen: Flags) -> Iterator[Integers]:
 class Found:
     """The result for a region. `unfair` counts the components with a cycle, but without a fair part.
 
-    The excused ends and components are unfair only because the search has no room.
+    The excused ends and components are unfair only because the search has no room for a step.
     """
 
     region: int
@@ -129,7 +129,7 @@ class Found:
 
 
 def decided(decision: Decision) -> Found:
-    """The fair ends and components of a region, and the counts of those that the bounds of the search excuse."""
+    """The fair ends and components of a region, and the counts of excused ends and components."""
     region, promises = decision.region, decision.promises
     weak, strong = promises.weak, promises.strong
     every = weak | strong
@@ -148,8 +148,8 @@ def decided(decision: Decision) -> Found:
 def fairness_used(decision: Decision, excused: bool) -> list[str]:
     """Actions whose fairness is enough to make all ends and components unfair. None of them can be left out.
 
-    Actions are dropped one by one, in the order of their names, if nothing becomes fair without them. With `excused`
-    false, an action is also kept if without it something would be unfair only because the search has no room.
+    In the order of their names, each action is dropped if without it nothing becomes fair. If `excused` is false, an
+    action is also kept if without it something would be unfair only because the search has no room for a step.
     """
     dropped: set[str] = set()
     enabled = decision.enabled if excused else decision.region.enabled

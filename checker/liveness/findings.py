@@ -1,4 +1,4 @@
-"""Verdicts on properties. Each lasso is replayed, and its fairness is judged again, before it is reported."""
+"""Verdicts on properties. Before a lasso is reported, it is replayed and its fairness is judged again."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from isrcheck.model.language.tracing import sentence_of
 
 UNEXPLORED: Final = "only a whole exploration says what must happen"
 EXPLORED_SO_FAR: Final = ("violation", "states")
-"""A search that stops for these reasons leaves time and memory to search its expanded levels for lassos."""
+"""If a search stops for these reasons, time and memory are left to look for lassos in its expanded levels."""
 
 
 @dataclass
 class Promised:
-    """Gives the verdicts on properties under a fairness. `violated` is the text for a search that a violation ends."""
+    """Judges properties under a fairness. `violated` is the reason to report if a violation has ended the search."""
 
     judge: Judge
     fairness: Fairness
@@ -38,7 +38,7 @@ class Promised:
     def add_to(self, result: Result, paths: Paths, began: float) -> None:
         """Adds the verdict on each property to a result, and updates the result's verdict and exit code.
 
-        `paths` lead through the levels of the local engine, which began at `began`, a value of `time.perf_counter`.
+        `paths` lead through the levels of the local engine. `began` is the value of `time.perf_counter` at its start.
         """
         levels = paths.levels if isinstance(paths, CanonicalPaths) else None
         assert isinstance(levels, NativeLevels), "no other engine is asked what must happen"
@@ -67,7 +67,7 @@ class Promised:
     def _ask(
         self, levels: NativeLevels, known: int, began: float, found: list[Answer]
     ) -> tuple[str | None, Stop | None]:
-        """Adds the answers about the first `known` levels to a list. Returns the reason if some answers are missing."""
+        """Adds the answers about the first `known` levels to `found`. If some are missing, returns the reason."""
         system = levels.system
         labels = [t.label for t in (*system.transitions, *system.shut_out)]
         promised = obligations(self.judge.interpreter.model, labels, self.fairness)
@@ -115,7 +115,7 @@ class Promised:
 
 
 def _length(answer: Answer) -> tuple[int, int]:
-    """The order of answers: by the length of the prefix, then of the cycle. Of equal answers the first is shown."""
+    """The key by which the shortest lasso is chosen: the length of its prefix, then the length of its cycle."""
     assert answer.lasso is not None
     return len(answer.lasso.prefix.instances), len(answer.lasso.cycle)
 
@@ -129,7 +129,7 @@ def _asked(answer: Answer) -> Asked:
 
 
 def _settle(result: Result, stopped: Stop | None) -> None:
-    """Sets the verdict and the exit code of a result again, with its properties taken into account."""
+    """Updates the verdict and the exit code of a result for the verdicts on its properties."""
     verdicts, codes = {each.verdict for each in result.liveness.values()}, {result.exit_code}
     if "violated" in verdicts:
         result.verdict = "violated"

@@ -1,4 +1,4 @@
-"""Arrays that grow at the end, for the many numbers that a question about a large space needs."""
+"""Arrays that grow at the end. A question about a large state space needs such arrays."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from isrcheck.checker.liveness.region import Allowance
 
 NUMBERS: Final = (np.uint32, np.uint64)
 LABELS: Final = (np.uint16, np.uint32)
-"""The types of numbers of states, and of instances and levels. More types would mean more compiled code."""
+"""The types for `NUMBERS` (of states) and `LABELS` (instances and levels). More types would mean more compiled code."""
 GROWTH: Final = 16
-"""An array grows by a sixteenth."""
+"""A full array grows by one sixteenth."""
 
 
 class Growing:
-    """An array that grows at the end, in separate memory, which goes back to the system together with the array.
+    """An array that grows at the end. Its memory is returned to the system when the array is no longer used.
 
-    The array grows in place where the system can move its pages (Linux). A copy would double the memory that a question
-    takes, and so would memory that the C library keeps.
+    Where the system can move pages (Linux), the array grows without a copy. A copy would double the memory that a
+    question takes. Memory that the C library keeps after use would do the same.
     """
 
     def __init__(self, kind: npt.DTypeLike, allowance: Allowance) -> None:
@@ -29,7 +29,7 @@ class Growing:
         self._memory, self._allowance = _anonymous(mmap.PAGESIZE), allowance
 
     def add(self, more: npt.NDArray[Any]) -> None:
-        """Adds numbers at the end. Raises `NotAllowed` if that takes too much memory."""
+        """Adds numbers at the end. Raises `NotAllowed` if this takes too much memory."""
         self._allowance.take(more.size * self.kind.itemsize)
         end = (self.count + more.size) * self.kind.itemsize
         if end > len(self._memory):
@@ -38,7 +38,7 @@ class Growing:
         self.count += more.size
 
     def fitting(self, most: int, *kinds: type[np.generic]) -> Growing:
-        """This array if its type can hold numbers up to `most`, else an array whose type can."""
+        """This array if its type can hold numbers up to `most`, else a copy with the first of `kinds` that can."""
         kind = np.dtype(narrowest(most, *kinds))
         if kind.itemsize <= self.kind.itemsize:
             return self

@@ -1,11 +1,13 @@
 """The canonical lasso: a shortest path to a place where a fair behaviour can stay, then a shortest cycle there.
 
 The prefix leads from an initial state through any states to a source, and from there inside the region to a fair end or
-to a state of a fair component. No such path is shorter. Of paths of this length, those to ends come before those to
-components. The rest of the choice is that of the canonical trace (see `canonical`), whichever state is the source. The
-cycle leads from the last state of the prefix back to that state, and satisfies every obligation that this state alone
-does not satisfy. It is a shortest such cycle, and of several the one with the least labels. With very many obligations,
-the cycle satisfies the nearest of them first, and is not always shortest.
+to a state of a fair component. No such path is shorter. Among paths of this length, a path to an end is preferred to a
+path to a component. After that, the choice is made as for the canonical trace (see `canonical`), whichever state is the
+source.
+
+The cycle leads from the last state of the prefix back to this state, and satisfies every obligation that the state
+alone does not satisfy. It is a shortest such cycle and, among the shortest, the cycle with the least labels. If there
+are very many obligations, the cycle satisfies the nearest obligation first, and is not always shortest.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from isrcheck.checker.liveness.region import Flags, Promises, Region
 from isrcheck.checker.traces.canonical import walked
 
 EXACT: Final = 1 << 20
-"""The most nodes (states times sets of obligations) of an exact search for a cycle."""
+"""The most nodes (states times sets of obligations) for which the search for a shortest cycle is exact."""
 Node = TypeVar("Node", bound=Hashable)
 Step = tuple[int, Node]
 """An instance, and the node that it leads to."""
@@ -33,9 +35,9 @@ Step = tuple[int, Node]
 
 @dataclass(frozen=True)
 class Lasso:
-    """The instances from an initial state, and those of `cycle`, which repeats.
+    """The instances of the prefix, which begins in an initial state, and of the cycle, which repeats.
 
-    Without a cycle, the behaviour stays in the last state of the prefix.
+    If the cycle is empty, the behaviour stays in the last state of the prefix.
     """
 
     prefix: Path
@@ -44,7 +46,7 @@ class Lasso:
 
 
 class Lassos:
-    """Finds the lasso of a region. `never` marks the instances of which the cycle must take one."""
+    """Finds the lasso of a region. The cycle must take an instance that `never` marks, unless `never` is None."""
 
     def __init__(
         self, levels: NativeLevels, region: Region, promises: Promises, never: Flags | None, actors: Sequence[str]
@@ -74,7 +76,7 @@ class Lassos:
     # --- the prefix -------------------------------------------------------------------------------------------------
 
     def _distances(self, goals: Flags) -> tuple[Integers, int]:
-        """The length of a shortest path to each state up to the nearest goal, and the length for that goal."""
+        """The length of a shortest path to each state that is no farther than the nearest goal, and to this goal."""
         region = self._region
         distance = np.zeros(region.size, dtype=np.int64)
         sources = np.flatnonzero(region.source)
@@ -90,7 +92,7 @@ class Lassos:
                 return distance, k
 
     def _prefix(self, distance: Integers, length: int, last: Integers) -> tuple[Path, int]:
-        """The canonical path of this length to one of the last states, and the state in which it ends."""
+        """The canonical path of this length to one of the states `last`, and the state in which the path ends."""
         region = self._region
         if length == 1:
             leaves = self._levels.leaves(region.rows(last))
@@ -105,7 +107,7 @@ class Lassos:
         return path, int(last[at])
 
     def _back(self, distance: Integers, k: int, inside: Integers, before: Words) -> tuple[Edges, Integers, Words]:
-        """The steps into some places from states at distance `k`, and the places from which the steps come.
+        """The steps from states at distance `k` into given places, and the places from which these steps come.
 
         The places are states of the region after a source (`inside`), and states before a source (`before`).
         """
@@ -141,10 +143,11 @@ class Lassos:
 
 
 class Cycle:
-    """A closed walk inside a fair component, from an entry back to it, which satisfies all obligations.
+    """A walk inside a fair component from an entry back to this entry, which satisfies all obligations.
 
-    A node of the walk is a state and a mask. The bits of the mask are the obligations that are open at the entry, then
-    the mark. A bit is set when the walk satisfies its obligation.
+    A node of the walk is a state and a mask. The mask has a bit for each obligation that is open at the entry, and a
+    last bit if the walk must also reach the mark (a marked state, or an instance of `never`). A bit is set when the
+    walk has satisfied its obligation or has reached the mark.
     """
 
     def __init__(self, region: Region, promises: Promises, never: Flags | None, part: Integers, entry: int) -> None:
@@ -187,7 +190,7 @@ class Cycle:
                 yield label, (target, kept | self._keeps(label, target))
 
     def _keeps(self, label: int, target: int) -> int:
-        """The bits of the obligations that a step satisfies, by itself or by the state that it leads to."""
+        """The bits of the mask that a step sets, by itself or by the state that it leads to."""
         found = 0
         for bit, obligation in enumerate(self._open):
             idle = not self._promises.obligations[obligation].strong and not _has(self._enabled[target], obligation)
@@ -204,7 +207,7 @@ def _has(words: Words, bit: int) -> bool:
 def shortest(
     start: Node, steps: Callable[[Node], Iterable[Step[Node]]], goal: Callable[[Node], bool]
 ) -> list[Step[Node]]:
-    """A shortest path of one or more steps to a goal. Of several paths, it is the one with the least labels."""
+    """A shortest path of one or more steps to a goal and, among the shortest, the path with the least labels."""
     layers: list[dict[Node, None]] = [{start: None}]
     ways: dict[Node, list[Step[Node]]] = {}
     known: set[Node] = set()

@@ -14,16 +14,16 @@ from isrcheck.checker.engines.local.loops import forget_outdated, prefetch
 INSIDE: Final = 1
 SOURCE: Final = 2
 MARKED: Final = 4
-"""Flags of a state: whether the question is open in it, whether it is a source, and whether it is marked."""
+"""Flags of a state: the question is open in the state (`INSIDE`), it is a source, it has the mark of the question."""
 AHEAD: Final = 16
-"""How many steps ahead the data of a state is fetched from memory."""
+"""How many steps in advance the data of a state is fetched from memory."""
 
 _compiled: Any = njit(cache=True, nogil=True, boundscheck=False, error_model="numpy")
 
 
 @_compiled
 def ranking(flags):
-    """For each word of 64 numbers, the bits of the numbers that have a flag, and how many such numbers precede it."""
+    """For each word of 64 numbers: the bits of the numbers with a flag, and how many such numbers precede the word."""
     found, count = np.zeros((len(flags) // 64 + 1, 2), dtype=np.uint64), np.int64(0)
     for word in range(len(found)):
         found[word, 1] = count
@@ -36,7 +36,7 @@ def ranking(flags):
 
 @_compiled
 def rank_of(number, ranks):
-    """How many smaller numbers have a flag; -1 if this number has no flag itself."""
+    """How many smaller numbers have a flag; -1 if the number itself has no flag."""
     bits, bit = ranks[number >> 6, 0], np.uint64(1) << np.uint64(number & 63)
     if bits & bit == 0:
         return np.int64(-1)
@@ -50,7 +50,7 @@ def rank_of(number, ranks):
 
 @_compiled
 def joined(states, ranks, places, length):
-    """Adds the given states that are not in the queue to its end, and returns them. `length` is its length before."""
+    """Appends to the queue the given states that it lacks, and returns them. `length` is the queue's old length."""
     found, fresh = np.empty_like(states), 0
     for i in range(len(states)):
         rank = rank_of(np.int64(states[i]), ranks)
@@ -66,10 +66,10 @@ def steps_of(states, successors, source, label, target, outside, obligation, ran
     """The steps of some states that stay in the region.
 
     Returns how many such steps each state has, and the labels and targets of these steps, in the order of the states
-    and of the steps. Also returns the positions of the steps that reach a state for the first time. `target` is
-    negative for a state that is not in the table. `outside`, if it is not empty, is true for a state that a constraint
-    leaves out. The obligations that are enabled or cut in each state are added to `enabled` and `cut`. `places` has for
-    each rank the place in the queue plus one, or 0. `length` is the length of the queue.
+    and of the steps. Also returns the positions of the steps that reach a state for the first time. A negative `target`
+    is a state that is not in the table. `outside` marks the targets that a constraint leaves out, or is empty. The
+    obligations that are enabled or cut in each state are added to `enabled` and `cut`. `places` has for each rank the
+    place in the queue plus one, or 0. `length` is the length of the queue.
     """
     words, here = states.shape[1], np.uint64(places.ctypes.data)
     degree = np.zeros(len(states), dtype=np.int32)
@@ -114,12 +114,12 @@ def steps_of(states, successors, source, label, target, outside, obligation, ran
 
 @_compiled
 def components(begin, target, alive):
-    """The strongly connected components among the alive states that have steps inside, so two or more states.
+    """The strongly connected components among the alive states. A single state is no component.
 
     Returns the number of the component of each state (-1 for none), and how many components there are. This is Tarjan's
-    algorithm with one number for each state (Pearce 2016). For an open state this is the least number that the state
-    leads to, counted up from 1. For a finished state it is the number of its component, counted down from the number of
-    states.
+    algorithm with one number for each state (Pearce 2016). The number of an open state is the least number that the
+    state leads to, counted up from 1. The number of a finished state is the number of its component, counted down from
+    the number of states.
     """
     n = len(begin) - 1
     number = np.zeros(n, dtype=np.int32)
@@ -187,10 +187,10 @@ def components(begin, target, alive):
 
 @_compiled
 def summaries(number, count, begin, target, label, enabled, obligation, never, marked):
-    """For each component: the obligations that are always enabled, ever enabled, and taken by its steps, and its marks.
+    """For each component: the obligations that are always enabled, ever enabled, and taken by its steps, and two marks.
 
-    The two marks say whether a state of the component is marked, and whether a step of the component is. `never` says
-    of each label whether its action marks a step.
+    The marks say whether a state of the component is marked, and whether a step of the component is marked. `never`
+    says for each label whether it marks a step.
     """
     words = enabled.shape[1]
     always = np.full((count, words), np.uint64(0xFFFFFFFFFFFFFFFF), dtype=np.uint64)

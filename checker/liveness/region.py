@@ -1,4 +1,4 @@
-"""The part of an exploration that a question is about: all states that a source leads to inside the region."""
+"""The region of a question: all states of an exploration that a source leads to while the question is open."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from isrcheck.model.language.fairness import Obligation
 Flags = npt.NDArray[np.bool_]
 Bytes = npt.NDArray[np.uint8]
 Narrow = npt.NDArray[Any]
-"""Numbers of the narrowest type that holds them."""
+"""Numbers of the narrowest integer type that can hold them."""
 WORD: Final = 64
 
 
 class NotAllowed(Exception):
-    """A question needs more than it may take. `reason` names the limit, `missing` the further bytes that it needs."""
+    """A question exceeds a limit. `reason` names the limit, and `missing` is the number of bytes that it lacks."""
 
     def __init__(self, reason: Literal["memory", "time"], missing: int = 0) -> None:
         self.reason: Literal["memory", "time"] = reason
@@ -46,16 +46,16 @@ class Allowance:
             raise NotAllowed("time")
 
     def begin(self, held: int = 0) -> None:
-        """Begins the next question, which already holds this many bytes."""
+        """Begins the next question. The bytes already `held` count for this question."""
         self._held = held
 
 
 @dataclass(frozen=True)
 class Promises:
-    """Obligations as bits.
+    """The obligations of fairness as bits of words.
 
-    `of` has the number of each instance's obligation, or -1. `strong` and `weak` have a bit for each obligation of this
-    strength.
+    `of` has the number of each instance's obligation, or -1. `strong` and `weak` have the bits of the strong and of the
+    weak obligations.
     """
 
     obligations: tuple[Obligation, ...]
@@ -73,13 +73,13 @@ class Promises:
         return cls(tuple(obligations), of, strong, weak)
 
     def without(self, actions: set[str]) -> tuple[Words, Words]:
-        """The weak and the strong obligations, without those of some actions."""
+        """The weak and the strong obligations, without the obligations of these actions."""
         kept = bits([np.array([each.action not in actions for each in self.obligations], dtype=np.bool_)])[0]
         return self.weak & kept, self.strong & kept
 
 
 def bits(rows: Sequence[Flags] | Flags) -> Words:
-    """Flags as words, with shape (rows, words). A row has at least one word."""
+    """Packs flags into words of 64 bits. The shape of the result is (rows, words), with at least one word in a row."""
     flags = np.asarray(rows)
     width = max(1, -(-flags.shape[1] // WORD)) * WORD
     wide = np.zeros((len(flags), width), dtype=np.bool_)
@@ -90,13 +90,13 @@ def bits(rows: Sequence[Flags] | Flags) -> Words:
 class Numbers(Protocol):
     """Numbers of states, all below `size`.
 
-    Some of these numbers belong to no state. Looking up a state by its name is faster than by its number.
+    Some of these numbers belong to no state. A state also has a name, by which it is found faster than by its number.
     """
 
     size: int
 
     def find(self, states: Words) -> tuple[Integers, Words]:
-        """The number of each state, -1 if it has none, and the name of each state that has a number."""
+        """The number of each state (-1 if it has none) and the name of each state that has a number."""
 
     def names(self, numbers: Integers) -> Words:
         """The names of the states with these numbers."""
@@ -112,9 +112,9 @@ class Numbers(Protocol):
 class Region:
     """States in the order in which they are reached from sources, and the steps between them.
 
-    `number` has their numbers in `all`, `flags` their flags (see `loops`). For each state, `enabled` has the
-    obligations with an instance that would change the state. `cut` has the obligations with an instance that is wanted
-    but has no room.
+    For each state, `number` has its number in `all`, and `flags` its flags (see `loops`). `enabled` has the obligations
+    with an instance that would change the state. `cut` has the obligations with an instance that would be enabled if
+    the search had room for it.
 
     The steps of state v inside the region lie at `begin[v]..begin[v + 1] - 1` of `target` and `label`, in the order of
     labels. A step that changes nothing does not count.
@@ -135,16 +135,16 @@ class Region:
 
     @property
     def source(self) -> Flags:
-        """The flag of each state: whether it is a source."""
+        """A flag for each state: whether the state is a source."""
         return (self.flags & loops.SOURCE).astype(np.bool_)
 
     @property
     def marked(self) -> Flags:
-        """The flag of each state: whether it has the mark of the question."""
+        """A flag for each state: whether the state has the mark of the question."""
         return (self.flags & loops.MARKED).astype(np.bool_)
 
     def rows(self, states: Integers) -> Words:
-        """The rows of some states."""
+        """The packed rows of these states."""
         return self.all.states(self.all.names(self.number[states].astype(np.int64)))
 
     @cached_property
@@ -153,7 +153,7 @@ class Region:
         return self.all.levels(self.number.astype(np.int64))
 
     def steps(self, states: Integers) -> tuple[Integers, Integers]:
-        """The positions of all steps of some states, and for each step the position of its state in `states`."""
+        """The positions of all steps of these states, and for each step the position of its state in `states`."""
         first, after = (self.begin[at].astype(np.int64) for at in (states, states + 1))
         counts = after - first
         of = np.repeat(np.arange(len(states)), counts)

@@ -1,11 +1,11 @@
-"""The canonical shortest trace: the same for every engine, with the fewest changes of actor for its length.
+"""The canonical shortest trace. It is the same for every engine, and changes its actor as rarely as possible.
 
 Let L be the first level with a violation. T(L-1) is the set of states of level L-1 with a violating successor. T(k) is
-the set of states of level k with a successor in T(k+1). The path starts at the least initial state in T(1). At each
-step it considers the instances that lead into the next T. It takes the instance with the fewest remaining changes of
-actor, and of several such instances the one with the least label.
+the set of states of level k with a successor in T(k+1). The path starts at the least initial state in T(1). Each step
+of the path is an instance that leads into the next T. Among these instances, the path takes an instance with the fewest
+remaining changes of actor and, among several, the instance with the least label.
 
-An engine gives the levels. Everything else happens here, on the steps between the sets T.
+The engine only finds the steps between the sets T. This module chooses the path.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ class CanonicalPaths:
 
 
 def to_violation(levels: Levels, length: int, invariant: str, actors: Sequence[str]) -> Path:
-    """The canonical path of `length` >= 2 states to a violation of the invariant."""
+    """The canonical path to a violation of the invariant. It has `length` >= 2 states."""
     return walked(levels, back(levels, levels.edges_into_violation(length - 1, invariant), length - 1), actors)[0]
 
 
 def to_states(levels: Levels, length: int, targets: Any, actors: Sequence[str]) -> Path:
-    """The canonical path of `length` states to one of `targets`, which come from the engine."""
+    """The canonical path of `length` states to one of `targets`, which are states in the engine's own form."""
     if length == 1:
         return Path(min(levels.leaves(targets)), ())
     return walked(levels, back(levels, levels.edges_into(length - 1, targets), length - 1), actors)[0]
 
 
 def back(levels: Levels, last: Edges, level: int) -> list[Edges]:
-    """The steps between the sets T, from level 1 on."""
+    """The steps between the sets T, for each level from level 1. `last` has the steps from `level`."""
     chain = [last]
     for k in range(level - 1, 0, -1):
         chain.append(levels.edges_into(k, chain[-1].sources))
@@ -59,10 +59,10 @@ def back(levels: Levels, last: Edges, level: int) -> list[Edges]:
 
 
 def walked(levels: Levels, chain: list[Edges], actors: Sequence[str]) -> tuple[Path, int]:
-    """The canonical path through the steps between the sets T, and the position of its last state in the last targets.
+    """The canonical path through the steps of a chain, and the position of its last state among the last targets.
 
-    A state may be in a level twice: as the source of a later step, and as a predecessor of a source. The path then goes
-    on from both.
+    A state may appear in a level twice: as the source of a later step, and as a predecessor of a source. In this case
+    the path continues from both.
     """
     names = sorted(set(actors))
     actor_of = np.array([names.index(actor) for actor in actors], dtype=np.int64)
@@ -82,13 +82,13 @@ def walked(levels: Levels, chain: list[Edges], actors: Sequence[str]) -> tuple[P
 
 
 def _weights(chain: list[Edges], actor_of: npt.NDArray[np.int64], actors: int) -> list[Costs]:
-    """The fewest changes of actor that must follow each step, for each level."""
+    """For each level and each step, the fewest changes of actor that must come after the step."""
     after: Costs | None = None
     weights = []
     for edges in reversed(chain):
         acting = actor_of[edges.transition]
         weight = np.zeros(len(edges.source), dtype=np.int64) if after is None else after[edges.target, acting]
-        # The least weight of a step by each actor. A step by another actor than the last one is a change.
+        # The least weight of a step by each actor. A step by another actor than the last step is a change.
         by_actor = np.full((len(edges.sources), actors), UNREACHED, dtype=np.int64)
         np.minimum.at(by_actor, (edges.source, acting), weight)
         after = np.minimum(by_actor, by_actor.min(axis=1, keepdims=True) + 1)

@@ -16,10 +16,10 @@ from isrcheck.model.language.written import value_of
 
 
 def evaluated(model: Model, states: Sequence[State], text: str) -> list[str]:
-    """The value of an expression in each state, as text. Raises `ModelError` if the expression has no meaning.
+    """The value of an expression in each state, as text. Raises `ModelError` for a mistake in the expression.
 
-    The expression is traced first, to find such mistakes. With plain values, a comparison with a name that no variable
-    can have would only be false.
+    The expression is first traced, to find mistakes that plain values hide. For example, a comparison with a name that
+    the variable cannot have would simply be false.
     """
     traced_value(model, lambda m, s: value_of(text, m, s))
     return [_shown(said(model, state, lambda m, s: value_of(text, m, s))) for state in states]

@@ -1,7 +1,7 @@
-"""Reads trace files: results of a check as JSON, and ITF.
+"""Reads trace files: results of a check as JSON, and files in the Informal Trace Format (ITF).
 
-A file is only data. It is checked part by part, never run and never imported. The name of a model is only text here,
-and the caller decides which model is used.
+A file is only data. It is checked part by part, and never run or imported. The name of a model in the file is only
+text: the caller decides which model is used.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Read = Callable[[Domain, Any], Any]
 
 
 def from_json(domain: Domain, data: Any) -> Any:
-    """The value of a domain that a result has as JSON."""
+    """The value of a domain that this JSON data of a result represents."""
     return domain.from_json(data)
 
 
@@ -39,11 +39,11 @@ class DamagedFile(Exception):
 
 @dataclass(frozen=True)
 class Recording:
-    """A trace in the form of its file. `name` is the violated invariant or property for which it was recorded.
+    """A trace in the form of its file. `name` is the violated invariant or property that the trace was recorded for.
 
-    `states` has an object for each state: its action and parameters, if the file gives them, and its values. For an
-    evaluation error, `failing` is the action instance that is undefined in the last state. `loop`, `choice` and
-    `fairness` are set only for a property.
+    `states` has an object for each state: the values of the state, and the action and parameters if the file gives
+    them. For an evaluation error, `failing` is the action instance that is undefined in the last state. `loop`,
+    `choice` and `fairness` are set only for a property.
     """
 
     claim: Claim
@@ -62,9 +62,9 @@ class Recording:
 
 @dataclass(frozen=True)
 class Against:
-    """The specification of a recorded refinement: its name and settings, the mapping, and its steps for one step.
+    """The specification that a recorded refinement is about: its name, its settings, and the mapping.
 
-    `at_most` limits these steps; None is any number.
+    `at_most` is how many steps of the specification one step of the model may represent; None is any number.
     """
 
     specification: str
@@ -75,7 +75,7 @@ class Against:
 
 @dataclass(frozen=True)
 class TraceFile:
-    """The traces of a file, and the model and settings by name, None if the file does not name them.
+    """The traces of a file, and the name of its model and its settings, which are None if the file lacks them.
 
     `against` is set only for traces of a refinement.
     """
@@ -88,7 +88,7 @@ class TraceFile:
 
 
 def read(path: Path) -> TraceFile:
-    """The traces of a file. Raises OSError if it cannot be read, `DamagedFile` if it has no trace."""
+    """The traces of a file. Raises OSError if the file cannot be read, `DamagedFile` if the file has no trace."""
     with path.open("rb") as file:
         content = file.read(LARGEST_FILE + 1)
     if len(content) > LARGEST_FILE:
@@ -97,7 +97,7 @@ def read(path: Path) -> TraceFile:
 
 
 def recognised(content: bytes) -> TraceFile:
-    """The traces of a file with this content. Raises `DamagedFile` if it has none."""
+    """The traces of a file with this content. Raises `DamagedFile` if the content is not a trace file."""
     data = parsed(content)
     if isinstance(data, dict) and "states" in data and "vars" in data:
         return _itf_file(data)
@@ -131,7 +131,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _typed(data: dict[str, Any], key: str, kind: type, where: str) -> Any:
-    """The entry of an object, if it exists and has this type."""
+    """The entry of an object. Raises `DamagedFile` if the entry is missing or has another type."""
     names: dict[type, str] = {dict: "an object", list: "a list", str: "a string"}
     if not isinstance(data.get(key), kind):
         raise DamagedFile(f"{where}{key} is missing or not {names[kind]}")
@@ -196,7 +196,7 @@ def _lasso(name: str, finding: Any, fairness: Any) -> list[Recording]:
 
 
 def _promised(name: str, states: list[Any], loop: Any, about: dict[str, Any], read: Read, where: str) -> Recording:
-    """The recording of a lasso; `about` has its choice of parameters and the fairness."""
+    """The recording of a lasso. `about` has the choice of the property's parameters, and the fairness."""
     if loop is not None and not (type(loop) is int and 0 <= loop < len(states)):
         raise DamagedFile(f"{where}: loop is {loop!r}, which is no position of a state")
     choice = about.get("choice")
@@ -261,7 +261,7 @@ def _itf_file(data: dict[str, Any]) -> TraceFile:
 
 
 def _itf_state(state: dict[str, Any], position: int, ours: bool) -> dict[str, Any]:
-    """A state in the form of a result, with its values apart from its action."""
+    """An ITF state in the form of a result: the values are separate from the action."""
     values = {name: value for name, value in state.items() if not name.startswith("#")}
     if not ours:
         return {"state": values}
@@ -275,7 +275,7 @@ def _itf_state(state: dict[str, Any], position: int, ours: bool) -> dict[str, An
 
 
 def decoded(interpreter: Interpreter, recording: Recording) -> Trace:
-    """The trace as values of the model's domains; a step without an action has no label.
+    """The trace as values of the model's domains. A step whose action is unknown has no label.
 
     Raises `UnknownName` for variables, actions, parameters and values that the model does not have.
     """
@@ -290,7 +290,7 @@ def decoded(interpreter: Interpreter, recording: Recording) -> Trace:
 
 
 def label_of(interpreter: Interpreter, entry: dict[str, Any], where: str) -> Label:
-    """The label with this action and these parameters."""
+    """The label with the action and the parameters of `entry`."""
     action, parameters = entry.get("action"), entry.get("parameters", {})
     if not isinstance(action, str) or not isinstance(parameters, dict):
         raise DamagedFile(f"{where}: action is not a string or parameters not an object")

@@ -1,7 +1,7 @@
-"""Finds the step at which a fix acts: the fixed design follows the trace in its own states until the two differ.
+"""Finds the step at which a fix acts: the fixed design takes the steps of the trace until it differs from the trace.
 
-A difference in state that does not matter to the rest of the trace is kept, and the walk goes on. The answer is about
-the fixed design on this trace only, and about no other path.
+The fixed design has states of its own. If they differ from the trace only in values that the rest of the trace does not
+depend on, the walk continues. The answer is about this trace only, not about other paths of the fixed design.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from isrcheck.model.language.system import Label
 from isrcheck.model.language.tracing import instances_at
 
 LINE: Final = 90
-"""How many characters of a line two values side by side may take."""
+"""The most characters of a line that two values side by side may take."""
 
 
 @dataclass(frozen=True)
 class Control:
-    """A fixed design: its name, its differences from the model of the trace, and its interpreter."""
+    """A fixed design: its name, its model, its differences from the model of the trace, and its invariants."""
 
     name: str
     model: Model
@@ -50,9 +50,9 @@ class _Walk:
     control: Control
     interpreter: Interpreter = field(init=False)
     shared: tuple[tuple[int, int], ...] = field(init=False)
-    """The scalars that both models have, by their positions in each."""
+    """The scalars that both models have: for each scalar, its position in each model."""
     path: list[Taken] = field(init=False)
-    """The steps of the control so far."""
+    """The steps that the control has taken so far, each with its state."""
 
     def __post_init__(self) -> None:
         model, walked = self.control.model, self.walked
@@ -81,7 +81,7 @@ class _Walk:
     # --- one step -----------------------------------------------------------------------------------------------------
 
     def _step(self, k: int) -> Fix | None:
-        """Takes the step into state k, or says how the control differs from the trace there."""
+        """Takes the step into state k, or returns how the control differs from the trace there."""
         step = self.walked.trace.steps[k - 1]
         assert step.label is not None
         named = self._named(step.label)
@@ -137,9 +137,9 @@ class _Walk:
     # --- beyond -------------------------------------------------------------------------------------------------------
 
     def _onward(self, k: int) -> Run:
-        """The run of the control through the later steps of the trace, from step k on.
+        """The run of the control: its steps so far, then the steps of the trace from step k that it can take.
 
-        The control takes each of these steps that is possible in its own states.
+        A step that is impossible in the control's own state is skipped.
         """
         at: list[int | None] = [*range(k - 1)]
         for j in range(k, self.walked.length + 1):
@@ -180,7 +180,7 @@ class _Walk:
         return self.here.value(i, self.walked.states[k - 1][i]) == self.there.value(j, leaves[j])
 
     def _different(self, k: int, leaves: tuple[int, ...]) -> list[tuple[int, int]]:
-        """The scalars in which the control's state differs from state k of the trace, by their positions in each."""
+        """The scalars in which the control's state differs from state k of the trace, as pairs of positions."""
         return [(i, j) for i, j in self.shared if not self._same(k, i, j, leaves)]
 
     def _mattering(self, k: int, leaves: tuple[int, ...]) -> set[int]:
@@ -198,14 +198,14 @@ class _Walk:
             yield from (Difference(*row) for row in rows)
 
     def _computed(self, k: int, new: set[int]) -> tuple[Read, ...]:
-        """The values from which step k of the trace computed the scalars that differ in the control."""
+        """The values from which step k of the trace computed those scalars that differ in the control."""
         updates = self.walked.step(k).updates
         reads = dict.fromkeys(x for i in sorted(new) if i in updates for x in self.walked.reads(updates[i], k - 1))
         return _read(self.walked, self.here, reads, k - 1)
 
 
 def false_conjunct(model: Model, path: Sequence[tuple[int, ...]], label: Label) -> tuple[str, tuple[Read, ...]]:
-    """The false part of a disabled instance's guard, and the values that this part reads.
+    """The part of a disabled instance's guard that is false, and the values that this part reads.
 
     The guard is evaluated in the last state of `path`, whose states are given by their leaves.
     """
@@ -218,7 +218,7 @@ def false_conjunct(model: Model, path: Sequence[tuple[int, ...]], label: Label) 
 
 
 def _read(states: States, words: Words, leaves: Iterable[int], m: int) -> tuple[Read, ...]:
-    """Scalars in state m, each with its value and the state since which it has that value."""
+    """These leaves in state m, each with its value and the state since which it has this value."""
     found = []
     for i in leaves:
         changed = states.last_change(i, m)
@@ -227,7 +227,7 @@ def _read(states: States, words: Words, leaves: Iterable[int], m: int) -> tuple[
 
 
 def alike(a: Label, b: Label) -> bool:
-    """Whether two labels have the same action, and the same values of the parameters that both have."""
+    """Whether two labels have the same action, and the same values for all parameters that they share."""
     if a.action != b.action:  # The cheapest comparison first: a model has hundreds of instances.
         return False
     mine, theirs = texts(a), texts(b)
@@ -235,5 +235,5 @@ def alike(a: Label, b: Label) -> bool:
 
 
 def texts(label: Label) -> dict[str, str]:
-    """The parameters of an instance as text."""
+    """The parameters of an instance: the text of each value by name."""
     return {name: text_of(d, value) for (name, value), d in zip(label.parameters, label.domains, strict=True)}

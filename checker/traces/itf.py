@@ -1,8 +1,9 @@
 """The Informal Trace Format (ITF) of Apalache: writes traces for other tools, and reads traces of other tools.
 
-Format: https://apalache-mc.org/docs/adr/015adr-trace.html. A set is `{"#set": [...]}`, and a value per index is
-`{"#map": [[key, value], ...]}`. A sequence is a list, a record is an object, and no broker is the string "none".
-Everything else that a replay needs (model, settings, actions with their parameters) is in the `#meta` objects.
+Format: https://apalache-mc.org/docs/adr/015adr-trace.html. A set is `{"#set": [...]}`, and a variable with a value for
+each index is `{"#map": [[key, value], ...]}`. A sequence is a list, a record is an object, and the absence of a broker
+is the string "none". The other data that a replay needs (model, settings, actions with their parameters) is in the
+`#meta` objects.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ from isrcheck.model.language.system import Label
 
 DESCRIPTION: Final = "https://apalache-mc.org/docs/adr/015adr-trace.html"
 EXACT: Final = 2**53
-"""Integers of this size or more are written as `#bigint`: JSON readers may keep numbers as doubles."""
+"""Integers of this size or more are written as `#bigint`, because JSON readers may read numbers as doubles."""
 NONE: Final = "none"
 AGAINST: Final = ("specification", "specification_settings", "mapping", "at_most")
-"""The data that a replay of a refinement needs."""
+"""The further data that a replay of a refinement needs."""
 
 
 def to_itf(
@@ -42,12 +43,12 @@ def to_itf(
     failing: Label | None = None,
     promised: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """A trace as ITF data. `claim` and `name` say for what it was recorded, such as a violation of an invariant.
+    """A trace as ITF data. `claim` and `name` say what it was recorded for, such as a violation of an invariant.
 
     For an evaluation error, `failing` is the instance that is undefined in the last state. For a property, `promised`
-    has its choice of parameters and the fairness. For a refinement, `promised` has the specification and the mapping. A
-    lasso has `loop`, the index of the state that equals its last state. The steps between these two states are
-    repeated.
+    has the choice of its parameters and the fairness. For a refinement, `promised` has the specification and the
+    mapping. A lasso has `loop`, the index of the state that equals its last state. The lasso repeats the steps between
+    these two states.
     """
     about: dict[str, Any] = {"format": FORMAT, "model": model, "settings": settings, "claim": claim, "name": name}
     if failing is not None:
@@ -70,7 +71,7 @@ def to_itf(
 
 
 def as_text(data: dict[str, Any]) -> str:
-    """ITF data as text, with one line for each key and one for each state: traces can be compared state by state.
+    """ITF data as text, with one line for each key and for each state. So a diff compares traces state by state.
 
     >>> print(as_text({"vars": ["n"], "states": [{"n": 0}, {"n": 1}]}), end="")
     {
@@ -120,7 +121,7 @@ def encoded(domain: Domain, value: Value) -> Any:
 
 
 def decoded(domain: Domain, data: Any) -> Value:
-    """The value of a domain that ITF data represents. Raises `ValueError` if it represents none."""
+    """The value of a domain that ITF data represents. Raises `ValueError` if the data represents no value."""
     match domain:
         case Number():
             return domain.from_json(_integer(data))
@@ -168,7 +169,7 @@ def _fitting(domain: Domain, value: Value) -> Value:
 
 
 def _bag(domain: Bag, data: Any) -> Value:
-    """A map from elements to their numbers, as the libraries of TLA+ represent bags."""
+    """A bag from a map of its elements to how often each occurs, as the libraries of TLA+ represent bags."""
     pairs = [(decoded(domain.element, key), _integer(times)) for key, times in _pairs(domain, data)]
     if not all(isinstance(times, int) and not isinstance(times, bool) and times > 0 for _, times in pairs):
         raise ValueError(f"{data!r} is not {domain}: write how often each element is there")
@@ -193,7 +194,7 @@ def _pairs(domain: Domain, data: Any) -> list[Any]:
 
 
 def itf_of(result: Result) -> dict[str, Any] | None:
-    """The shortest counterexample of a result (of several, the first by name) as ITF data; None if there is none."""
+    """The shortest counterexample of a result (or the first by name among several) as ITF data, if there is one."""
     against = {k: result.extra["refinement"][k] for k in AGAINST} if "refinement" in result.extra else None
     found: list[tuple[str, str | None, Trace | None]] = [
         ("violation" if against is None else "refinement", name, finding.trace)

@@ -1,4 +1,4 @@
-"""Replays lassos with the methods of the model only, and judges whether a behaviour is fair and breaks a property."""
+"""Judges, with the methods of the model only, whether a lasso is a fair behaviour that breaks a property."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from isrcheck.model.language.properties import Asked, kind_of
 
 @dataclass(frozen=True)
 class Kept:
-    """An obligation that is open on a cycle, and a `state` in which it cannot happen, which satisfies the obligation.
+    """An obligation that is never taken on a cycle, but satisfied: it cannot happen in `state`, a state of the cycle.
 
     States are counted from 1.
     """
@@ -26,7 +26,7 @@ class Kept:
 
 @dataclass(frozen=True)
 class Lasso:
-    """A replayed trace as a behaviour that goes on for ever."""
+    """A replayed trace as a behaviour that continues for ever."""
 
     interpreter: Interpreter
     trace: Trace
@@ -38,7 +38,7 @@ class Lasso:
         return range(self.trace.loop, self.trace.length - (not self.trace.stays))
 
     def refusal(self, name: str, choice: Asked, fairness: Fairness) -> str | None:
-        """The reason why this is not a fair behaviour that breaks the property; None if it is such a behaviour."""
+        """Why this lasso is not a fair behaviour that breaks the property, or None if it is such a behaviour."""
         try:
             says = [self.interpreter.asked(step.state, name) for step in self.trace.steps]
         except EvaluationError as error:
@@ -62,7 +62,7 @@ class Lasso:
         return None if broken else "the last step ends nothing that is to be stable"
 
     def _broken(self, name: str, states: Sequence[tuple[bool, ...]]) -> str | None:
-        """The reason why the property is not broken; None if it is broken."""
+        """Why the property is not broken, or None if it is broken."""
         method, again = self.interpreter.properties[name], [states[i] for i in self._round]
         match kind_of(method):
             case "leads_to":
@@ -95,7 +95,7 @@ class Lasso:
         return None
 
     def kept(self, fairness: Fairness) -> list[Kept]:
-        """The open obligations that are satisfied by a state of the cycle in which they cannot happen.
+        """The obligations that are satisfied because they cannot happen in some state of the cycle.
 
         Obligations whose steps are taken on the cycle are left out.
         """
@@ -104,7 +104,8 @@ class Lasso:
     def _open(self, fairness: Fairness) -> Iterator[tuple[Obligation, int | None]]:
         """The obligations whose steps can happen somewhere on the cycle but are never taken on it.
 
-        Each comes with a position where it cannot happen, if such a position satisfies the obligation.
+        Each obligation comes with the position of a state where it cannot happen, if such a state satisfies the
+        obligation.
         """
         it, steps = self.interpreter, self.trace.steps[self._round.start + 1 :]
         taken = {it.labels.index(step.label) for step in steps if step.label is not None}

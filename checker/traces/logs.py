@@ -1,8 +1,9 @@
 """The logs of a state as they are drawn: records by offset, high watermark, log end, and the broker's role.
 
-The logs come from a variable `log`, with a log for each broker, or for each partition and broker. A variable `replica`
-of the same shape has the broker's beliefs. If there is a variable `quorum` or `state`, its ISR names the members. A
-model that stores its logs in another form has a method `drawn_logs(self, s)` that returns them as dictionaries.
+The logs come from a variable `log`, which has a log for each broker, or for each partition and broker. A variable
+`replica` of the same shape has what the broker believes. If there is a variable `quorum` or `state`, its ISR names the
+members. A model that stores its logs in another form has a method `drawn_logs(self, s)`, which returns the logs as
+dictionaries.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from isrcheck.model.language.telling import SeenRecord, SeenState
 
 
 def logs(model: Model, state: tuple[Value, ...]) -> tuple[DrawnLog, ...]:
-    """The logs of a state, by partition and broker; none if the model has no logs."""
+    """The logs of a state in the order of partitions and brokers, or nothing if the model has no logs."""
     s = SeenState(model, state)
     own = getattr(model, "drawn_logs", None)
     if own is not None:
@@ -65,7 +66,7 @@ def _log(model: Model, s: SeenState, p: Any, b: BrokerId, several: bool) -> Draw
 
 
 def _tells_all(domain: Any) -> bool:
-    """Whether a record has no other fields than id and epoch."""
+    """Whether the records of a log have no other fields than id and epoch."""
     while isinstance(domain, Per | Sequence_):
         domain = domain.element
     return isinstance(domain, Record) and set(domain.names) <= {"id", "epoch"}
@@ -81,7 +82,7 @@ def _field(record: Any, name: str) -> int | None:
 
 
 def _belief(model: Model, s: SeenState, p: Any, b: BrokerId) -> dict[str, Any]:
-    """The fields of `replica`, if it has the shape of the logs."""
+    """The fields of `replica` for a broker, or nothing if this variable does not have the shape of the logs."""
     domain = model.domains.get("replica")
     inner = domain.element if isinstance(domain, Per) else None
     if p is not None and isinstance(inner, Per):
@@ -104,7 +105,7 @@ def _role(model: Model, s: SeenState, b: BrokerId, belief: dict[str, Any]) -> st
 
 
 def _epoch(belief: dict[str, Any]) -> int | None:
-    """The leader epoch of a replica. A number below 0 means that the replica knows no epoch."""
+    """The leader epoch of a replica, or None if the replica knows no epoch (a number below 0)."""
     epoch = belief.get("leader_epoch", belief.get("epoch"))
     return epoch if epoch is not None and epoch >= 0 else None
 

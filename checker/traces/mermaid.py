@@ -1,7 +1,7 @@
 """Traces as Mermaid sequence diagrams: the actor, the other party, and the changes of each step.
 
-Syntax: https://mermaid.js.org/syntax/sequenceDiagram.html. A line ends at a semicolon or a number sign, and the word
-"end" closes a block. So special characters in the text of a model are written as entity codes.
+Syntax: https://mermaid.js.org/syntax/sequenceDiagram.html. In a diagram, a semicolon or a number sign ends a line, and
+the word "end" closes a block. So special characters in the text of a model are written as entity codes.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from isrcheck.checker.wording.values import differences, label_text
 
 PLAIN: Final = re.compile(r"[A-Za-z0-9 _.,()=+/\[\]-]")
 LONGEST: Final = 60
-"""The longest value in a note, in characters: a diagram is read at a glance."""
+"""The longest value in a note, in characters. A diagram must be easy to read."""
 KEYWORD: Final = re.compile(r"(?i)\bend\b")
 
 
 def mermaid(trace: Trace, title: str) -> str:
-    """A sequence diagram of a trace, ending in a newline."""
+    """A sequence diagram of a trace, with a newline at its end."""
     return "\n".join(["sequenceDiagram", *(f"    {line}" for line in _lines(trace, title))]) + "\n"
 
 
 def mermaid_of(result: Result) -> str | None:
-    """The shortest counterexample of a result (of several, the first by name); None if there is none."""
+    """A diagram of the shortest counterexample of a result (or the first by name among several), if there is one."""
     found = [(name, finding.trace) for name, finding in sorted(result.findings.items())]
     if result.deadlock is not None:
         found.append(("deadlock", result.deadlock.trace))
@@ -59,7 +59,7 @@ def _actor(step: Step) -> str:
 
 
 def _other(step: Step) -> str:
-    """The party that the actor acts upon: the first other scalarset member among the parameters, or the actor."""
+    """The party that the actor acts upon: the first other member (such as a broker) among the parameters, or itself."""
     if step.label is None:
         return _actor(step)
     return next((who for who in map(str, step.label.members()) if who != step.actor), _actor(step))
@@ -70,7 +70,7 @@ def _short(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text as a diagram shows it, with special characters as entity codes.
+    """Text for a diagram, with special characters as entity codes.
 
     >>> escaped("a;b #1 <end>")
     'a#59;b #35;1 #60;#101;nd#62;'

@@ -18,7 +18,7 @@ from isrcheck.model.language.telling import told
 
 
 def story(model: Model, trace: Trace) -> Story:
-    """The story of a trace. Its steps have labels, as in the traces that the engines and `replay` return."""
+    """The story of a trace. Each step must have a label, as in the traces that the engines and `replay` return."""
     start = logs(model, trace.steps[0].state)
     sentences = tuple(narrate(model, trace))
     members = [Lane(str(member)) for member in model.everybody]
@@ -27,10 +27,10 @@ def story(model: Model, trace: Trace) -> Story:
 
 
 def narrate(model: Model, trace: Trace | list[dict[str, Any]]) -> list[Sentence]:
-    """A sentence for each step of a trace. A recorded trace is the JSON of a result, and is replayed first.
+    """A sentence for each step of a trace. A trace in the JSON form of a result is replayed first.
 
-    Raises `UnknownName` for names in a recorded trace that the model does not have, `ValueError` if the model does not
-    allow one of its steps.
+    Raises `UnknownName` for names in such a trace that the model does not have, and `ValueError` if the model does not
+    allow a step of the trace.
     """
     if not isinstance(trace, Trace):
         trace = recorded(model, trace)
@@ -39,7 +39,7 @@ def narrate(model: Model, trace: Trace | list[dict[str, Any]]) -> list[Sentence]
 
 
 def recorded(model: Model, states: list[dict[str, Any]]) -> Trace:
-    """The trace in the JSON of a result, every step with its label and actor."""
+    """The trace that JSON of a result has, with the label and the actor of each step."""
     interpreter = Interpreter(model, {})
     recording = Recording("path", None, tuple(states), None, from_json)
     outcome = replay(interpreter, decoded(interpreter, recording))
@@ -49,7 +49,7 @@ def recorded(model: Model, states: list[dict[str, Any]]) -> Trace:
 
 
 def lane_of(model: Model, label: Label, actor: str) -> Lane:
-    """The lane of an action instance. If the model's `lane` fails, the name of the lane says so."""
+    """The lane of an action instance. If the model's method `lane` fails, the name of the lane is the error."""
     try:
         lane: object = model.lane(actor, dict(label.parameters))
     except Exception as error:

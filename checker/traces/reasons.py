@@ -1,9 +1,9 @@
 """Explains why a trace ends in a violation, by the facts behind it and the steps that made each fact true.
 
 The *facts* are the atomic conditions that make the violated conjunct false. A step is a cause of a fact if it was the
-last step to change a value that the fact reads. The causes of a step are found in the same way, from the conditions of
-its guard and from the values with which it computes. Nothing is searched. The reasons do not claim that a step was
-necessary; they say what was read.
+last step to change a value that the fact reads. The causes of a step are found in the same way: from the conditions of
+its guard, and from the values that it computes with. No search is needed. The reasons say what was read, and do not
+claim that a step was necessary.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from isrcheck.model.language.expressions import Expression, Leaf
 
 @dataclass(frozen=True)
 class Made:
-    """A condition or a leaf with its value in a state, and the leaf that a step changed to cause this value."""
+    """A condition or a leaf that has its value in `state` because a step changed `leaf` (-1 if no step did)."""
 
     what: Expression
     state: int
@@ -27,7 +27,7 @@ class Made:
 
 
 def reasons(walked: Walked) -> Reasons | None:
-    """The reasons of a trace; None if it does not end in a violation of an invariant."""
+    """The reasons of a trace, or None if the trace does not end in a violation of an invariant."""
     if walked.violation is None:
         return None
     graph = _Graph(walked, Words(walked.trace.variables))
@@ -41,8 +41,8 @@ def reasons(walked: Walked) -> Reasons | None:
     for end in sorted(into):
         steps = graph.cone(end) - seen
         seen |= steps
-        # A fact that several steps caused is told with the last of these steps, unless an earlier step has no other
-        # fact.
+        # If several steps caused a fact, it is told only with the last of these steps. But a step without any other
+        # fact keeps all its facts.
         own = [made for made in into[end] if latest[made.what] == end] or into[end]
         found.append(Reason(end, tuple(sorted(steps)), graph.told(own)))
     start = [Made(atom, walked.length, -1) for atom in facts if walked.since(atom, walked.length) == 1]
@@ -50,9 +50,9 @@ def reasons(walked: Walked) -> Reasons | None:
 
 
 Edges = dict[int, list[Made]]
-"""Steps, each with the values that it caused."""
+"""For each step, the values that the step caused."""
 _Walk = Iterator["_Walk"]
-"""A walk yields other walks, each of which must be finished before it goes on."""
+"""A walk yields other walks. It continues when the yielded walk has finished."""
 
 
 def _all(into: Edges) -> list[Made]:
@@ -65,7 +65,7 @@ def _makers(into: Edges, made: Made) -> list[int]:
 
 @dataclass
 class _Graph:
-    """The causes of steps: `into` has for each step the steps that caused it, and the values that each caused."""
+    """The causes of steps. `into` has for each step the steps that caused it, each with the values that it gave."""
 
     walked: Walked
     words: Words
@@ -73,7 +73,7 @@ class _Graph:
     _changes: dict[int, set[int]] = field(default_factory=dict)
 
     def causes(self, read: Iterable[Expression], m: int) -> Edges:
-        """The steps that gave these expressions their values in state m. The steps behind them are added as well."""
+        """The steps that gave these expressions their values in state m. Adds to `into` the causes of these steps."""
         found: Edges = {}
         pending = [self._causes(read, m, found)]
         while pending:  # a loop, because a trace may be longer than Python's limit on nested calls
@@ -85,7 +85,7 @@ class _Graph:
         return found
 
     def _causes(self, read: Iterable[Expression], m: int, found: Edges) -> _Walk:
-        """Puts into `found` the result of `causes`."""
+        """Puts the result of `causes` into `found`."""
         for e in read:
             for step, leaf in self._makers(e, m):
                 found.setdefault(step, []).append(Made(e, m, leaf))
@@ -101,7 +101,7 @@ class _Graph:
                 yield step, leaf
 
     def _add(self, k: int, leaf: int) -> _Walk:
-        """Adds a step that changed a leaf, with the causes of its guard and of the values behind the new leaf."""
+        """Adds step k to `into`, with the causes of its guard and of the new value that it gave a leaf."""
         known = self._changes.setdefault(k, set())
         if leaf in known:
             return
@@ -126,7 +126,7 @@ class _Graph:
         return found
 
     def needs(self) -> dict[int, tuple[Need, ...]]:
-        """The steps that each step needs directly: the edges into it, except those that other edges imply."""
+        """The steps that each step needs directly: its causes, except the causes that another of them depends on."""
         return {k: tuple(self._needs(k)) for k in sorted(self.into)}
 
     def _needs(self, k: int) -> Iterator[Need]:
@@ -136,7 +136,7 @@ class _Graph:
                 yield Need(a, "; ".join(fact.text for fact in self.told(self.into[k][a])))
 
     def told(self, causes: Iterable[Made]) -> tuple[Fact, ...]:
-        """The facts in words, each once."""
+        """The facts in words, without repetitions."""
         return tuple({fact.text: fact for fact in map(self._fact, reversed(list(causes)))}.values())[::-1]
 
     def _fact(self, made: Made) -> Fact:

@@ -1,4 +1,4 @@
-"""Checks recorded traces of a refinement again, only with the methods of both models and the mapping."""
+"""Checks recorded traces of a refinement again, with nothing but the methods of the two models and the mapping."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from isrcheck.model.language.properties import Asked
 from isrcheck.model.language.refinements import mapped
 
 MOST: Final = 10_000
-"""The most states of a specification that are explored, which takes some seconds."""
+"""The most states of a specification that are explored. This number takes some seconds."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,11 @@ class Implementation:
     steps: int | None
 
     def stands_for(self, state: State) -> State:
-        """The specification's state that a state represents. Raises `EvaluationError` if there is none."""
+        """The specification's state that a state of the model represents. Raises `EvaluationError` if there is none."""
         return mapped(self.model, self.specification.model, self.mapping, state)
 
     def objection(self, states: list[State]) -> str | None:
-        """The reason why a path is not a violation whose first mistake is in its last state; None if it is."""
+        """Why the last state of a path is not the first mistake of a refinement, or None if it is."""
         seen = [self.stands_for(state) for state in states]
         begins = seen[0] in initial_states(self.specification.model)
         if len(seen) == 1:
@@ -57,7 +57,8 @@ class Implementation:
         """Whether steps of the specification lead from a to b. An undefined step leads nowhere.
 
         The search is breadth first if `steps` is limited. Otherwise it expands the states that are most like b first.
-        The result is None if b was not reached within `MOST` states: methods of a model are too slow for more.
+        The result is None if b was not reached within `MOST` states, because the methods of a model are too slow for
+        more.
         """
         it = self.specification
         goal, taken = it.leaves(b), {a: 0}
@@ -77,7 +78,7 @@ class Implementation:
 def widened(
     trace: Trace, specification: str, variables: Sequence[tuple[str, Domain]], beside: Sequence[State]
 ) -> Trace:
-    """A trace that also has the variables of a specification, each with the specification's name before its own."""
+    """A trace that also has the variables of a specification. Their names begin with the specification's name."""
     theirs = tuple((f"{specification}.{name}", domain) for name, domain in variables)
     both = zip(trace.steps, beside, strict=True)
     steps = tuple(replace(step, state=(*step.state, *state)) for step, state in both)
@@ -85,7 +86,7 @@ def widened(
 
 
 def retold(told: Story, trace: Trace) -> Story:
-    """A story that also has the changes in the specification, for a trace with the variables of both models."""
+    """A story that also tells the changes in the specification. `trace` has the variables of both models."""
     sentences = []
     for sentence in told.sentences:
         old, new = (trace.steps[i].state for i in (sentence.position - 2, sentence.position - 1))
@@ -95,9 +96,9 @@ def retold(told: Story, trace: Trace) -> Story:
 
 
 class Implementing(Interpreter):
-    """The methods of a model, with the properties of a specification.
+    """An interpreter with the methods of a model and the properties of a specification.
 
-    A property is evaluated in the state of the specification that a state of the model represents.
+    It evaluates a property in the state of the specification that a state of the model represents.
     """
 
     def __init__(self, implementation: Implementation) -> None:

@@ -1,4 +1,4 @@
-"""Explains why a model does not allow an action instance in a state: the false requirement and what it reads."""
+"""Explains why a model does not allow an action instance in a state: the false requirement and the values it reads."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from isrcheck.model.language.room import Room
 
 LANGUAGE: Final = str(Path(isrcheck.model.language.__file__).parent)
 Span = tuple[int, int, int, int]
-"""First line, first column, last line, last column."""
+"""A place in a source file: first line, first column, last line, last column."""
 
 
 @dataclass(frozen=True)
 class Unmet:
-    """A condition of `require` that is false: `file:line`, its text, and the parts of the state that it reads."""
+    """A condition of `require` that is false: its `file:line`, its text, and the parts of the state that it reads."""
 
     where: str
     condition: str
@@ -34,7 +34,7 @@ class Unmet:
 
 
 def is_instance(model: Model, state: State, method: Callable[..., Any], arguments: list[Any]) -> bool:
-    """Whether this instance of an action exists, enabled or not. An instance requires or assigns something."""
+    """Whether this instance of an action exists, enabled or not. It exists if it requires or assigns something."""
     s = ConcreteState(model, state, writable=True)
     try:
         method(model, s, *arguments)
@@ -44,7 +44,7 @@ def is_instance(model: Model, state: State, method: Callable[..., Any], argument
 
 
 def unmet_requirement(model: Model, state: State, method: Callable[..., Any], arguments: list[Any]) -> Unmet | None:
-    """The first requirement of a disabled instance that is false in a state; None if no requirement is false."""
+    """The first requirement of an instance that is false in a state, or None if no requirement is false."""
     s, notes = ConcreteState(model, state, writable=True), _Notes()
     s.__dict__["_notes"] = notes
     try:
@@ -61,7 +61,7 @@ def _unmet(model: Model, state: State, traceback: TracebackType, notes: _Notes) 
     before = traceback
     while traceback.tb_next is not None:
         before, traceback = traceback, traceback.tb_next
-    # The last frame is that of `require`, the one before it the model's.
+    # The last frame is the frame of `require`. The frame before it belongs to the model.
     frame, code = before.tb_frame, before.tb_frame.f_code
     index, given = _first_false(traceback.tb_frame.f_locals["conditions"])
     node = _argument(code, span_at(code, before.tb_lasti), index, given)
@@ -83,7 +83,7 @@ def _first_false(conditions: tuple[Any, ...]) -> tuple[int, int]:
 
 
 class _Notes(dict[Any, None]):
-    """Paths that are read, with the places in the model's methods that read them."""
+    """Paths of the state that were read, each with the places in the model's methods that read it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -98,7 +98,7 @@ class _Notes(dict[Any, None]):
             frame = frame.f_back
 
     def inside(self, frame: FrameType, node: ast.expr) -> list[Any]:
-        """The paths that were read to compute an expression of a frame; all paths, if it uses values read earlier."""
+        """The paths that were read to compute an expression, or all paths if it uses a value that was read before."""
         names = {x.id for x in ast.walk(node) if isinstance(x, ast.Name)}
         if any(isinstance(frame.f_locals.get(name), CONCRETE) for name in names):
             return list(self)
@@ -114,7 +114,7 @@ def _reads(frame: FrameType, outer: Span, place: tuple[FrameType, int]) -> bool:
 
 
 def span_at(code: CodeType, instruction: int) -> Span | None:
-    """The place in the source that an instruction comes from."""
+    """The place in the source of an instruction, if it is known."""
     line, end_line, column, end_column = list(code.co_positions())[instruction // 2]
     if line is None or end_line is None or column is None or end_column is None:
         return None
@@ -128,7 +128,7 @@ def _span(node: ast.expr) -> Span:
 
 
 def _argument(code: CodeType, call: Span | None, index: int, given: int) -> ast.expr | None:
-    """The source of an argument of the call at a place; None if the file does not show it."""
+    """The source of the argument `index` of the call at a place, or None if it is not found in the file."""
     try:
         tree = ast.parse("".join(linecache.getlines(code.co_filename)))
     except SyntaxError:
@@ -140,7 +140,7 @@ def _argument(code: CodeType, call: Span | None, index: int, given: int) -> ast.
 
 
 def _part(model: Model, state: State, path: tuple[Any, ...]) -> tuple[str, str]:
-    """The name and the value of the part of a state at a path of positions and fields."""
+    """The part of a state at a path: its name and its value. A path has a variable, positions and fields."""
     name, *steps = path
     domain: Domain = model.domains[name]
     value = state[model.positions[name]]

@@ -1,4 +1,4 @@
-"""The result of a replay: whether the trace is allowed by the model, and whether it ends as recorded."""
+"""The result of a replay: whether the model allows the trace, and whether the trace ends as it was recorded."""
 
 from __future__ import annotations
 
@@ -37,12 +37,13 @@ ENDS: Final = {
 
 @dataclass(frozen=True)
 class Replayed:
-    """One trace of a file: its outcome, and whether its last state is as recorded (None if the file does not say).
+    """The replay of a recorded trace. `confirmed` says whether it ends as recorded (None if the file claims nothing).
 
-    `story` is the story of a valid trace. `finding` explains the violation at its end, if there is one. `broken` is the
-    property that a lasso breaks. `against` is the reason why the trace of a property or a refinement does not show what
-    it was recorded for. `walked` is a trace of a refinement with the condition that is false at its end. `wider` is the
-    trace with the variables of the specification added, if each state represents a state of the specification.
+    `story` is the story of a valid trace. `finding` explains the violation at the end of the trace, if there is one.
+    `broken` is the finding on the property that a lasso breaks. `against` is the reason why the trace of a property or
+    a refinement does not show what it was recorded for. `walked` is a trace of a refinement with the condition that is
+    false at its end. `wider` also has the variables of the specification, if each state represents a state of the
+    specification.
     """
 
     recording: Recording
@@ -56,7 +57,7 @@ class Replayed:
     wider: Trace | None = field(default=None, compare=False, repr=False)
 
     def side_by_side(self) -> Replayed:
-        """The replayed trace for a reader. For a refinement it has the specification's states beside the model's."""
+        """The replay for a reader: the specification's states, if known, are added to the model's states."""
         wider = self.wider
         if wider is None:
             return self
@@ -70,7 +71,7 @@ class Replayed:
         )
 
     def exit_code(self, expected: bool) -> int:
-        """The documented exit code. If the claim is expected, only its confirmation is a success."""
+        """The documented exit code. If the recorded claim is expected, only its confirmation is a success."""
         if not self.outcome.valid or self.against is not None or (expected and not self.confirmed):
             return Exit.DIFFERENCE
         if expected or not self.confirmed:
@@ -133,7 +134,7 @@ class Replayed:
 
 
 def replayed(interpreter: Interpreter, recording: Recording, implementation: Implementation | None = None) -> Replayed:
-    """Replays a trace. `interpreter` must have the invariants and properties for which a trace may be recorded.
+    """Replays a trace. `interpreter` must have the invariants and properties that the trace may be about.
 
     `implementation` is the refinement that the trace is about, if there is one.
     """
@@ -159,7 +160,7 @@ def replayed(interpreter: Interpreter, recording: Recording, implementation: Imp
 
 
 def _refined(interpreter: Interpreter, recording: Recording, implementation: Implementation) -> Replayed:
-    """A replayed trace of a refinement: whether the specification allows its last step."""
+    """Replays a trace of a refinement, and checks whether the specification allows its last step."""
     outcome = replay(interpreter, decoded(interpreter, recording))
     if not outcome.valid:
         return Replayed(recording, outcome, None)
@@ -171,7 +172,7 @@ def _refined(interpreter: Interpreter, recording: Recording, implementation: Imp
 
 
 def _stands_for_nothing(implementation: Implementation | None, state: State) -> bool:
-    """Whether the mapping has no value in a state."""
+    """Whether the mapping is undefined in a state."""
     if implementation is None:
         return False
     try:
@@ -182,7 +183,7 @@ def _stands_for_nothing(implementation: Implementation | None, state: State) -> 
 
 
 def _promised(interpreter: Interpreter, recording: Recording) -> Replayed:
-    """A replayed lasso, and whether it is a fair behaviour that breaks a property."""
+    """Replays a lasso, and checks whether it is a fair behaviour that breaks a property."""
     name, model = str(recording.name), interpreter.model
     if name not in interpreter.properties:
         raise UnknownName(f"the model has no property {name!r}; {nearest(name, interpreter.properties)}")
@@ -223,7 +224,7 @@ def _confirmed(interpreter: Interpreter, recording: Recording, last: State) -> b
 
 
 def _has_no_meaning(interpreter: Interpreter, recording: Recording, last: State) -> bool:
-    """Whether the failing instance, or some predicate if no instance is named, cannot be evaluated in a state."""
+    """Whether the failing instance is undefined in a state or, if no instance is named, whether some predicate is."""
     try:
         if recording.failing is not None:
             label = label_of(interpreter, recording.failing, "the failing instance")
@@ -249,7 +250,7 @@ def _refused(refusal: Refusal, outcome: ReplayOutcome) -> str:
 
 
 def _reasons(refusal: Refusal) -> list[str]:
-    """The line of the condition, the values that it reads, and the differences."""
+    """Lines about a refusal: the place of the condition, the values that it reads, and the differences."""
     lines = [] if refusal.where is None else [f"  at {refusal.where}, false in state {refusal.state - 1}, where"]
     rows = list(refusal.values)
     if refusal.where is not None and not rows:

@@ -1,4 +1,4 @@
-"""A trace with the data of its model: what each step requires and assigns, and what decides a condition in a state.
+"""A trace with what its model says: what each step requires and assigns, and what decides a condition in a state.
 
 An *atom* is a condition that is not an `and`, `or`, `not` or constant. States are counted from 1. *Step* k leads from
 state k - 1 to state k.
@@ -18,11 +18,11 @@ from isrcheck.model.language.system import Transition, TransitionSystem
 from isrcheck.model.language.tracing import instances_at, predicate_at
 
 JUNCTIONS: Final = {"and": 0, "or": 1}
-"""`and` and `or`, each with the value of a single argument that decides the whole."""
+"""For `and` and for `or`, the value of one argument that alone decides the result."""
 
 
 class States:
-    """The values of expressions in the states of a path, and the states since which they have these values.
+    """Computes the values of expressions in the states of a path, and since which state an expression has its value.
 
     A state is given by its leaves.
     """
@@ -51,13 +51,13 @@ class States:
         return values[e]
 
     def since(self, e: Expression, m: int) -> int:
-        """The first state since which an expression has had its value in state m without a change."""
+        """The state since which an expression has had, without a change, the value that it has in state m."""
         while m > 1 and self.value(e, m - 1) == self.value(e, m):
             m -= 1
         return m
 
     def decide(self, e: Expression, m: int) -> tuple[Expression, ...]:
-        """The atoms that decide the value of a condition in state m. If one alone is enough, the oldest is taken."""
+        """The atoms that decide the value of a condition in state m. If one argument is enough, the oldest is taken."""
         if is_constant(e):
             return ()
         if e.operator == "not":
@@ -69,7 +69,7 @@ class States:
         return _distinct(atom for a in chosen for atom in self.decide(a, m))
 
     def data(self, e: Expression, m: int) -> tuple[Expression, ...]:
-        """The atoms and leaves from which an expression is computed in state m, along the branches that are taken."""
+        """The atoms and leaves that an expression is computed from in state m. Only the branches taken count."""
         if isinstance(e.value, Leaf):
             return (e,)
         if e.kind == "flag":
@@ -81,14 +81,14 @@ class States:
         return _distinct(x for a in e.arguments for x in self.data(a, m))
 
     def reads(self, e: Expression, m: int) -> tuple[int, ...]:
-        """The leaves that an expression reads in state m, along the branches taken."""
+        """The leaves that an expression reads in state m. Only the branches taken count."""
         if isinstance(e.value, Leaf):
             return (e.value.index,)
         inner = self.data(e, m) if e.operator in ("if", *JUNCTIONS, "not") else e.arguments
         return tuple(dict.fromkeys(x for a in inner for x in self.reads(a, m)))
 
     def last_change(self, leaf: int, m: int) -> int | None:
-        """The last step up to state m that changes a leaf."""
+        """The last step, up to the step into state m, that changes a leaf. None if no step changes it."""
         states = self.states
         return next((k for k in range(m, 1, -1) if states[k - 1][leaf] != states[k - 2][leaf]), None)
 
@@ -96,8 +96,8 @@ class States:
 class Walked(States):
     """A trace with labels, the transitions that its steps take, and the conjunct that is false at its end.
 
-    The false condition is a predicate of the model, or a condition over its leaves. `system` is the traced model, if it
-    exists already. Otherwise the parts that are needed are traced here.
+    The violated predicate is a function of the model, or a condition over the model's leaves. `system` is the traced
+    model, if it already exists. Otherwise this class traces the parts that it needs.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class Walked(States):
 
     @cached_property
     def violation(self) -> Expression | None:
-        """The first conjunct of the invariant that is false in the last state, as in `explain`."""
+        """The first conjunct of the invariant that is false in the last state, as `explain` chooses it."""
         if self._predicate is None:
             return None
         said = self._predicate
@@ -135,7 +135,7 @@ class Walked(States):
 
     @cached_property
     def relevant(self) -> list[frozenset[int]]:
-        """For each state, the leaves on which the rest of the trace and the violation at its end depend."""
+        """For each state, the leaves that the rest of the trace depends on, including the violation at its end."""
         end = self.violation
         needed = [frozenset(() if end is None else self.reads(end, self.length))]
         for k in range(self.length, 1, -1):
