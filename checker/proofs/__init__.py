@@ -1,1 +1,1 @@
-"""Proofs that an invariant holds in every reachable state, because every single step preserves it."""
+"""Proofs by induction: an invariant holds in every reachable state, because every step preserves it."""

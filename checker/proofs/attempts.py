@@ -1,4 +1,4 @@
-"""An attempt at a proof: what is to be proved, how, and the obligations that must be shown."""
+"""An attempt at a proof: the model, the proof and its targets, and the obligations that a solver must show."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Kind = Literal["bit-vectors", "unbounded"]
 
 @dataclass(frozen=True)
 class Attempt:
-    """A model at its settings, the proof, its targets, and the form of its obligations."""
+    """A model at its settings, the proof to try, the targets of the proof, and the form of the obligations."""
 
     loaded: LoadedModel
     settings: dict[str, Any]

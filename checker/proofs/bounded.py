@@ -16,7 +16,7 @@ from isrcheck.model.language.system import Predicate, Transition, TransitionSyst
 
 @dataclass(frozen=True)
 class Bounded:
-    """The states of a transition system as terms: one state before a step, and one after it."""
+    """A transition system as terms, with a state before a step and a state after it."""
 
     system: TransitionSystem
     terms: Terms
@@ -29,14 +29,14 @@ class Bounded:
         return Bounded(system, terms, terms.state(system.leaves, "before"), terms.state(system.leaves, "after"))
 
     def domain(self, state: State) -> list[Term]:
-        """The terms which say that values form a state.
+        """The conditions under which values form a state.
 
-        Values lie in their intervals, sequences have nothing behind their end, and bags have room.
+        Values lie in their intervals, sequences have no values behind their end, and bags do not exceed their capacity.
         """
         return [*self.terms.inside(self.system.leaves, state), *self.terms.folding(state)(facts(self.system))]
 
     def holds(self, predicates: tuple[Predicate, ...], state: State) -> dict[str, Term]:
-        """For each predicate, the term which says that the predicate is defined and true in a state."""
+        """For each predicate, the condition that the predicate is defined and true in a state."""
         folded = self.terms.folding(state)
         return {
             p.name: z3.And(*folded([p.holds]), *(z3.Not(x) for x in folded([p.failure]) if not z3.is_false(x)))
@@ -44,12 +44,12 @@ class Bounded:
         }
 
     def enabled(self, transition: Transition) -> Term:
-        """The guard of a transition as a term. It is false where the evaluation of the step fails."""
+        """The condition that a transition is possible and defined in the state before."""
         guard, failure = self.terms.fold([transition.guard, transition.failure], self.before)
         return z3.And(guard, z3.Not(failure))
 
     def effect(self, transition: Transition) -> list[Term]:
-        """The terms which say that a transition leads from the state before to the state after."""
+        """The conditions that a transition leads from the state before to the state after."""
         nodes = list(transition.updates.values())
         new = dict(zip(transition.updates, zip(nodes, self.terms.fold(nodes, self.before), strict=True), strict=True))
         return [
@@ -75,7 +75,7 @@ class Bounded:
         )
 
     def _aims(self, targets: tuple[Predicate, ...]) -> dict[str, Term]:
-        """The targets, and the goal that every constraint is defined in the states that are checked."""
+        """The targets as goals, and the goal that every constraint is defined."""
         failures = self.terms.fold([p.failure for p in self.system.constraints], self.before)
         doubtful = [z3.Not(f) for f in failures if not z3.is_false(f)]
         return self.holds(targets, self.before) | ({MEANING: z3.And(doubtful)} if doubtful else {})
@@ -98,5 +98,5 @@ class Bounded:
         return Obligation(str(transition.label), transition.label.action, conditions, lemmas, goals)
 
     def state(self, model: z3.ModelRef, state: State) -> tuple[Any, ...]:
-        """The values of the variables in a state that a solver found."""
+        """The values of the variables in `state`, from a model that a solver found."""
         return self.system.decode(self.terms.values(model, self.system.leaves, state))

@@ -1,9 +1,10 @@
 """Certificates: the obligations of a proof as SMT-LIB files, each of which a solver must find unsatisfiable.
 
-A certificate is a folder with `manifest.json` and one file for each obligation. A separate process writes the files and
-does nothing else, so that the same question gives the same text. The check of a certificate writes the files again and
-compares them. It finds any file that was changed, left out or added, even if the manifest was changed with it. It also
-compares the manifest word by word with what the question gives, and examines the side conditions of the proof again.
+A certificate is a folder with `manifest.json` and one file for each obligation. The files are made in a fresh process
+that does nothing else, because then the same question gives the same text. The check of a certificate makes the files
+again and compares them. So it finds any file that was changed, left out or added, even if somebody also changed the
+manifest. It compares the manifest word by word with a new manifest, and examines the side conditions of the proof
+again.
 """
 
 from __future__ import annotations
@@ -38,12 +39,12 @@ KIND: Final = "isrcheck certificate of a proof"
 MANIFEST: Final = "manifest.json"
 LARGEST: Final = 256 * 2**20
 PATIENCE: Final = 20
-"""Seconds that a second solver gets for an obligation, unless the user gives another number."""
+"""The seconds that a second solver gets for an obligation by default."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """The question of a certificate, as plain data. `dropped` are lemmas that are not part of the proof."""
+    """The question that a certificate answers, as plain data. `dropped` are the lemmas that the proof does not use."""
 
     model: str
     settings: dict[str, Any]
@@ -79,7 +80,7 @@ def write(folder: Path, model: str, proof: str | None, attempt: Attempt, result:
 
 
 def _said(question: Question) -> dict[str, Any]:
-    """The entries of a manifest for its question."""
+    """The entries of a manifest that describe the question."""
     attempt = question.attempt()
     lemmas = {name: s.sentence for name, s in attempt.lemmas().items() if name not in question.dropped}
     history = attempt.proof(attempt.loaded.cls(**attempt.settings)).history()
@@ -101,7 +102,7 @@ def _said(question: Question) -> dict[str, Any]:
 def written(question: Question) -> dict[str, str]:
     """The texts of the files of a certificate, by name.
 
-    A fresh process makes the texts, because z3 orders terms by their age.
+    A fresh process makes the texts, because z3 orders terms by their age in the process.
     """
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         return pool.submit(_texts, question).result()
@@ -186,10 +187,10 @@ def verify(
     second_opinion: bool = True,
     tell: Tell = lambda text: None,
 ) -> Verified:
-    """Checks a certificate: its files are those that its question gives, and the solvers z3 and cvc5 refute each file.
+    """Checks that the files of a certificate follow from its question, and that z3 and cvc5 refute each of them.
 
-    The model and the proof are shipped ones, or those that the caller names. Raises `DamagedFile` for a folder that is
-    no certificate, or that differs from what its question gives.
+    The model and the proof must be shipped, or the caller must name them. Raises `DamagedFile` if the folder is no
+    certificate, or if its content does not follow from its question.
     """
     manifest = _manifest(folder)
     question = _question(manifest, model, proof)
@@ -258,7 +259,7 @@ def _content(path: Path) -> bytes:
 
 
 def _question(manifest: dict[str, Any], model: str | None, proof: str | None) -> Question:
-    """The question of the certificate. The content of a folder never decides which code runs."""
+    """The question of the certificate. It may name only shipped code: the folder never decides which code runs."""
     if model is None and manifest["model"] not in model_names():
         raise DamagedFile(f"it is of model {manifest['model']!r}, which is not a shipped one; give --model my_model.py")
     if proof is None and manifest["proof"] not in shipped():
@@ -291,7 +292,7 @@ def _question(manifest: dict[str, Any], model: str | None, proof: str | None) ->
 
 
 def _compared(folder: Path, manifest: dict[str, Any], question: Question) -> dict[str, str]:
-    """The files of the certificate. Raises `DamagedFile` if they differ from the files that its question gives."""
+    """The files of the certificate. Raises `DamagedFile` if the question gives other files."""
     expected = written(question)
     present = {path.name for path in folder.iterdir()} - {MANIFEST}
     if present != expected.keys():
@@ -313,7 +314,7 @@ def _compared(folder: Path, manifest: dict[str, Any], question: Question) -> dic
     labels = {text.partition("\n")[0].partition(": ")[2] for text in expected.values()}
     if set(manifest["stages"]) - labels or set(manifest["solvers"]) != {"z3"}:
         raise DamagedFile(f"{MANIFEST}: stages or solvers are not those of this proof")
-    # A user's file may now lie elsewhere than when the certificate was written.
+    # A user's file may have moved since the certificate was written.
     said = {**_said(question), "model": manifest["model"], "proof": manifest["proof"]}
     for key in sorted({*said, *manifest} - {"solvers", "obligations"}):
         if key not in said or manifest.get(key) != said[key]:

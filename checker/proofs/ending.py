@@ -1,4 +1,4 @@
-"""Records why a proof attempt ends without a decision."""
+"""Records in a result why a proof attempt ends without a decision."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from isrcheck.checker.results import Exit
 
 
 def solvers() -> dict[str, str]:
-    """The solvers on which an answer depends, with their versions."""
+    """The solvers that an answer depends on, with their versions."""
     return {"z3": z3.get_version_string()}
 
 
@@ -33,5 +33,5 @@ def stopped(result: ProofResult, gave_up: GaveUp, limits: Limits) -> None:
 
 
 def unknown(result: ProofResult, solver: Any) -> None:
-    """Records that a solver gave no answer, which proves nothing."""
+    """Records that a solver gave no answer, so that nothing is proved."""
     stopped(result, GaveUp("unknown", solver.reason_unknown()), Limits())

@@ -1,8 +1,8 @@
-"""Adds the history variables of a proof to a model. The steps stay the same, but more is remembered.
+"""Adds the history variables of a proof to a model. They record past events, and do not change the model's steps.
 
-History cannot restrict a model. A recorder reads the state before the action and returns values; it cannot require
+History cannot restrict a model. A recorder reads the state before the action and returns values, but cannot require
 anything. Its values are stored only in the history variables, after the model's own method has run. `differences`
-checks the result nevertheless.
+checks that the steps have stayed the same.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from isrcheck.model.language.system import TransitionSystem
 
 
 def with_history(model: type[Model], proof: type[Proof]) -> type[Model]:
-    """The model with the history variables of the proof after its own variables."""
+    """The model with further variables after its own: the history variables of the proof."""
 
     def variables(self: Model) -> dict[str, Any]:
         own, history = model.variables(self), proof(self).history()
@@ -43,7 +43,7 @@ def with_history(model: type[Model], proof: type[Proof]) -> type[Model]:
 def _recording(
     method: Callable[..., Any], proof: type[Proof], recorders: list[Callable[..., Any]]
 ) -> Callable[..., Any]:
-    """The action, which now also stores what its recorders return for the state before."""
+    """The action, extended to store the values that its recorders return for the state before the step."""
     names = list(inspect.signature(method).parameters)[2:]
 
     @functools.wraps(method)
@@ -66,9 +66,9 @@ def _recording(
 
 
 def differences(plain: TransitionSystem, remembering: TransitionSystem) -> list[str]:
-    """The differences that history makes to the model's own variables; empty if there are none.
+    """How the model with history differs from the plain model in the plain model's variables. It should not differ.
 
-    Equal expressions are the same object, because expressions are shared.
+    Expressions are compared by identity, because equal expressions are the same object.
     """
     own = len(plain.leaves)
     found = [] if remembering.leaves[:own] == plain.leaves else ["the variables of the model are others"]

@@ -1,7 +1,7 @@
 """k-induction: an invariant holds in the first k states of every path, and after any k states in which it holds.
 
-The states of the induction step are only assumed to lie in their domains and to be pairwise different. Paths with a
-repeated state need no check, because the shortest path to a violation visits no state twice.
+The induction step assumes that the values of its states lie in their domains and that the states are pairwise
+different. Paths that repeat a state need no check, because a shortest path to a violation visits no state twice.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SILENT: Tell = lambda text: None  # noqa: E731
 
 
 class AnyPath(Unrolling):
-    """Paths from any state whose values lie in their domains."""
+    """Paths that begin in any state whose values lie in their domains."""
 
     def _start(self) -> list[Term]:
         here = self.states[0]
@@ -84,7 +84,7 @@ class _Attempt:
         result: ProofResult,
     ) -> None:
         self.model, self.chosen, self.k, self.watch, self.tell, self.result = model, chosen, k, watch, tell, result
-        # Goals and bounds prove nothing. If one of them is undefined, the invariant is not affected.
+        # The proof does not use goals and bounds. If one of them is undefined, this does not matter for the invariants.
         self.system = replace(system, goals=(), bounds=())
         self.template = Template(self.system)
         names = [p.name for p in self.system.invariants]
@@ -101,7 +101,7 @@ class _Attempt:
         return z3.SolverFor("QF_BV")
 
     def _base(self) -> bool:
-        """Whether an invariant is false, or may be false, in the first k states of a path."""
+        """Whether an invariant is false, or possibly false, in one of the first k states of a path."""
         path, asserted = Unrolling(self.template), list[Term]()
         for length in range(1, self.k + 1):
             self.tell(f"base: paths of {length} of {self.k} states")
@@ -128,7 +128,7 @@ class _Attempt:
         self.result.reason = f"{', '.join(wrong)} at the end of a path of {length} states from an initial state"
 
     def _step(self) -> bool:
-        """Whether the invariants hold after any k different states in which they hold."""
+        """Whether the invariants also hold after any k different states in which they hold."""
         path, asserted = AnyPath(self.template), list[Term]()
         for length in range(1, self.k + 2):
             asserted += path.extend()

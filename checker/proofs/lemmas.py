@@ -1,4 +1,4 @@
-"""Tries a proof by lemmas: at the settings in bit-vectors, or without bounds."""
+"""Tries a proof by lemmas, either in bit-vectors at the settings, or without bounds."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ GOALS = {
 def by_lemmas(attempt: Attempt, limits: Limits = Limits(), tell: Tell = SILENT, look: bool = True) -> ProofResult:
     """Tries a proof. Raises `UnknownName` or `ModelError` for mistakes in the question or in the proof's file.
 
-    Without `look` the side conditions are not checked.
+    The side conditions are checked only if `look` is true.
     """
     began = time.perf_counter()
     attempt.proof.check_fit(attempt.loaded.cls, attempt.loaded.name)
@@ -146,7 +146,7 @@ class _Run:
         if action == START:
             return counterexample(self.bound.model, system, [after], [], why)
         if action == TARGET or found.goal == MEANING:
-            # The result of an action where it is undefined is not looked at.
+            # If an action is undefined in a state, its result is not shown.
             return counterexample(self.bound.model, system, [before], [], why)
         return counterexample(self.bound.model, system, [before, after], [label], why)
 

@@ -34,7 +34,7 @@ def shipped() -> dict[str, type[Proof]]:
 
 
 def beside(model: str) -> type[Proof] | None:
-    """The proof that ships with a shipped model, if there is one."""
+    """The shipped proof about a shipped model, if there is one."""
     return shipped().get(f"{model}-proof")
 
 

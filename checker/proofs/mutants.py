@@ -1,4 +1,4 @@
-"""Tests whether a proof proves too much: tries it on mutants, models that lack a rule which the protocol needs."""
+"""Tests whether a proof proves too much: tries the proof on mutants. A mutant lacks a rule that the protocol needs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from isrcheck.model.language.tracing import sentence_of
 
 
 def try_mutants(attempt: Attempt, result: ProofResult, limits: Limits, tell: Tell) -> None:
-    """Records the open goals of each mutant of the proof. If a mutant is proved, the proof is worthless."""
+    """Records the open goals of each mutant of the proof. If the proof succeeds for a mutant, it is worthless."""
     for mutant in attempt.proof.mutants:
         name = mutant_name(mutant)
         tell(f"mutant {name}")

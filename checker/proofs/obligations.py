@@ -1,11 +1,11 @@
-"""The obligations of a proof as z3 terms, for any form of the states.
+"""The obligations of a proof as z3 terms, whether states have bounds or not.
 
-An *obligation* says that some conditions and the lemmas imply goals. A proof has three kinds of obligations. Every
-lemma holds at the start. Every lemma holds after each step from a state in which all lemmas hold. Each target follows
-from the lemmas.
+An *obligation* says that some conditions and the lemmas imply goals. A proof has three kinds of obligations: every
+lemma holds at the start, every lemma holds after each step from a state in which all lemmas hold, and each target
+follows from the lemmas.
 
-Each step has two further goals besides the lemmas: the step is defined, and its values stay in their domains. Only one
-assumption about a state has no proof: its values lie in their domains.
+Besides the lemmas, each step has two goals: the step is defined, and the values stay in their domains. A proof makes
+one assumption about a state besides the lemmas: its values lie in their domains.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ TARGET: Final = "targets"
 
 @dataclass(frozen=True)
 class Obligation:
-    """The claim that all goals hold if the conditions and the lemmas hold.
+    """A claim: if the conditions and the lemmas hold, all goals hold.
 
-    `action` is the action of this instance, or START or TARGET. `lemmas` gives the terms of each lemma at a stage, by
-    the name of the lemma. A lemma about all numbers is used only for some of them, and for more numbers at each of the
-    `stages`.
+    `action` is the action whose instance makes the step, or START or TARGET. `lemmas` maps a stage to the terms of each
+    lemma, by the name of the lemma. A lemma about all numbers is used only for some numbers. Each of the `stages` uses
+    more numbers.
     """
 
     label: str
@@ -43,7 +43,7 @@ class Obligation:
 
 @dataclass(frozen=True)
 class Obligations:
-    """A whole proof: the logic of its terms, the names of lemmas and targets, and all obligations."""
+    """All obligations of a proof, with the logic of their terms and the names of lemmas and targets."""
 
     logic: str
     lemmas: tuple[str, ...]
@@ -51,12 +51,12 @@ class Obligations:
     all: tuple[Obligation, ...]
 
     def solver(self) -> z3.Solver:
-        """A solver for this form, without assertions."""
+        """A new solver for the logic of the terms."""
         return z3.SolverFor(self.logic) if self.logic == "QF_BV" else z3.Solver()
 
 
 class Lazily(Mapping[str, Term]):
-    """Terms by name. Each is made when it is first used."""
+    """Terms by name. Each term is made when it is first used."""
 
     def __init__(self, names: Sequence[str], make: Callable[[str], Term]) -> None:
         self._names, self._make = dict.fromkeys(names), make

@@ -1,4 +1,4 @@
-"""Asks a solver for every obligation of a proof, and collects the goals that do not follow."""
+"""Asks a solver about every obligation of a proof, and collects the goals that do not follow."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Open:
 
 
 def ask(solver: z3.Solver, watch: Watch) -> z3.CheckSatResult:
-    """The solver's answer, which may be "unknown". Raises `GaveUp` if a limit was reached before the answer."""
+    """The solver's answer, which may be "unknown". Raises `GaveUp` at a limit."""
     watch.look()
     try:
         with watch.while_running(solver):
@@ -120,7 +120,7 @@ def prove(
     without: frozenset[str] = frozenset(),
     stages: dict[str, int] | None = None,
 ) -> list[Open]:
-    """All open goals of a proof, without the lemmas in `without`; see `open_goals`."""
+    """All goals of a proof that do not follow; see `open_goals`."""
     found = []
     for number, obligation in enumerate(obligations.all, 1):
         tell(f"obligation {number} of {len(obligations.all)}: {obligation.label}")
@@ -129,7 +129,7 @@ def prove(
 
 
 def redundant(obligations: Obligations, watch: Watch, tell: Tell = lambda text: None) -> list[str]:
-    """The lemmas without which the proof still succeeds, if no other lemma is dropped."""
+    """The lemmas that the proof does not need, if all other lemmas are kept."""
     found = []
     for name in obligations.lemmas:
         tell(f"without {name}")
@@ -142,7 +142,7 @@ def redundant(obligations: Obligations, watch: Watch, tell: Tell = lambda text: 
 def follows(
     obligations: Obligations, obligation: Obligation, watch: Watch, without: frozenset[str] = frozenset()
 ) -> bool:
-    """Whether all goals of an obligation follow. If not, it stays open which goals do not follow."""
+    """Whether all goals of an obligation follow. Unlike `open_goals`, it does not find out which goals do not."""
     for stage in range(obligation.stages):
         solver = _solver(obligations, obligation, stage, without)
         solver.add(z3.Not(z3.And([term for name, term in obligation.goals.items() if name not in without])))
@@ -154,9 +154,9 @@ def follows(
 def largest_inductive(
     obligations: Obligations, candidates: Iterable[str], watch: Watch, tell: Tell = lambda text: None
 ) -> frozenset[str]:
-    """The candidates to drop, so that all others hold at the start and are preserved by every step (Houdini).
+    """The candidates to drop. All other lemmas then hold at the start and are preserved by every step (Houdini).
 
-    The remaining lemmas are the largest such subset: a candidate is dropped only if the others do not imply it.
+    The remaining lemmas are the largest such set: a candidate is dropped only if the others do not imply it.
     """
     droppable, dropped = set(candidates), set[str]()
     again = True

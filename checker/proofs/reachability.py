@@ -1,4 +1,4 @@
-"""Decides whether states can be reached, by a search of the explicit engine within limits."""
+"""Decides by a search within limits whether states can be reached."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ LOOK: Final = Limits(seconds=10, memory=2 << 30)
 
 @dataclass(frozen=True)
 class Reachability:
-    """The number of states on a path to a state, and of all states that were explored.
+    """Whether a state is reachable: the length of a path to it, and the number of all states that were explored.
 
-    `length` is None if no path exists. Without `known`, it is None because the search ended early.
+    `length` is None if the search found no path. If `known` is true, no path exists. Otherwise the search ended early.
     """
 
     known: bool
@@ -37,7 +37,7 @@ class Reachability:
 def reachability(
     system: TransitionSystem, states: Sequence[tuple[int, ...]], limits: Limits = LOOK
 ) -> list[Reachability]:
-    """Whether each of the states, given by their leaves, is reachable. One search answers for all states."""
+    """Whether each of the states is reachable. A state is given by its leaves. One search answers for all states."""
     from isrcheck.checker.engines.local.search import search
 
     asked = {leaves: f"{HERE}{i:06d}" for i, leaves in enumerate(dict.fromkeys(states))}

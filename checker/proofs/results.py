@@ -1,4 +1,4 @@
-"""The result of a proof attempt as data: verdict, open goals with counterexamples to induction, and checks."""
+"""The result of a proof attempt as data: the verdict, open goals with counterexamples to induction, and checks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ Verdict = Literal["proved", "violated", "not proved", "incomplete"]
 class Counterexample:
     """A trace whose first state satisfies the assumptions and whose last state falsifies a goal.
 
-    All its states may be unreachable. `instance` is the choice that falsifies the goal in the last state.
+    None of its states need be reachable. `instance` is the choice of parameters that falsifies the goal in the last
+    state.
     """
 
     trace: Trace
@@ -33,9 +34,9 @@ class Counterexample:
 
 @dataclass(frozen=True)
 class Failing:
-    """A goal that does not follow for an action, with the instances of the action for which it does not follow.
+    """A goal that does not follow for an action, and the instances of this action for which it does not follow.
 
-    `answer` says whether the solver shows this ("false") or cannot decide it ("unknown").
+    `answer` is "false" if the solver shows that the goal does not follow, and "unknown" if it cannot decide.
     """
 
     action: str
@@ -61,9 +62,9 @@ class ProofResult:
     """The result of a proof attempt.
 
     `by` names the method: lemmas, or induction over `k` states. `form` is "bit-vectors" (at the settings) or
-    "unbounded" (bounds are infinite). `violation` is a path from an initial state to a state in which the invariant is
-    false: a real violation. `checks` are sentences on the further checks. If a check fails, the proof cannot be
-    trusted, and the verdict is never "proved".
+    "unbounded" (for all bounds). `violation` is a real violation: a path from an initial state to a state in which the
+    invariant is false. `checks` are sentences on the side conditions. If a check fails, the proof cannot be trusted,
+    and the verdict is never "proved".
     """
 
     model: str

@@ -1,4 +1,4 @@
-"""Turns a solver's model of a bounded state space into states that people can read."""
+"""Turns the states that a solver has found into traces that people can read."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from isrcheck.model.language.model import Model
 from isrcheck.model.language.system import TransitionSystem
 
 Why = Callable[[Model, Any], "Instance | None"]
-"""The choice that falsifies a goal in a state of a model."""
+"""A function that gives the choice of parameters for which a goal is false in a state of a model."""
 
 
 def counterexample(
     model: Model, system: TransitionSystem, states: Sequence[tuple[int, ...]], labels: Sequence[str], why: Why
 ) -> Counterexample:
-    """The counterexample with these states and labels, and the reason why a goal is false in its last state."""
+    """The counterexample with these states and labels. `why` explains why the goal is false in the last state."""
     trace = walked(model, system, states, labels)
     return Counterexample(trace, why(model, trace.steps[-1].state), None)
 
 
 def with_reachability(system: TransitionSystem, failing: Sequence[Failing]) -> list[Failing]:
-    """The same goals. Each counterexample now says whether its first state is reachable, by the explicit engine."""
+    """The same goals. A search has added to each counterexample whether its first state is reachable."""
     shown = [each.counterexample.trace.steps[0].state for each in failing if each.counterexample is not None]
     found = iter(reachability(system, [system.encode(state) for state in shown]) if shown else [])
     return [
@@ -61,7 +61,7 @@ def walked(model: Model, system: TransitionSystem, states: Sequence[tuple[int, .
 
 
 def of_predicate(predicate: Any) -> Why:
-    """A function that says why the predicate is false. It returns None if the predicate is missing or undefined."""
+    """A function that says why the predicate is false, or returns None if the predicate is missing or undefined."""
 
     def why(model: Model, state: Any) -> Instance | None:
         try:
@@ -73,6 +73,6 @@ def of_predicate(predicate: Any) -> Why:
 
 
 def pair(bounded: Bounded, model: z3.ModelRef) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The state before and the state after in a model of z3."""
+    """The leaves of the state before and of the state after, from a model that z3 found."""
     terms, leaves = bounded.terms, bounded.system.leaves
     return terms.values(model, leaves, bounded.before), terms.values(model, leaves, bounded.after)

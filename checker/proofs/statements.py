@@ -1,4 +1,4 @@
-"""Turns statements of a proof into predicates of a bounded model, for all values of their parameters."""
+"""Turns the statements of a proof into predicates of a model with bounds."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Predicate = Callable[[Any, Any], Any]
 
 
 def choices(model: Model, statement: Statement) -> Iterator[dict[str, Any]]:
-    """Each choice of a statement's parameters, as values of their domains."""
+    """Every choice of a statement's parameters. Each choice maps a parameter to a value of its domain."""
     domains = parameter_domains(model, statement)
     for values in itertools.product(*(list(d.values()) for d in domains.values())):
         yield dict(zip(domains, values, strict=True))
 
 
 def parameter_domains(model: Model, statement: Statement) -> dict[str, Domain]:
-    """The domain of each parameter. Brokers become numbers."""
+    """The domain of each parameter, with the model's own sizes filled in."""
     given = {n: d if isinstance(d, Domain) else d(model) for n, d in statement.parameters.items()}
     return {n: model.resolved_domain(d) for n, d in given.items()}
 
@@ -43,7 +43,7 @@ def instance(proof: type[Proof], statement: Statement, choice: dict[str, Any]) -
 
 
 def predicate(proof: type[Proof], statement: Statement) -> Predicate:
-    """A statement for all values of its parameters; the statement's docstring is the sentence."""
+    """A statement for all values of its parameters, as a predicate whose sentence is the statement's docstring."""
 
     def of_all(model: Any, s: Any) -> Any:
         return every(instance(proof, statement, choice)(model, s) for choice in choices(model, statement))

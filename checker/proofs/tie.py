@@ -1,9 +1,9 @@
-"""Compares the model without bounds with the traced model at some bounds. For each action z3 decides if they agree.
+"""Compares the model without bounds with the traced model at some bounds. z3 decides whether each action agrees.
 
-At given bounds, each state of the traced model is also a state of the model without bounds. For every such state,
-reachable or not, and for every instance of every action, two conditions must hold. The step of the traced model happens
-and is defined if and only if the step of the model without bounds happens and is defined. Both steps lead to the same
-state. The initial state, every lemma and every target must agree as well.
+At given bounds, each state of the traced model is also a state of the model without bounds. Two conditions must hold
+for every such state, reachable or not, and for every instance of every action. First, the step of the traced model
+happens and is defined if and only if the step of the model without bounds happens and is defined. Second, both steps
+lead to the same state. The initial state, every lemma and every target must agree as well.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from isrcheck.model.language.system import Label, Transition, TransitionSystem, 
 class Tie:
     """The comparison of a traced model at its bounds with the model without bounds.
 
-    `before` is the traced state before a step, as a state without bounds.
+    `before` is the traced model's state before a step, in the form of a state without bounds.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Tie:
         self.offsets = range(most + 2)
 
     def differences(self, watch: Watch) -> list[str]:
-        """The differences between the two models, in words; empty if z3 shows that they agree."""
+        """The differences between the two models, in words. There are none if z3 shows that the models agree."""
         found = [f"the {name} differ" for name, ok in (("initial states", self._same_start(watch)),) if not ok]
         traced = {str(transition.label): transition for transition in self.system.transitions}
         for label in self._labels():
@@ -57,11 +57,11 @@ class Tie:
     # --- states -----------------------------------------------------------------------------------------------------
 
     def _lifted(self, state: Sequence[Term]) -> list[Term]:
-        """A state of the traced model as a state without bounds."""
+        """A state of the traced model, in the form of a state without bounds."""
         return [t for v in self.system.variables for t in self._lift(v.domain, self._endless(v), v.start, state)]
 
     def _endless(self, variable: Variable) -> Domain:
-        """The domain that a variable has without bounds."""
+        """The domain of a variable in the model without bounds."""
         return self.unbounded.layout.variables[variable.name][0]
 
     def _lift(self, domain: Domain, other: Domain, start: int, state: Sequence[Term]) -> Iterator[Term]:
@@ -98,11 +98,11 @@ class Tie:
             yield array
 
     def _of(self, variable: Variable, state: Sequence[Term]) -> Iterator[Term]:
-        """The terms of a variable in a state without bounds, and the remaining terms."""
+        """The terms of a state without bounds, from the first term of a variable on."""
         return iter(state[self.unbounded.layout.variables[variable.name][1] :])
 
     def _same(self, xs: Sequence[Term], ys: Sequence[Term]) -> Iterator[Term]:
-        """The terms which say that two states without bounds agree wherever bounded states have a value."""
+        """The conditions that two states without bounds agree in every value that a state with bounds has."""
         for v in self.system.variables:
             yield from self._alike(v.domain, self._endless(v), self._of(v, xs), self._of(v, ys))
 
@@ -130,7 +130,7 @@ class Tie:
     # --- steps ------------------------------------------------------------------------------------------------------
 
     def _labels(self) -> Iterator[Label]:
-        """The labels of all instances of all actions, even of instances that are possible in no state."""
+        """The labels of all instances of all actions, including instances that are possible in no state."""
         for name, method in self.model.actions().items():
             parameters: Sequence[str] = method.__action__.parameters  # type: ignore[attr-defined]
             for choice in self.model.instances(method):
@@ -138,7 +138,7 @@ class Tie:
                 yield Label(name, values, tuple(domain for domain, _ in choice))
 
     def _relation(self, label: Label) -> tuple[Relation | None, list[tuple[Term, Term]]]:
-        """The step without bounds of which `label` is an instance, and the values of the numbers in it."""
+        """The step without bounds that has `label` as an instance, and the values of its numeric parameters."""
         given = dict(label.parameters)
         for relation in self.unbounded.relations:
             fixed = {n: v for n, v in relation.choice if v is not ...}
@@ -149,7 +149,7 @@ class Tie:
         return None, []
 
     def _agree(self, transition: Transition | None, label: Label, watch: Watch) -> bool:
-        """Whether both steps happen in the same states and lead to the same states."""
+        """Whether the two models agree about an instance: its step happens in the same states with the same results."""
         relation, numbers = self._relation(label)
         if relation is None:
             return transition is None
@@ -167,7 +167,7 @@ class Tie:
     def _fixed(
         self, definitions: Definitions, here: list[tuple[Term, Term]], values: dict[Term, Sequence[int]]
     ) -> list[Term]:
-        """The definitions as terms. To assume them hides no difference, because the names always have values."""
+        """The definitions as terms. Assuming them cannot hide a difference, because the names always have values."""
         return [
             z3.substitute(term, *here)
             for q in definitions.conditions
@@ -175,7 +175,7 @@ class Tie:
         ]
 
     def _new(self, transition: Transition) -> list[Term]:
-        """The traced state after a step."""
+        """The traced model's state after a step."""
         nodes = transition.updates
         terms = dict(zip(nodes, self.bounded.terms.fold(nodes.values(), self.bounded.before), strict=True))
         return [
@@ -202,7 +202,7 @@ class Tie:
         domain = self.bounded.domain(self.bounded.before)
         traced = self.bounded.holds(self.system.invariants, self.bounded.before)
         for name, statement in self.statements.items():
-            # The definitions are about terms before the step, and are made from those terms.
+            # The definitions are about the terms of the state before the step.
             found, definitions = self.unbounded.quantified(statement, self.unbounded.before)
             values = self._parameter_values(statement, found)
             parts = [x for q in found for x in self._all_values(q.numbers, q.condition, values)]

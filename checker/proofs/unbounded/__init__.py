@@ -1,4 +1,4 @@
-"""A model's own methods without bounds: numbers are z3 integers, and values per number are z3 arrays."""
+"""Runs a model's own methods without bounds: a number is a z3 integer, and values for each number are a z3 array."""
 
 from pathlib import Path
 

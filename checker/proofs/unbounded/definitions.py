@@ -1,10 +1,11 @@
 """Fresh names, and the conditions that define their values.
 
-Without quantifiers, no z3 term can express `one_past_last`, or `for_all` up to a bound. Each use of them gets a fresh
-name and a *definition*: conditions for all numbers, from which proofs take the instances that they need. In every state
-exactly one value of the name satisfies the conditions, so the definition is not a further assumption.
+Without quantifiers, no z3 term can express `one_past_last`, or `for_all` up to a bound. Each use of one of these
+functions gets a fresh name and a *definition*. A definition is a set of conditions for all numbers; a proof takes the
+instances of the conditions that it needs. In every state, exactly one value of the name satisfies the conditions. So
+the definition is not a further assumption.
 
-Inside a statement about all numbers, such a name is a fresh function of those numbers.
+Inside a statement about all numbers, the name is a fresh function of these numbers.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ ANY: Final = ""
 
 @dataclass(frozen=True)
 class Quantified:
-    """A condition for all values of some numbers, each with its kind."""
+    """A condition that holds for all values of `numbers`, each of which has a kind."""
 
     numbers: tuple[tuple[Term, str], ...]
     condition: Term
@@ -34,7 +35,7 @@ class Quantified:
 
 @dataclass(frozen=True)
 class Definitions:
-    """Conditions that define fresh names, and those of the names that are numbers for which lemmas may be needed."""
+    """Conditions that define fresh names, and `numbers`: those fresh numbers for which a lemma may be needed."""
 
     conditions: list[Quantified]
     numbers: list[tuple[Term, str]]
@@ -49,7 +50,7 @@ class Definitions:
 
 
 class Book:
-    """Makes the fresh names of one model without bounds. Each ends in its own number, so no name is used twice."""
+    """Makes the fresh names of one model without bounds. Each name ends in its own number, so no name is used twice."""
 
     def __init__(self) -> None:
         self._count = itertools.count()
@@ -63,7 +64,7 @@ class Book:
 
 @dataclass
 class _Page:
-    """The statement that is being read: its definitions, and the bound numbers for which it must hold."""
+    """The method that is running: the definitions that it makes, and the numbers that its statement is about."""
 
     book: Book
     found: Definitions
@@ -75,7 +76,7 @@ _pages: list[_Page] = []
 
 @contextmanager
 def defining(book: Book, enclosing: Sequence[tuple[Term, str]] = ()) -> Iterator[Definitions]:
-    """Collects the definitions that a method makes while it runs, for all values of the enclosing numbers."""
+    """Collects the definitions that a method makes while it runs. They are for all values of the enclosing numbers."""
     page = _Page(book, Definitions.none(), tuple(enclosing))
     _pages.append(page)
     try:
@@ -91,7 +92,7 @@ def _page() -> _Page:
 
 
 def _fresh(page: _Page, hint: str, sort: Any) -> Term:
-    """A name for a value that may be different for each choice of the enclosing numbers."""
+    """A fresh name for a value. The value may differ for each choice of the enclosing numbers."""
     if not page.enclosing:
         return page.book.fresh(hint, sort)
     sorts = [z3.IntSort() for _ in page.enclosing]
@@ -110,7 +111,7 @@ def _fix(page: _Page, condition: Term, *numbers: tuple[Term, str]) -> None:
 
 
 def _body(page: _Page, numbers: Sequence[tuple[Term, str]], say: Callable[[], Any]) -> Any:
-    """The value of a statement at bound numbers. Definitions inside it are made for each of these numbers."""
+    """The value of a statement about `numbers`. The definitions inside the statement are for all these numbers."""
     with defining(page.book, (*page.enclosing, *numbers)) as inner:
         said = say()
     page.found.add(inner)
@@ -138,7 +139,7 @@ def end_of(limit: Term, of: str, holds: Callable[[Term], tuple[Term, Term]]) -> 
 
 
 def for_all(kinds: Mapping[str, tuple[Term, str]], holds: Callable[[dict[str, Term]], Any]) -> tuple[Term, Term]:
-    """Whether `holds` is true for all numbers from 0 up to the limits in `kinds`, and whether that is defined.
+    """Whether `holds` is true for all numbers from 0 to below the limits in `kinds`, and whether this is defined.
 
     `kinds` has a limit and a kind for each number. As in a loop, the result is false if `holds` is false for one
     number. Otherwise the result is defined if `holds` is defined for all numbers.
@@ -156,9 +157,9 @@ def for_all(kinds: Mapping[str, tuple[Term, str]], holds: Callable[[dict[str, Te
 
 
 def _for_all(page: _Page, numbers: Sequence[tuple[Term, str]], condition: Term) -> Term:
-    """A name for the statement that a condition holds for all numbers.
+    """A fresh name that is true if and only if a condition holds for all numbers.
 
-    If the name is false, the condition fails for some numbers.
+    If the name is false, the condition fails for the fresh numbers `witnesses`.
     """
     true = _fresh(page, "all", z3.BoolSort())
     witnesses = [(number, _number(page, "some", of)) for number, of in numbers]

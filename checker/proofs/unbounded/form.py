@@ -1,10 +1,10 @@
 """The obligations of a proof about a model without bounds, for a given number of replicas.
 
-The obligations have no quantifiers. A lemma is about all offsets and all epochs, but it is assumed only for the numbers
-that matter. These are the numbers of its kind in the goal and in the state before and after the step. Later stages add
-the numbers that the logs and requests contain at these positions. To assume less is safe: what follows from some
-instances of a lemma follows from the lemma. So solvers decide every obligation. Only after a "no" might another
-instance have been needed.
+The obligations have no quantifiers, so solvers decide them. A lemma is about all offsets and all epochs, but an
+obligation assumes it only for some numbers: the numbers of the same kind in the goal, and in the states before and
+after the step. Later stages add the numbers that the logs and requests contain at these positions. Assuming less is
+safe, because what follows from some instances of a lemma follows from the lemma. But if a goal does not follow, another
+instance might have been needed.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from isrcheck.model.language.running import heeded
 STAGES: Final = 3
 Goal = Callable[[], tuple[Term, Definitions]]
 Pool = dict[str, dict[Term, None]]
-"""Numbers of each kind, in order."""
+"""The numbers of each kind, in order and without repetitions."""
 
 
 class Unbounded:
-    """A model without bounds, the lemmas of a proof about it, and its steps from a state `before`."""
+    """A model without bounds, the lemmas of a proof about this model, and the model's steps from a state `before`."""
 
     def __init__(self, free: AnyBounds, proof: type[Proof], lemmas: dict[str, Statement]) -> None:
         self.free, self.model, self.proof, self.lemmas = free, free.model, proof, lemmas
@@ -131,7 +131,7 @@ class Unbounded:
         own: Pool,
         assumes: bool = True,
     ) -> Obligation:
-        """An obligation. Its lemmas are also assumed for the numbers in the definitions of all goals."""
+        """An obligation. It also assumes the lemmas for the numbers in the definitions of all goals."""
         read = Lazily(list(goals), lambda name: goals[name]())
         pools: dict[int, Pool] = {}
 
@@ -168,7 +168,7 @@ class Unbounded:
     # --- instances --------------------------------------------------------------------------------------------------
 
     def _pool(self, stage: int, after: Sequence[Term], own: Pool, definitions: Definitions) -> Pool:
-        """The numbers of each kind for which lemmas are assumed. Later stages have more numbers."""
+        """The numbers of each kind for which the lemmas are assumed. Later stages have more numbers."""
         pool: Pool = {of: dict.fromkeys(numbers) for of, numbers in self._some.items()}
         for of, numbers in own.items():
             pool.setdefault(of, {}).update(numbers)
@@ -201,12 +201,12 @@ class Unbounded:
         if key not in self._instantiated:
             pairs = [(number, term) for (number, _), term in zip(q.numbers, terms, strict=True)]
             made = z3.substitute(q.condition, *pairs) if pairs else q.condition
-            # The terms are kept with it, because z3 may reuse the number of a deleted term.
+            # The terms are kept together with the result, because z3 may reuse the id of a deleted term.
             self._instantiated[key] = made, q.condition, *terms
         return self._instantiated[key][0]
 
     def _everywhere(self, part: Part, term: Term) -> Quantified:
-        """The condition that a leaf has a value of its domain, at every index."""
+        """The condition that a leaf has a value of its domain, at every index if the leaf is an array."""
         if part.endless is None:
             return Quantified((), both(*inside(part.domain, term)))
         index = self.free.book.fresh("index", z3.IntSort())

@@ -1,9 +1,9 @@
-"""A model's steps for all bounds together, from the methods of the model itself.
+"""A model's steps for all bounds together, found by running the methods of the model.
 
-Every setting that is a bound becomes an integer of which only the least value is known. The methods run unchanged on a
-state of z3 terms, once for each choice of their finite parameters (brokers). A numeric parameter is any number of its
-domain. So the result for an unknown bound is valid for each value that the bound can have. Loops up to a bound cannot
-run; `below` and `one_past_last` express the same for all numbers.
+Every setting that is a bound becomes an unknown integer with a known minimum. The methods run unchanged on a state of
+z3 terms, once for each choice of their finite parameters, such as brokers. A numeric parameter is any number of its
+domain. So the result is valid for each value that a bound can have. A loop up to a bound cannot run. Instead, `below`
+and `one_past_last` express the same for all numbers.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from isrcheck.model.language.running import heeded
 
 @dataclass(frozen=True)
 class AnyBounds:
-    """A model whose bounds are unknown integers: `bounds` by setting, and the known conditions on them."""
+    """A model whose bounds are unknown integers. `bounds` has them by setting, and `known` has conditions on them."""
 
     model: Model
     book: Book
@@ -50,7 +50,7 @@ class AnyBounds:
 
 
 def for_all_bounds(model: type[Model], settings: dict[str, Any]) -> AnyBounds:
-    """The model with every bound unknown; other settings are as given."""
+    """The model with every bound unknown. The other settings have their given values."""
     if model.__init__ is not Model.__init__:
         line = line_of(model.__init__)
         raise ModelError(f"{line}: a model that is made in its own way; prove it at its settings, without --unbounded")
@@ -61,7 +61,7 @@ def for_all_bounds(model: type[Model], settings: dict[str, Any]) -> AnyBounds:
         values[name] = UnboundedNumber((term,), Number(0, End(term, name)))  # type: ignore[arg-type]
         least = model.declared_settings()[name].at_least
         known += [] if least is None else [term >= least]
-    # Made without `__init__`: values that a model computes once from its settings must not be computed from terms.
+    # The instance is made without `__init__`, because that would compute values from settings that are now terms.
     instance = model.__new__(model)
     own: dict[str, Any] = instance.__dict__
     own["settings"] = values
@@ -89,16 +89,16 @@ class Layout:
         return tuple(book.fresh(part.path, part.sort) for part in self.parts)
 
     def not_empty(self) -> list[Term]:
-        """The conditions that every domain has a value.
+        """The conditions that every domain has at least one value.
 
-        They are always true: a model with an empty domain is refused before it is checked.
+        These conditions are always true, because a model with an empty domain is refused earlier.
         """
         ends = [p.domain for p in self.parts if kind(p.domain) is not None]
         return list(dict.fromkeys(as_term(d.low) <= as_term(d.high) for d in ends))  # type: ignore[attr-defined]
 
 
 class UnboundedState(TheState):
-    """The state that a method reads and assigns. Every read is of the state before the action."""
+    """The state that a method reads and assigns. A read always gives the value before the action."""
 
     def __init__(self, model: Model, layout: Layout, terms: Sequence[Term], writable: bool) -> None:
         own: dict[str, Any] = self.__dict__
@@ -174,12 +174,12 @@ class UnboundedState(TheState):
 
 @dataclass(frozen=True)
 class Relation:
-    """An instance of an action for any numbers `parameters` that satisfy `inside`.
+    """The step of an action for all values of its numeric `parameters` that satisfy `inside`.
 
-    `choice` has the value of each parameter of the action, or `...` for a number.
+    `choice` has the value of each finite parameter of the action, and `...` for a numeric parameter.
 
-    The step happens if `guard` holds. The leaves after the step are then `after`, which uses the names that
-    `definitions` define. If `failure` holds, the step is undefined.
+    The step happens if `guard` holds. `after` has the leaves after the step, in terms that use the names from
+    `definitions`. If `failure` holds, the step is undefined.
     """
 
     action: str
@@ -199,7 +199,7 @@ class Relation:
 
 
 Name = Callable[[str, str, int], Term]
-"""Gives a number for a parameter: from its name, its kind, and how many numbers of this kind come before it."""
+"""Gives the number for a parameter with this name and kind, after so many other numbers of this kind."""
 
 
 def arguments(
@@ -207,7 +207,7 @@ def arguments(
 ) -> Iterator[tuple[tuple[tuple[str, Any], ...], list[Any], list[tuple[Term, str]], list[Term]]]:
     """Each choice of the finite parameters, with the arguments of a method.
 
-    The last two lists are the unlimited numbers among the arguments, and the conditions on them.
+    The last two lists have the numeric arguments without a known limit, and the conditions on these numbers.
     """
     domains = {n: model.resolved_domain(d if isinstance(d, Domain) else d(model)) for n, d in parameters.items()}
     finite = {n: d for n, d in domains.items() if kind(d) is None}
@@ -252,7 +252,7 @@ def relations(free: AnyBounds, layout: Layout, before: Sequence[Term]) -> list[R
 
 
 def initial(free: AnyBounds, layout: Layout) -> tuple[tuple[Term, ...], Definitions]:
-    """The initial state, and the definitions of its values."""
+    """The initial state, and the definitions that its values use."""
     model = free.model
     s = UnboundedState(model, layout, first(layout.parts), True)
     if getattr(type(model).initial, "__initial__", {}):

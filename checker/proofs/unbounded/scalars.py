@@ -1,4 +1,4 @@
-"""Scalars without bounds, as z3 terms with which a model's methods compute."""
+"""Scalars without bounds: z3 terms that a model's methods compute with."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Unbounded(OfTheState):
 
 
 class Scalar(Unbounded):
-    """A value of a scalar domain: its terms, and the condition under which it is defined."""
+    """A value of a scalar domain: its terms, and the condition that it is defined."""
 
     __slots__ = ("terms", "defined", "domain")
 
@@ -106,7 +106,7 @@ class UnboundedFlag(Scalar):
 
     @property
     def truth(self) -> Term:
-        """The term which says that the flag is defined and true."""
+        """The condition that the flag is defined and true."""
         return both(self.defined, self.term)
 
     def choose(self, yes: Any, no: Any) -> Any:
@@ -121,7 +121,7 @@ class UnboundedFlag(Scalar):
 
 
 def as_flag(condition: Any) -> UnboundedFlag:
-    """The result of a method as a condition."""
+    """The result of a method as a condition. Raises an error for a result that is no condition."""
     if isinstance(condition, bool):
         return ofFlag(TRUE if condition else FALSE)
     if not isinstance(condition, UnboundedFlag):
@@ -134,7 +134,7 @@ def ofFlag(term: Term, defined: Term = TRUE) -> UnboundedFlag:  # noqa: N802
 
 
 def _kleene(a: Scalar, b: Scalar, decides: Callable[[Term], Term]) -> Term:
-    """The condition that `a & b`, or `a | b`, is defined: both sides are defined, or one of them alone decides."""
+    """The condition that `a & b`, or `a | b`, is defined: both operands are defined, or one operand alone decides."""
     if z3.is_true(a.defined) and z3.is_true(b.defined):
         return TRUE
     alone = (both(x.defined, decides(x.term)) for x in (a, b))
@@ -142,7 +142,7 @@ def _kleene(a: Scalar, b: Scalar, decides: Callable[[Term], Term]) -> Term:
 
 
 def terms_of(like: type[Scalar], domain: Domain, value: Any, stored: bool) -> tuple[tuple[Term, ...], Term]:
-    """The terms of a scalar, and the condition that it is defined. To be stored, it must also lie in the domain."""
+    """The terms of a scalar, and the condition that it is defined and, if it is stored, lies in the domain."""
     if isinstance(value, OfTheState) and type(value) is not like:
         raise mistake(f"{value!r} is stored", f"store {domain}")
     terms = value.terms if isinstance(value, Scalar) else constant(domain, value)
@@ -206,7 +206,7 @@ class UnboundedNumber(Scalar):
     def _kind(self) -> str:
         return kind(self.domain) or ANY
 
-    # For the language's operators on a bound. Models do not call these methods.
+    # The language's operators on a bound use these methods. Models do not call them.
 
     def as_end(self) -> End:
         """This number as an end of a domain."""
@@ -229,14 +229,14 @@ class UnboundedNumber(Scalar):
 
 @dataclass(frozen=True)
 class Below:
-    """The numbers from 0 on that are less than a bound."""
+    """The numbers from 0 to one less than a bound."""
 
     end: UnboundedNumber
 
     def for_all(
         self, holds: Callable[..., Any], where: Callable[..., Any] | None, domains: Mapping[str, Iterable[Any]]
     ) -> UnboundedFlag:
-        """Whether `holds` is true for every choice of parameters from `domains`, some of which are below a bound."""
+        """Whether `holds` is true for every choice from `domains`. At least one domain is a `Below`."""
         ends = {name: d.end for name, d in domains.items() if isinstance(d, Below)}
         finite = {name: list(d) for name, d in domains.items() if name not in ends}
 

@@ -1,8 +1,8 @@
 """The form in which a value is stored without bounds: z3 terms, one for each leaf of the domain.
 
-A bound is a z3 constant, an integer of which only the least value of its setting is known. A number, an enum and a
-broker are an Int. The Int of a broker is its index, and -1 is "none". A flag is a Bool. A set has one Bool for each
-broker. Values for each offset of an unlimited log, or for each number without an upper bound, are an Array from Int.
+A bound is a z3 constant: an integer with a known minimum. A number, an enum or a broker is an Int. The Int of a broker
+is its index, and -1 represents "none". A flag is a Bool. A set has one Bool for each broker. Values for each offset of
+an unlimited log, or for each number without an upper bound, are an Array from Int.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ FALSE: Final = z3.BoolVal(False)
 
 @dataclass(frozen=True, eq=False)
 class End:
-    """An end of a domain that depends on a bound: its term, and the setting of the bound.
+    """An end of a domain that depends on a bound. `term` is its value, and `of` the setting of the bound.
 
-    Numbers whose ends have the same setting are of one *kind*: offsets, epochs, record ids.
+    Numbers whose ends have the same setting are of one *kind*, such as offsets, epochs or record ids.
     """
 
     term: Term
@@ -55,7 +55,7 @@ class End:
 
 
 def both(*conditions: Term) -> Term:
-    """The conjunction, without trivial parts."""
+    """The conjunction of the conditions, without trivial parts."""
     parts = [c for c in conditions if not z3.is_true(c)]
     if any(map(z3.is_false, parts)):
         return FALSE
@@ -63,7 +63,7 @@ def both(*conditions: Term) -> Term:
 
 
 def either(*conditions: Term) -> Term:
-    """The disjunction, without trivial parts."""
+    """The disjunction of the conditions, without trivial parts."""
     parts = [c for c in conditions if not z3.is_false(c)]
     if any(map(z3.is_true, parts)):
         return TRUE
@@ -99,13 +99,13 @@ class Part:
 
 
 def kind(domain: Domain) -> str | None:
-    """The kind of a domain's numbers if a bound limits them; None for any other domain."""
+    """The kind of a domain's numbers, if a bound limits these numbers. None for any other domain."""
     ends = [domain.high, domain.low] if isinstance(domain, Number) else []
     return next((end.of for end in ends if isinstance(end, End)), None)
 
 
 def scalarset_of(domain: Domain) -> str | None:
-    """The scalarset whose members, or sets of members, a domain has; None for any other domain."""
+    """The scalarset of a domain of members (such as brokers) or of sets of members. None for any other domain."""
     member = domain.element if isinstance(domain, BrokerSet) else domain
     return member.of if isinstance(member, Broker) else None
 
@@ -148,7 +148,7 @@ def _endless(element: Domain, of: str | None) -> list[Part]:
 
 
 def inside(domain: Domain, term: Term) -> list[Term]:
-    """The terms which say that an Int is a value of a scalar domain."""
+    """The conditions that a term is a value of a scalar domain."""
     low, high = 0, None  # type: Any, Any
     match domain:
         case Number():
@@ -163,7 +163,7 @@ def inside(domain: Domain, term: Term) -> list[Term]:
 
 
 def constant(domain: Domain, value: Any) -> tuple[Term, ...] | None:
-    """A plain value of a scalar domain as terms; None if it is not such a value."""
+    """The terms of a plain value, or None if it is no value of this scalar domain."""
     match domain:
         case Flag() if isinstance(value, bool):
             return (z3.BoolVal(value),)

@@ -1,7 +1,7 @@
-"""The values with which a model's methods compute without bounds: the language's third semantics, as z3 terms.
+"""The values that a model's methods compute with when there are no bounds: z3 terms, the language's third semantics.
 
-A scalar has its terms, and the condition under which it is defined. A structure lies at a place in the state, or is a
-separate value. Methods have the same names as in `plain` and `symbolic`.
+A scalar has terms, and the condition that it is defined. A structure is at a place in the state, or is a separate
+value. The methods have the same names as in `plain` and `symbolic`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from isrcheck.model.language.errors import ModelError, OfTheState, caller, mista
 
 
 class Holding(Protocol):
-    """The methods that a place calls on its state; `relation` implements them."""
+    """The methods that a `Place` calls on its state. The module `relation` implements them."""
 
     def _read(self, leaf: int) -> Term: ...
     def _before(self, leaf: int) -> Term: ...
@@ -73,7 +73,7 @@ class Place:
 
 
 class Structure(Unbounded):
-    """A value of several leaves, at a place in the state or separate from it."""
+    """A value of several leaves. It is at a place in the state, or separate from the state."""
 
     __slots__ = ("_domain", "_place", "_given", "_given_defined")
     _domain: Domain
@@ -147,7 +147,7 @@ class UnboundedPer(Structure):
     _domain: Per
 
     def _at(self, index: Any) -> tuple[int, Term | None, Term]:
-        """The offset of the leaves, the index into them if they are arrays, and the condition that the index exists."""
+        """The offset of the leaves, the index if the leaves are arrays, and the condition that the index exists."""
         of = self._domain.index
         if kind(of) is not None:
             at = value_of(of, (z3.IntVal(0),), TRUE)._lift(index)
@@ -183,7 +183,7 @@ class UnboundedPer(Structure):
 
 
 class UnboundedSequence(Structure):
-    """A log: its length, and the value at each offset. From the length on, the values are undefined."""
+    """A log: its length, and the value at each offset. At and after its length, values are undefined."""
 
     __slots__ = ()
     _domain: Sequence_
@@ -260,7 +260,7 @@ def placed(domain: Domain, place: Place) -> Any:
 
 
 def value_of(domain: Domain, terms: tuple[Term, ...], defined: Term) -> Any:
-    """The value of a domain with these terms."""
+    """The value with these terms, of a given domain."""
     if type(domain) in SCALARS:
         return SCALARS[type(domain)](terms, domain, defined)
     return STRUCTURES[type(domain)](domain, None, terms, defined)
@@ -269,7 +269,7 @@ def value_of(domain: Domain, terms: tuple[Term, ...], defined: Term) -> Any:
 def flat(domain: Domain, value: Any, stored: bool = True) -> tuple[tuple[Term, ...], Term]:
     """The terms of a value of a domain, and the condition that it is defined.
 
-    A value that is to be stored must also lie in the domain.
+    If the value is stored, the condition includes that the value lies in the domain.
     """
     if type(domain) in SCALARS:
         return terms_of(SCALARS[type(domain)], domain, value, stored)
