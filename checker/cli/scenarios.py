@@ -85,7 +85,7 @@ def new(
     asked = {"invariants": list(invariants), "deadlock": deadlock, "keep_going": keep_going}
     scenario = begin(folder, model, asked, settings_of(loaded.cls, loaded.name, settings))
     click.echo(f"{folder}: {expected(scenario)}")
-    click.echo(f"write title, source and story in {folder / FILE}; then: isrcheck regress {folder}")
+    click.echo(f"write title, source, story and control in {folder / FILE}; then: isrcheck regress {folder} --update")
 
 
 def expected(scenario: Scenario) -> str:

@@ -40,7 +40,7 @@ def test_what_is_for_a_family_is_for_all_of_it_and_for_nobody_else(name: str) ->
     loaded = load_model_class(name)
     home = loaded.cls.__module__.split(".")[2]
     found = {x: f for x, f in library_invariants().items() if needed_family(f) is not None}
-    assert {x: needed_family(f) for x, f in found.items()} == FAMILIES
+    assert {x: needed_family(f) for x, f in found.items()} == FAMILIES, "FAMILIES has a line for each of these"
     assert found.keys() & loaded.invariants.keys() == {x for x, family in FAMILIES.items() if family == home}
 
 

@@ -24,7 +24,7 @@ def test_a_violation_is_written_with_its_lengths_and_its_trace() -> None:
     folder = Path("counterexamples/kip-101/lost")
     assert begun.out.splitlines() == [
         f"{folder}: violated: weak-isr 12",
-        f"write title, source and story in {folder}/scenario.toml; then: isrcheck regress {folder}",
+        f"write title, source, story and control in {folder}/scenario.toml; then: isrcheck regress {folder} --update",
     ]
     assert sorted(os.listdir(folder)) == ["expected.json", "scenario.toml", "trace.itf.json", "trace.txt"]
     scenario = read(folder)

@@ -29,7 +29,9 @@ def test_the_smallest_scenario_of_each_group_is_as_recorded() -> None:
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
 def test_every_scenario_has_a_control(scenario: Scenario) -> None:
-    assert scenario.controls
+    assert scenario.controls, (
+        f"{scenario.name} names no control, a scenario that differs by the fix (docs/scenarios.md)"
+    )
     assert unpaired(scenario) == []
 
 
