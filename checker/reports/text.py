@@ -117,7 +117,8 @@ def uncovered(result: Result) -> list[str]:
     ]
     if result.partial is not None:
         seen, at = result.partial.get("distinct", 0), result.partial.get("level", result.depth + 1)
-        lines.append(f"{plural(seen, _unit(result))} of depth {at} seen as well, not counted (not reproducible)")
+        some = f"{plural(seen, _unit(result))} of depth {at} seen as well, not counted (not reproducible)"
+        lines.append(some if seen else f"depth {at} was begun; none of its states is counted")
     lines += _forecast(result)
     if result.reason and result.verdict != "incomplete":
         lines.insert(0, f"the search stopped: {result.reason}")

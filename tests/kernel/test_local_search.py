@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isrcheck import checker
-from isrcheck.checker.engines.local import NativeLevels, loops
+from isrcheck.checker.engines.local import NativeLevels, large, loops
 from isrcheck.checker.engines.local.account import OutOfMemory
 from isrcheck.checker.engines.local.large import minimum_memory
 from isrcheck.checker.engines.local.store import GROWTH, Store
@@ -212,14 +212,21 @@ def test_the_limit_of_states_is_tested_at_the_end_of_a_level() -> None:
     assert run(grid([5, 5]), limits=Limits(states=24))[0].stopped == "states"
 
 
-def test_the_limit_of_seconds_gives_whole_levels_and_what_was_seen_of_the_next() -> None:
+@pytest.mark.parametrize("levels", [-1, large.MOST_LEVELS], ids=["table", "runs"])
+def test_the_limit_of_seconds_gives_whole_levels_and_what_was_seen_of_the_next(
+    levels: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By runs, only what is settled counts as a state of the next level."""
+    monkeypatch.setattr(large, "MOST_LEVELS", levels)
     found, _ = run(grid([40] * 5), limits=Limits(seconds=0.5))
     whole = [len(level) for level in explore(grid([6] * 5)).levels[:6]]
     assert found.stopped == "time"
     assert found.levels[:6] == whole
     assert len(found.generated) == len(found.levels) - 1
     assert found.partial is not None
-    assert found.partial["generated"] >= found.partial["distinct"] > 0
+    assert found.partial["generated"] >= found.partial["distinct"] >= 0
+    assert found.partial["generated"] > 0
+    assert levels > 0 or found.partial["distinct"] > 0
 
 
 def test_the_limit_of_memory_is_kept_and_too_little_is_refused() -> None:
