@@ -72,7 +72,7 @@ class Columns:
         return found.rows, found.positions, found.transitions
 
     def failures(self, states: Words) -> tuple[Integers, Integers]:
-        """Positions in `states` and transitions of the failing instances."""
+        """For each failing instance: the position of its state in `states`, and the number of its transition."""
         if self._failing is None:
             self._failing = programs.failures(self._system, self._layout)
         none = np.empty(0, dtype=np.int64)

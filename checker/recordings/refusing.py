@@ -115,7 +115,7 @@ class Refusing:
 
 
 def _further(wide: Question, seen: Seen, at_most: int) -> int:
-    """How many lines can be explained if one line may be any step or no step, with any values observed."""
+    """How many lines can be explained if one line matches any step, or no step, and its observed values are ignored."""
     most = 0
     for labels in {None, None if seen.labels is None else frozenset(wide.numbers)}:
         less = replace(seen, labels=labels, checks=())

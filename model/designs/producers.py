@@ -72,7 +72,7 @@ class Producers(Replicas):
         return self.may_acknowledge(s, p, b) & self.is_owed(s, p)
 
     def is_owed(self, s: State, p: int) -> Any:
-        """Whether an answer given now is a promise. It is not while a requested deletion of the topic goes on."""
+        """Whether an answer given now is a promise. During a requested deletion of the topic, it is not a promise."""
         return True
 
     def note_answers(self, s: State, p: int, b: Any, start: Any, end: Any) -> None:
