@@ -22,6 +22,7 @@ from isrcheck.checker.engines.local.levelwise import Stopped
 from isrcheck.checker.engines.local.memory_file import MemoryFile
 from isrcheck.checker.engines.local.run_search import RunSearch
 from isrcheck.checker.engines.local.run_store import RunStore
+from isrcheck.checker.engines.local.small import PLENTY
 from isrcheck.checker.engines.local.stored import one_by_one
 from isrcheck.checker.engines.local.table_search import TableSearch
 from isrcheck.checker.exploration import Exploration, Limits, Storing
@@ -290,20 +291,58 @@ def test_a_space_of_many_small_levels_goes_to_a_table(monkeypatch: pytest.Monkey
     for count, most in enumerate((0, 40, 200, 400), 1):
         assert found(most) == wanted
         assert len(tables) == count
+        runs_took = 16 * run_store.LEAST * workers
+        assert tables[-1].store.held < tables[-1].store.peak - runs_took, "the runs' memory is given back"
 
 
-def test_an_interruption_before_the_table_is_filled_leaves_whole_levels(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*given: Any) -> None:
-        raise KeyboardInterrupt
+def test_a_space_may_turn_out_deep_at_its_very_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The level behind the last one has no states, so there is nothing to go on with."""
+    toy, passed = grid([60, 60]), list[float]()
+    between = RunSearch._between_levels
+
+    def noted(self: RunSearch) -> None:
+        passed.append(self.store.passed / max(self.store.total, 1))
+        between(self)
+
+    question: dict[str, Any] = {"keep_going": True, "deadlock": True, "limits": Limits(), "report": None}
+    monkeypatch.setattr(run_search, "LEAST_STATES", 1)
+    monkeypatch.setattr(run_search, "MOST_PASSED", 1 << 60)
+    monkeypatch.setattr(RunSearch, "_between_levels", noted)
+    wanted, _ = search(toy, **question)
+    assert passed[-1] > passed[-2]
+    monkeypatch.setattr(run_search, "MOST_PASSED", (passed[-1] + passed[-2]) / 2)
+    found, _ = search(toy, **question)
+    assert (found.levels, found.stopped) == (wanted.levels, None)
+
+
+def test_without_memory_for_a_table_the_runs_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    toy, tables = grid([60, 60]), list[TableSearch]()
+    question: dict[str, Any] = {"keep_going": True, "deadlock": True, "report": None}
+    wanted, _ = search(toy, **question, limits=Limits())
+    monkeypatch.setattr(run_search, "LEAST_STATES", 1)
+    monkeypatch.setattr(run_search, "MOST_PASSED", 10)
+    monkeypatch.setattr(run_search, "MOST_EACH", PLENTY)
+    monkeypatch.setattr(TableSearch, "explore", lambda self, *_: tables.append(self))
+    found, _ = search(toy, **question, limits=Limits(memory=PLENTY))
+    assert found.levels == wanted.levels and not tables
+
+
+@pytest.mark.parametrize(("ends", "stopped"), [(KeyboardInterrupt, "interrupt"), (OutOfMemory, "memory")])
+def test_what_ends_the_search_before_the_table_is_filled_leaves_whole_levels(
+    monkeypatch: pytest.MonkeyPatch, ends: type[BaseException], stopped: str
+) -> None:
+    def ended(*given: Any) -> None:
+        raise ends
 
     toy = grid([60, 60])
     question: dict[str, Any] = {"keep_going": True, "deadlock": True, "limits": Limits(), "report": None}
     wanted, _ = search(toy, **question)
     monkeypatch.setattr(run_search, "LEAST_STATES", 1)
-    monkeypatch.setattr(TableSearch, "explore", interrupted)
+    monkeypatch.setattr(TableSearch, "explore", ended)
     found, levels = search(toy, **question)
-    assert (found.stopped, found.levels) == ("interrupt", wanted.levels[: len(found.levels)])
+    assert (found.stopped, found.levels) == (stopped, wanted.levels[: len(found.levels)])
     assert 2 < levels.depth == len(found.levels) < len(wanted.levels)
+    assert [len(levels.level_states(k + 1)) for k in range(levels.depth)] == found.levels
 
 
 def test_what_cannot_be_read_again_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

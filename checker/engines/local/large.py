@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -15,10 +15,11 @@ from isrcheck.checker.engines.local.checkpoint import Checkpoint, question_of, t
 from isrcheck.checker.engines.local.levels import NativeLevels
 from isrcheck.checker.engines.local.levelwise import Level, Watch
 from isrcheck.checker.engines.local.names import REMEMBERED
-from isrcheck.checker.engines.local.run_search import RunSearch
+from isrcheck.checker.engines.local.run_search import MOST_EACH, RunSearch
 from isrcheck.checker.engines.local.run_store import RunStore, least_memory
 from isrcheck.checker.engines.local.sample import sample
 from isrcheck.checker.engines.local.searching import Search
+from isrcheck.checker.engines.local.small import PLENTY
 from isrcheck.checker.engines.local.store import Store, smallest
 from isrcheck.checker.engines.local.table_search import TableSearch
 from isrcheck.checker.engines.local.team import batch_bits, room
@@ -32,11 +33,8 @@ from isrcheck.model.language.system import TransitionSystem
 
 FIRST_GROWTH: Final = 1 << 16
 """Bytes that a search needs to get beyond its first states."""
-PLENTY: Final = 1 << 30
-"""With this many bytes of memory there is room enough to sort what is found."""
 MOST_LEVELS: Final = 1 << 9
-MOST_EACH: Final = 64
-"""The most bytes that a state takes, unless it shares no word with any other state."""
+"""After so many levels of few states a table is the better store from the beginning."""
 
 
 def minimum_memory(system: TransitionSystem, workers: int = 1) -> int:
@@ -112,6 +110,18 @@ def search_large(
             states = 0 if run.checkpoint is None else run.checkpoint.size // kernel.layout.row_bytes
             raise LimitTooSmall(limits.memory or 0, minimum + MOST_EACH * states) from None
 
+    def continued(runs: RunSearch, found: Exploration) -> tuple[Exploration, Search]:
+        """The search goes on with a table. What prevents it from beginning leaves what the runs have found."""
+        try:
+            table = by_table()
+            more = explored(table, runs.handed_over(table))
+        except KeyboardInterrupt:
+            return replace(found, stopped="interrupt"), runs
+        except LimitTooSmall:
+            return replace(found, stopped="memory"), runs
+        more.peak_store_bytes = max(found.peak_store_bytes, more.peak_store_bytes)
+        return more, table
+
     run: Search
     if storing.kind != "memory":
         run = by_runs(storing.folder or tempfile.gettempdir())
@@ -124,11 +134,7 @@ def search_large(
         run.may_give_up = True
         exploration = explored(run, known)
         if run.too_deep:
-            # An interruption before the other search has begun leaves what this one has found.
-            exploration.stopped = "interrupt"
-            with suppress(KeyboardInterrupt):
-                table = by_table()
-                exploration, run = explored(table, run.whole()), table
+            exploration, run = continued(run, exploration)
     exploration.workers = workers
     if storing.kind != "memory":
         exploration.extra["store"] = storing.kind

@@ -11,7 +11,7 @@ from typing import Final
 
 from isrcheck.checker.engines.local import run_loops
 from isrcheck.checker.engines.local.buckets import Range
-from isrcheck.checker.engines.local.levelwise import Stopped
+from isrcheck.checker.engines.local.levelwise import Level, Stopped
 from isrcheck.checker.engines.local.run_store import Encoded, RunStore
 from isrcheck.checker.engines.local.searching import Search
 from isrcheck.checker.engines.local.team import Worker
@@ -24,12 +24,15 @@ FRONTIER: Final = 1 << 18
 MOST_PASSED: Final = 96
 """So many names of runs are read for each state, at most: that takes as long as inserting a state into a table."""
 LEAST_STATES: Final = 1 << 18
+"""Of fewer states it takes no time that matters."""
+MOST_EACH: Final = 64
+"""The most bytes that a state takes in a table, unless it shares no word with any other state."""
 
 
 class RunSearch(Search):
     """A search whose workers find names. The store then says which of them are new.
 
-    With `may_give_up` it ends, and is `too_deep`, if another store would take less time.
+    With `may_give_up` it ends, and is `too_deep`, if a table would take less time and there is memory for one.
     """
 
     store: RunStore
@@ -37,9 +40,19 @@ class RunSearch(Search):
 
     def _between_levels(self) -> None:
         super()._between_levels()
-        if self.may_give_up and self.store.passed > MOST_PASSED * max(self.store.total, LEAST_STATES):
+        store, limit = self.store, self.limits.memory
+        slow = store.passed > MOST_PASSED * max(store.total, LEAST_STATES) and self.history[-1].distinct > 0
+        if self.may_give_up and slow and (limit is None or store.held + MOST_EACH * store.total < limit):
             self.too_deep = True
             raise Stopped("states")
+
+    def handed_over(self, table: Search) -> Iterator[tuple[Level, Words]]:
+        """The whole levels with their states, for a table. Until it has them all, it counts the memory of both."""
+        held = self.store.held
+        table.store.account(held)
+        yield from self.whole()
+        self.store.release()
+        table.store.account(self.store.held - held)
 
     def _expand(self, level: int) -> None:
         for worker in self._workers:

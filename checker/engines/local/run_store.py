@@ -190,6 +190,26 @@ class RunStore(Stored):
         first, second = (max(int(self.dictionaries.counts[d]) - 1, 0).bit_length() for d in self.pairs[-1])
         return (second, first) if self.turn else (first, second)
 
+    @property
+    def sorting(self) -> int:
+        """The bytes of memory for found names and for sorting them; they do not grow with the number of states."""
+        return 16 * sum(map(len, self.found))
+
+    @property
+    def most_sorting(self) -> int:
+        """The most that `sorting` can become."""
+        return 16 * self._room * len(self.found)
+
+    def release(self) -> None:
+        """Gives the memory of states and of found names back. No states are left, only the dictionaries."""
+        self._forget()
+        for run in self._levels:
+            run.forget()
+        self._states.clear()
+        self.account(-self.sorting)
+        self._levels, self.sizes, self.found = [], [], []
+        self._reserved = np.empty((0, 0), dtype=np.uint64)
+
     def _forget(self) -> None:
         """Drops everything that is not in a whole level."""
         for run in self._spilled:

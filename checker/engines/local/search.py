@@ -9,19 +9,22 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
-from typing import Final
 
 from isrcheck.checker.engines.local import ready
 from isrcheck.checker.engines.local.levels import NativeLevels
 from isrcheck.checker.engines.local.levelwise import Watch
-from isrcheck.checker.engines.local.small import LARGEST, LARGEST_AT_FIRST, WORDS_AT_FIRST, SmallSearch, TooLarge
+from isrcheck.checker.engines.local.small import (
+    LARGEST,
+    LARGEST_AT_FIRST,
+    PLENTY,
+    WORDS_AT_FIRST,
+    SmallSearch,
+    TooLarge,
+)
 from isrcheck.checker.exploration import Exploration, Keeping, Limits, Report, Storing
 from isrcheck.checker.kernel.compile import Kernel
 from isrcheck.checker.symmetry.exchanges import Classes
 from isrcheck.model.language.system import TransitionSystem
-
-PLENTY: Final = 1 << 30
-"""With this many bytes a small search need not check the limit of memory."""
 
 
 def search(

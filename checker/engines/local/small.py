@@ -28,6 +28,8 @@ LARGEST_AT_FIRST: Final = 1 << 20
 """The same if the loops of the other search were never compiled, which takes eight seconds."""
 WORDS_AT_FIRST: Final = 1 << 23
 """The limit on words of states, so that wide states take neither longer than that nor a gigabyte."""
+PLENTY: Final = 1 << 30
+"""With this many bytes of memory a small search need not check the limit, and there is room to sort what is found."""
 ROOM: Final = 1 << 19
 """The most successors of states that are expanded at once."""
 
