@@ -25,6 +25,7 @@ from tests.agreement.engines import (
     by_arrays,
     by_evaluation,
     by_native_code,
+    by_programs,
     by_reference,
     traced,
 )
@@ -48,7 +49,7 @@ def assert_agree(source: str, question: Question, *engines: Engine) -> None:
 @examples(200)
 @given(models(), st.sampled_from(QUESTIONS))
 def test_traced_transitions_mean_what_the_methods_do_and_arrays_find_it(source: str, question: Question) -> None:
-    assert_agree(source, question, by_evaluation, by_arrays)
+    assert_agree(source, question, by_evaluation, by_arrays, by_programs)
 
 
 @examples(80)
@@ -165,7 +166,7 @@ def test_a_wrong_operator_in_the_code_generator_is_noticed(operator: str, monkey
 @pytest.mark.parametrize("operator", [x for x in BROKEN_COLUMNS if THOROUGH or x in EVERY_RUN])
 def test_a_wrong_operator_on_columns_is_noticed(operator: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(operators.OPERATORS, operator, BROKEN_COLUMNS[operator])
-    assert_noticed(by_arrays)
+    assert_noticed(by_programs)
 
 
 def test_a_column_that_is_used_again_too_soon_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,9 +13,10 @@ from isrcheck.checker.kernel.compile import Kernel
 from isrcheck.checker.kernel.machine import BLOCK, NARROW, OPERATIONS, machine
 from isrcheck.checker.kernel.registers import Function, counted
 from isrcheck.checker.library import load_model_class
+from isrcheck.model.language.expressions import FALSE, TRUE, add, eq, evaluate, leaf, lt
 from isrcheck.model.language.system import TransitionSystem
 from isrcheck.model.language.tracing import trace
-from tests.kernel.toys import grid
+from tests.kernel.toys import grid, leaves_of, number, system, transition
 
 BYTES = range(-128, 128)
 LARGE = (0, 1, -1, 2, 63, 64, 127, -128, 255, 1 << 31, -(1 << 31), (1 << 62) - 1, -(1 << 62), 6, 1 << 40)
@@ -83,3 +84,45 @@ def test_wide_columns_give_what_they_give_on_numpy(monkeypatch: pytest.MonkeyPat
     found, wanted = (answers(system, enough, monkeypatch) for enough in (-1, 1 << 40))
     assert len(found) == len(wanted) and all(map(np.array_equal, found, wanted))
     assert sum(len(np.unique(successors, axis=0)) for successors in found[::7]) == 30 * 2 * 3 - 1
+
+
+X, Y = leaves_of(("number", 0, 99), ("number", 0, 49))
+AT_ODDS = system(
+    [X, Y],
+    [[0, 0]],
+    [
+        transition("some", lt(leaf(X), number(60)), {0: add(leaf(X), number(1))}, lt(leaf(Y), number(20))),
+        transition("fails", FALSE, {}, lt(leaf(X), number(3))),
+        transition("always", TRUE, {1: number(7)}, eq(leaf(Y), number(49))),
+        transition("seldom", eq(leaf(X), number(99)), {0: number(0)}, which=1),
+    ],
+)
+"""Instances that fail where they would be enabled too, that can only fail, and that no state of a block enables."""
+
+
+@pytest.mark.parametrize("by", ["numpy", "compiled functions"])
+@pytest.mark.parametrize("count", [1, BLOCK - 1, BLOCK, BLOCK + 1, LANES, LANES + 1, 5000])
+def test_successors_sources_and_counts_of_many_states(by: str, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against the meaning of each expression, state by state, also of more states than columns have lanes."""
+    monkeypatch.setattr(steps, "ENOUGH", 1 << 40 if by == "numpy" else -1)
+    states = [(x, y) for x in range(100) for y in range(50)][:count]
+    kernel = Kernel(AT_ODDS)
+    successors, sources, transitions, tally = kernel.expand(kernel.layout.pack(states))
+    wanted, failing, degrees, fired = set(), 0, [0] * count, [0] * len(AT_ODDS.actions)
+    for source, state in enumerate(states):
+        for which, instance in enumerate(AT_ODDS.transitions):
+            enabled, fails = evaluate([instance.guard, instance.failure], state)
+            failing += fails
+            if enabled and not fails:
+                after = list(state)
+                for place, value in zip(instance.updates, evaluate(instance.updates.values(), state), strict=True):
+                    after[place] = value
+                wanted.add((source, which, tuple(after)))
+                degrees[source] += 1
+                fired[AT_ODDS.actions.index(instance.label.action)] += 1
+    rows = map(tuple, kernel.layout.unpack(successors).tolist())
+    found = list(zip(sources.tolist(), transitions.tolist(), rows, strict=True))
+    assert len(found) == len(wanted) and set(found) == wanted
+    assert [(source // BLOCK, which) for source, which, _ in found] == sorted((s // BLOCK, w) for s, w, _ in found)
+    assert tally.tolist() == [min(degrees), max(degrees), failing, *fired]
+    assert [len(x) for x in kernel.failures(kernel.layout.pack(states))] == [failing, failing]
