@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from dataclasses import replace
 from itertools import pairwise
@@ -191,7 +192,8 @@ def test_levels_are_what_was_inserted_and_not_known(tmp_path: Path, data: st.Dat
     most = [data.draw(st.sampled_from([3, 30, 1000, 1 << 33])) for _ in widths]
     everything = layout.pack([tuple(int(dice.integers(0, x)) for x in most) for _ in range(4000)])
     workers = data.draw(st.integers(1, 3))
-    store = RunStore(layout, str(tmp_path), workers=workers, sample=everything[:50])
+    folder = data.draw(st.sampled_from([str(tmp_path), None]))
+    store = RunStore(layout, folder, workers=workers, sample=everything[:50])
     known = set[bytes]()
     for _ in range(data.draw(st.integers(1, 5))):
         parts = [everything[dice.integers(0, 4000, data.draw(st.sampled_from([1, 700, 3000])))] for _ in range(2)]
@@ -219,10 +221,15 @@ def essence(report: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.usefixtures("little_room")
 @pytest.mark.parametrize("workers", [1, 3])
 @pytest.mark.parametrize("symmetry", [False, True])
-def test_a_space_much_larger_than_the_room_is_the_same(workers: int, symmetry: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["memory", "disk"])
+def test_a_space_much_larger_than_the_room_is_the_same(
+    kind: str, workers: int, symmetry: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     question: dict[str, Any] = {"keep_going": True, "symmetry": symmetry}
     one = check("kip-320", SMALL, **question)
-    other = check("kip-320", SMALL, **question, workers=workers, storing=Storing("disk", str(tmp_path)))
+    monkeypatch.setattr(sys.modules["isrcheck.checker.engines.local.search"], "_small", lambda words: 0)
+    storing = Storing() if kind == "memory" else Storing("disk", str(tmp_path))
+    other = check("kip-320", SMALL, **question, workers=workers, storing=storing)
     assert sum(one.levels if one.orbits is None else one.orbits.states) > 30_000
     assert essence(one.to_json()) == essence(other.to_json())
 
