@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -71,7 +71,7 @@ def forecast(levels: Sequence[int]) -> Forecast | None:
 
 
 def outlook(result: Result) -> dict[str, Any] | None:
-    """The forecast for an unfinished search as JSON data: states, and seconds and bytes in the same proportion."""
+    """The forecast for an unfinished search as JSON data: states, and the seconds and bytes that they take."""
     expected = forecast(result.levels)
     if expected is None:
         return None
@@ -79,8 +79,16 @@ def outlook(result: Result) -> dict[str, Any] | None:
     if result.seconds.get("search"):
         data["seconds"] = expected.times(result.seconds["search"] / result.distinct).to_json()
     if result.store_bytes:
-        data["store_bytes"] = expected.times(result.store_bytes / result.distinct).to_json()
+        data["store_bytes"] = _bytes(expected, result).to_json()
     return data
+
+
+def _bytes(expected: Forecast, result: Result) -> Forecast:
+    """The bytes for so many states. What sorting takes grows with them up to a limit only."""
+    sorting, most = result.sorting_bytes
+    states = expected.times((result.store_bytes - sorting) / result.distinct)
+    room = expected.times(sorting / result.distinct)
+    return Forecast(*(bytes_ + min(more, most) for bytes_, more in zip(astuple(states), astuple(room), strict=True)))
 
 
 def _by_ratios(sizes: np.typing.NDArray[np.float64], ratios: np.typing.NDArray[np.float64]) -> float | None:

@@ -77,6 +77,7 @@ class Judge:
             partial=found.partial,
             peak_rss_bytes=peak_memory(),
             store_bytes=found.peak_store_bytes,
+            sorting_bytes=found.sorting_bytes,
             extra=found.extra,
             orbits=found.orbits,
             unrolled=None if found.unrolled is None else found.depth,

@@ -334,6 +334,7 @@ class Result:
     seconds: dict[str, float] = field(default_factory=dict)
     peak_rss_bytes: int = 0
     store_bytes: int = 0
+    sorting_bytes: tuple[int, int] = (0, 0)
     extra: dict[str, Any] = field(default_factory=dict)
     """Further data of an engine for the JSON."""
     unasked: list[str] = field(default_factory=list)

@@ -8,6 +8,7 @@ import pytest
 
 from isrcheck import check
 from isrcheck.checker.exploration import Limits
+from isrcheck.checker.forecast import forecast, outlook
 from isrcheck.checker.reports.text import uncovered
 
 
@@ -22,3 +23,16 @@ def test_the_level_after_the_last_whole_one(distinct: int, line: str) -> None:
     result = check("kip-101", {"replicas": 2}, limits=Limits(states=5))
     found = uncovered(replace(result, partial={"level": 3, "generated": 9, "distinct": distinct}))
     assert found[1] == line and "found and not expanded" in found[0]
+
+
+def test_what_sorting_takes_grows_up_to_its_limit_only() -> None:
+    """Ten bytes for each state and six for sorting, which has room for twice as many states and no more."""
+    result = check("kip-101", {"replicas": 2}, limits=Limits(states=800), keep_going=True)
+    expected = forecast(result.levels)
+    assert expected is not None and expected.low > 2 * result.distinct
+    n = result.distinct
+    told = outlook(replace(result, store_bytes=16 * n, sorting_bytes=(6 * n, 12 * n)))
+    assert told is not None
+    assert abs(told["store_bytes"]["high"] - (10 * expected.high + 12 * n)) <= 1
+    told = outlook(replace(result, store_bytes=16 * n, sorting_bytes=(6 * n, 1 << 40)))
+    assert told is not None and abs(told["store_bytes"]["low"] - 16 * expected.low) <= 1

@@ -302,6 +302,21 @@ def test_a_space_of_many_small_levels_goes_to_a_table(monkeypatch: pytest.Monkey
         assert tables[-1].store.held < tables[-1].store.peak - runs_took, "the runs' memory is given back"
 
 
+@pytest.mark.parametrize("most", [0, 2, 8])
+@pytest.mark.parametrize("symmetry", [False, True])
+def test_counts_and_traces_are_the_same_after_a_change_of_store(
+    symmetry: bool, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    question: dict[str, Any] = {"keep_going": True, "symmetry": symmetry}
+    one = check("kip-101", {"replicas": 2}, **question)
+    assert one.verdict == "violated"
+    monkeypatch.setattr(sys.modules["isrcheck.checker.engines.local.search"], "_small", lambda words: 64)
+    monkeypatch.setattr(run_search, "LEAST_STATES", 1)
+    monkeypatch.setattr(run_search, "MOST_PASSED", most)
+    other = check("kip-101", {"replicas": 2}, **question, workers=2)
+    assert essence(one.to_json()) == essence(other.to_json())
+
+
 def test_a_space_may_turn_out_deep_at_its_very_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """The level behind the last one has no states, so there is nothing to go on with."""
     toy, passed = grid([60, 60]), list[float]()

@@ -15,6 +15,7 @@ from isrcheck.checker.engines.local.levelwise import Level, Stopped
 from isrcheck.checker.engines.local.run_store import Encoded, RunStore
 from isrcheck.checker.engines.local.searching import Search
 from isrcheck.checker.engines.local.team import Worker
+from isrcheck.checker.exploration import Exploration
 from isrcheck.checker.kernel.layout import Words
 
 FRONTIER: Final = 1 << 18
@@ -45,6 +46,11 @@ class RunSearch(Search):
         if self.may_give_up and slow and (limit is None or store.held + MOST_EACH * store.total < limit):
             self.too_deep = True
             raise Stopped("states")
+
+    def explore(self, keep_going: bool, deadlock: bool, known: Iterable[tuple[Level, Words]] = ()) -> Exploration:
+        answer = super().explore(keep_going, deadlock, known)
+        answer.sorting_bytes = self.store.sorting, self.store.most_sorting
+        return answer
 
     def handed_over(self, table: Search) -> Iterator[tuple[Level, Words]]:
         """The whole levels with their states, for a table. Until it has them all, it counts the memory of both."""
