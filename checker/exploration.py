@@ -144,7 +144,7 @@ class Exploration:
     why: str | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     peak_store_bytes: int = 0
-    sorting_bytes: tuple[int, int] = (0, 0)
+    sorting_bytes: tuple[int, int] = field(default=(0, 0), compare=False)
     """Of these bytes, those for sorting what is found, and the most that they can be, however many states there are."""
     workers: int = 1
     extra: dict[str, Any] = field(default_factory=dict)
