@@ -24,6 +24,8 @@ LEVELS: Final = 8
 """With fewer levels there is no estimate."""
 SHORTEST: Final = 4
 """The shortest run of ratios for fitting a line."""
+LONGEST: Final = 256
+"""Longer runs are not fitted: a space of very many levels would take minutes."""
 WIDER: Final = 0.7
 """The logarithm of the factor by which the range of the states to come is widened on each side."""
 NARROWEST: Final = 0.01
@@ -57,8 +59,9 @@ def forecast(levels: Sequence[int]) -> Forecast | None:
         return None
     sizes, seen = np.log(np.array(levels, dtype=float)), sum(levels)
     ratios = np.diff(sizes)
-    to_come = [_by_ratios(sizes, ratios[-n:]) for n in range(SHORTEST, max(SHORTEST + 1, len(levels) // 2 + 2))]
-    to_come += [_by_sizes(sizes[-n:]) for n in range(SHORTEST + 1, max(SHORTEST + 2, 2 * len(levels) // 3 + 1))]
+    half, most = min(len(levels) // 2 + 2, LONGEST), min(2 * len(levels) // 3 + 1, LONGEST)
+    to_come = [_by_ratios(sizes, ratios[-n:]) for n in range(SHORTEST, max(SHORTEST + 1, half))]
+    to_come += [_by_sizes(sizes[-n:]) for n in range(SHORTEST + 1, max(SHORTEST + 2, most))]
     known = sorted(x for x in to_come if x is not None)
     if len(known) < len(to_come):
         return None

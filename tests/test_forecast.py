@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
 
 from isrcheck.checker.checking import check
 from isrcheck.checker.cli.progress import counts
+from isrcheck.checker.engines.local import search, searching
 from isrcheck.checker.exploration import Limits, Progress
-from isrcheck.checker.forecast import forecast
+from isrcheck.checker.forecast import LONGEST, forecast
 from isrcheck.checker.reports.text import report
 from tests.cli.running import counter
+from tests.kernel.toys import grid
 
 BELL = [math.comb(40, k) for k in range(41)]
 """The sizes of the levels of forty switches, each of which is turned on once."""
@@ -53,3 +59,24 @@ def test_progress_shows_it() -> None:
     assert expected is not None
     low, high = (round(100 * n / 2**39) for n in (expected.low, expected.high))
     assert counts(look).endswith(f", forecast {expected.low:,} to {expected.high:,} in all, {low} to {high} s")
+
+
+def test_many_levels_cost_no_more_fits_than_some_hundred(monkeypatch: pytest.MonkeyPatch) -> None:
+    fits, fitted = list[int](), np.polyfit
+
+    def noted(x: Any, y: Any, degree: int) -> Any:
+        fits.append(len(x))
+        return fitted(x, y, degree)
+
+    monkeypatch.setattr(np, "polyfit", noted)
+    levels = [round(1000 * math.exp(-(((k - 2000) / 900) ** 2))) + 1 for k in range(3000)]
+    forecast(levels)
+    assert len(fits) < 2 * LONGEST and max(fits) < LONGEST
+
+
+def test_a_search_of_many_levels_forecasts_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[int]()
+    monkeypatch.setattr(searching, "forecast", lambda levels: asked.append(len(levels)))
+    found, _ = search(grid([3000, 2]), keep_going=True, deadlock=False, limits=Limits(), report=None, small=0)
+    assert len(found.levels) == 3001
+    assert 10 < len(asked) < 500

@@ -31,6 +31,8 @@ from isrcheck.model.language.system import TransitionSystem
 
 BATCHES_EACH: Final = 16
 """A further worker is used only if it has this many batches to do in a level."""
+GROWN: Final = 1.02
+"""The growth of the number of states after which it is forecast again."""
 SLICE: Final = 0.05
 """Seconds of work between two checks of the clock, the limits and signals."""
 
@@ -59,7 +61,7 @@ class Search(Levelwise):
         store.account(sum(w.nbytes for w in self._workers))
         self._team = Team(workers - 1)
         self._bits = batch_bits(kernel.transitions)
-        self._work = 4 << BATCH_BITS
+        self._work, self._forecast_from = 4 << BATCH_BITS, 0.0
         self.checkpoint: Checkpoint | None = None
 
     def explore(self, keep_going: bool, deadlock: bool, known: Iterable[tuple[Level, Words]] = ()) -> Exploration:
@@ -232,8 +234,11 @@ class Search(Levelwise):
         return np.array(addresses, dtype=np.int64)
 
     def _between_levels(self) -> None:
-        expected = forecast([level.distinct for level in self.history if level.distinct])
-        self.store.expect(0 if expected is None else expected.low)
+        if self.store.total > self._forecast_from:
+            # A forecast takes as long as some thousand states, so a small level is not worth one.
+            self._forecast_from = self.store.total * GROWN
+            expected = forecast([level.distinct for level in self.history if level.distinct])
+            self.store.expect(0 if expected is None else expected.low)
         for worker in self._workers:
             worker.own = self.store.for_more(worker.own, self.store.total)
         return_free_memory()
