@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isrcheck import check
-from isrcheck.checker.engines.local import loops, run_loops, run_search, run_store, runs
+from isrcheck.checker.engines.local import loops, run_loops, run_search, run_store, runs, sort_loops
 from isrcheck.checker.engines.local.account import Account, OutOfMemory
 from isrcheck.checker.engines.local.buckets import Buckets
 from isrcheck.checker.engines.local.levelwise import Stopped
@@ -106,11 +106,11 @@ def test_a_run_strikes_what_it_has(run_of: Any, names: Words, others: Words, som
 def test_sorted_names_are_so_and_distinct(halves: list[tuple[int, int]]) -> None:
     names = np.array([high << 32 | low for high, low in halves], dtype=np.uint64)
     expected = sorted(set(names.tolist()))
-    count = run_loops.sorted_distinct(names, np.empty(len(names) + 3, dtype=np.uint64))
+    count = sort_loops.sorted_distinct(names, np.empty(len(names) + 3, dtype=np.uint64))
     assert names[:count].tolist() == expected
 
 
-@pytest.mark.parametrize("count", [run_loops.FEW, run_loops.FEW + 1, 700, 5 << run_loops.BUCKET])
+@pytest.mark.parametrize("count", [sort_loops.FEW, sort_loops.FEW + 1, 700, 5 << sort_loops.BUCKET])
 @pytest.mark.parametrize(("high", "low"), [(0, 0), (1, 0), (0, 32), (19, 17), (20, 22), (28, 22), (32, 32)])
 def test_many_names_are_sorted_and_distinct(high: int, low: int, count: int) -> None:
     """Few and many names, in one and in several buckets, with short and long keys, evenly and unevenly spread."""
@@ -120,7 +120,7 @@ def test_many_names_are_sorted_and_distinct(high: int, low: int, count: int) -> 
     names = dice.choice(some[0] << np.uint64(32) | some[1], count)
     names[:2] = 0, ((1 << high) - 1) << 32 | (1 << low) - 1
     expected = np.unique(names).tolist()
-    found = run_loops.sorted_distinct(names, np.empty(count + 3, dtype=np.uint64))
+    found = sort_loops.sorted_distinct(names, np.empty(count + 3, dtype=np.uint64))
     assert names[:found].tolist() == expected
 
 

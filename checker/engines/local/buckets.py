@@ -8,9 +8,10 @@ from typing import Final
 
 import numpy as np
 
-from isrcheck.checker.engines.local import run_loops
-from isrcheck.checker.engines.local.run_loops import BUCKET, MOST_BUCKETS, PIECE
+from isrcheck.checker.engines.local import sort_loops
+from isrcheck.checker.engines.local.run_loops import PIECE
 from isrcheck.checker.engines.local.runs import Run
+from isrcheck.checker.engines.local.sort_loops import BUCKET, MOST_BUCKETS
 from isrcheck.checker.engines.local.stored import Each
 from isrcheck.checker.kernel.layout import Words
 
@@ -71,11 +72,11 @@ class Buckets:
 
     def _count_of(self, worker: int) -> None:
         names = self._found(worker)
-        self._into[worker] = run_loops.counted(names, self._low, self._first, self._rest, self._ends[worker])
+        self._into[worker] = sort_loops.counted(names, self._low, self._first, self._rest, self._ends[worker])
 
     def _distribute(self, worker: int) -> None:
         here = self._rooms[worker, self._first_room :]
-        run_loops.distributed(self._found(worker), here, self._low, self._rest, self._into[worker])
+        sort_loops.distributed(self._found(worker), here, self._low, self._rest, self._into[worker])
 
     # --- ranges -----------------------------------------------------------------------------------------------------
 
@@ -97,14 +98,14 @@ class Buckets:
         """The distinct names in some buckets, in ascending order."""
         names = np.empty(int(self._sizes[slice(*some)].sum()), dtype=np.uint64)
         largest = int(self._sizes[slice(*some)].max())
-        count = run_loops.from_buckets(
+        count = sort_loops.from_buckets(
             self._rooms, self._first_room, self._ends, *some, self._low, self._rest, largest, names
         )
         found = names[:count]
         for run in self._spilled:
             more = run.between(self._least(some[0]), self._least(some[1]) if some[1] < len(self._sizes) else None)
             out = np.empty(len(found) + len(more), dtype=np.uint64)
-            found = out[: run_loops.merged(found, more, out)]
+            found = out[: sort_loops.merged(found, more, out)]
         return found
 
     def _least(self, bucket: int) -> int:

@@ -33,6 +33,6 @@ def _key() -> str:
     """The versions and files whose change makes Numba compile again. Numba itself is not imported for this."""
     numba = find_spec("numba")
     about = None if numba is None or numba.origin is None else Path(numba.origin).stat()
-    files = (Path(__file__).with_name(name).read_bytes() for name in ("loops.py", "run_loops.py"))
+    files = (Path(__file__).with_name(name).read_bytes() for name in ("loops.py", "run_loops.py", "sort_loops.py"))
     loops = hashlib.sha256(b"".join(files)).hexdigest()
     return f"loops {loops} numba {about and (about.st_mtime_ns, about.st_size)} python {sys.version}"

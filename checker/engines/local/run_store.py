@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from isrcheck.checker.engines.local import loops, run_loops
+from isrcheck.checker.engines.local import loops, run_loops, sort_loops
 from isrcheck.checker.engines.local.account import OutOfMemory
 from isrcheck.checker.engines.local.buckets import Buckets, Range
 from isrcheck.checker.engines.local.memory_file import MemoryFile
@@ -118,7 +118,7 @@ class RunStore(Stored):
     def _reduce(self, worker: int) -> None:
         """Sorts the names that a worker has found, and removes duplicates."""
         names = self.found[worker][: self.filled[worker][0]]
-        self.filled[worker][0] = run_loops.sorted_distinct(names, self._reserved[worker][self._room :])
+        self.filled[worker][0] = sort_loops.sorted_distinct(names, self._reserved[worker][self._room :])
 
     def _relieve(self, worker: int) -> None:
         """Makes room if a worker has found many names: in memory if it may have more, else by a run on disk."""
