@@ -26,7 +26,7 @@ class Common:
     fill: tuple[int, ...]
 
     def query(self, side: int) -> dict[str, Any]:
-        """The projection of the states of a side, as data."""
+        """How the common leaves are taken from a state of one model (`side` is 0 or 1), as plain data."""
         layout = Layout(self.leaves)
         return {
             "from": list(self.numbers[side]),

@@ -70,8 +70,9 @@ def keeps(system: TransitionSystem, leaves: tuple[int, ...], alike: Sequence[Mem
 
 
 def mentions(label: Label) -> list[list[Member]] | None:
-    """The members in the parameters of an instance, one list for each such parameter. None for other domains.
+    """The members in the parameters of an instance, one list for each such parameter.
 
+    The result is None if a parameter has a domain that is not a broker, a set of brokers, a flag, a number or an enum.
     If two labels differ in only one member, and both labels mention it first at the same place, then the label with the
     lesser member comes first.
     """

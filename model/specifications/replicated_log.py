@@ -68,7 +68,11 @@ class ReplicatedLog(Model):
     deletions = setting(False, meaning="the owner may delete the log, with all that was acknowledged and read")
 
     def variables(self) -> dict[str, Any]:
-        """Each partition's committed records, and whether it is agreed and kept; acknowledged ids; what readers see."""
+        """What the state has for each partition, and for each record id.
+
+        For a partition: the committed records, whether the log is agreed, whether it is kept, and what readers see. For
+        a record id: whether it is acknowledged.
+        """
         records = sequence(record(id=any_id(self), epoch=any_epoch(self)), self.log_size)
         found: dict[str, Any] = {
             "committed": per(any_partition(self), records),

@@ -25,7 +25,7 @@ def failing_instance(levels: NativeLevels, level: int) -> Found:
 
 
 def failing_predicate(levels: NativeLevels, level: int) -> tuple[int, ...]:
-    """The least leaves of a state, counted or not, that is reached at a level and in which a predicate fails."""
+    """The leaves of the least state that is reached at a level, counted or not, and in which a predicate fails."""
     kernel, least = levels.kernel, list[tuple[int, ...]]()
     if level == 1:
         return _failing(levels, kernel.layout.pack(levels.system.initial))[0]

@@ -191,7 +191,7 @@ def _look(bits: int) -> Any:
 
 @intrinsic
 def look(typingctx, address, key, mask):
-    """Which of the 16 entries of a bucket have this key; from bit 32 on, which are empty."""
+    """A bit for each of the 16 entries of a bucket that has this key; the bits from 32 on mark the empty entries."""
     return types.uint64(types.uint64, types.uint64, types.uint64), _look(32)
 
 
@@ -689,10 +689,10 @@ def place_in(bucket, key, partitions, p):
 
 @_compiled
 def places_of(rows, words, half, pairs, dictionaries, pages, partitions, stride, scratch, memo, places, names):
-    """The place of each state at an address: its entry, counted over all partitions; -1 if it is not in the table. For
-    a state in the table also its name.
+    """Finds the states at an address in the table: puts their places into `places`, and their names into `names`.
 
-    Each partition counts for `stride` entries, and has no more.
+    A place is the number of the entry, counted over all partitions; a state that is not in the table has -1. Each
+    partition counts for `stride` entries, and has no more.
     """
     for first in range(0, len(places), AT_ONCE):
         count = min(len(places) - first, AT_ONCE)

@@ -29,7 +29,7 @@ def sorted_distinct(names, other):
 
     Names are sorted by their first bits into buckets. Each bucket fits into a cache and is sorted digit by digit, the
     least digit first. `other` is as long as `names`. The two halves of a name are numbers of few bits each, and a *key*
-    consists of these bits only. If the rest of a key after the first bits is short enough, a bucket has half the size.
+    consists of these bits only. If at most 32 bits follow the first ones, a bucket has them as 32-bit integers.
     """
     if len(names) == 0:
         return 0

@@ -171,8 +171,8 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
         """A broker stops and loses its volatile state: roles, what it knows as leader, its request, fetches in flight.
 
         A broker that is shut down has its last high watermark on disk (`on_disk` is None). A broker that crashes may
-        have an earlier high watermark there. When the log is loaded again (LogLoader.load), epochs without a record are
-        removed: those that start at the log end.
+        have an earlier high watermark there. When the log is loaded again (LogLoader.load), epochs that start at
+        the log end are removed, because they have no record.
         """
         if self.shutdowns:
             s.stopping = s.stopping - {b}

@@ -464,7 +464,7 @@ def index_of(domain: Domain, index: Any) -> int | Term:
 
 
 def nodes_of(domain: Domain, value: Any) -> tuple[list[Expression], Expression]:
-    """A value to store in a place of a domain, as expressions; then the condition that it is defined and fits."""
+    """The expressions of a value to store in a place of a domain, and the condition that it is defined and fits."""
     if isinstance(value, Choice):
         (xs, dx), (ys, dy) = nodes_of(domain, value.yes), nodes_of(domain, value.no)
         nodes = [e.if_(value.condition.node, x, y) for x, y in zip(xs, ys, strict=True)]
