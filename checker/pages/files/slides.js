@@ -24,7 +24,11 @@
     slides[at].focus({ preventScroll: true });
   }
 
-  const go = (to) => { location.hash = `#${Math.min(Math.max(to, 0), slides.length - 1) + 1}`; };
+  /** Shows a slide at once: the event that says the address changed comes later, maybe after the next key. */
+  function go(to) {
+    location.hash = `#${Math.min(Math.max(to, 0), slides.length - 1) + 1}`;
+    show();
+  }
 
   function pressed(event) {
     if (event.altKey || event.ctrlKey || event.metaKey || event.target.matches("a, button") && /^( |Enter)$/.test(event.key)) return;
