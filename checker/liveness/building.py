@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from isrcheck.checker.engines.local.account import return_free_memory
+from isrcheck.checker.engines.local.account import MANY, return_free_memory
 from isrcheck.checker.engines.local.levels import NativeLevels
 from isrcheck.checker.kernel.compile import Integers
 from isrcheck.checker.kernel.layout import Words
@@ -159,6 +159,8 @@ class Builder:
         numbers = {label: i for i, label in enumerate(labels)}
         self._cuts = [(bit, int(promises.of[numbers[label]])) for label, bit in levels.kernel.verdicts.cuts]
         self._words = len(promises.weak)
+        places = levels.places()
+        self._many = places is not None and places.size >= MANY
         self._ahead: dict[int, Candidates] = {}
 
     @property
@@ -169,10 +171,14 @@ class Builder:
     def region(self, number: int) -> Region:
         """The region of the question with this number."""
         among = self._candidates(number)
-        return_free_memory()
+        self._return_free_memory()
         region = self._closed(among).region()
-        return_free_memory()
+        self._return_free_memory()
         return region
+
+    def _return_free_memory(self) -> None:
+        if self._many:
+            return_free_memory()
 
     # --- judging ----------------------------------------------------------------------------------------------------
 

@@ -19,6 +19,8 @@ reads here and there, the processor finds sooner where that is."""
 OWN_PAGES: Final = 1 << 17
 """Arrays of this many bytes or more have pages of their own, which go back to the system with the array. The C library
 would keep the memory that growing tables leave behind: up to 280 MB were missing that `held` did not count."""
+MANY: Final = 1 << 16
+"""Of fewer states free memory is not given back: to find it takes milliseconds, as long as expanding so many states."""
 
 
 def return_free_memory() -> None:

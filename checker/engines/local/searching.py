@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from isrcheck.checker.engines.local import loops
-from isrcheck.checker.engines.local.account import OutOfMemory, return_free_memory
+from isrcheck.checker.engines.local.account import MANY, OutOfMemory, return_free_memory
 from isrcheck.checker.engines.local.checkpoint import Checkpoint
 from isrcheck.checker.engines.local.levels import NativeLevels
 from isrcheck.checker.engines.local.levelwise import Level, Levelwise, Stopped, as_integer
@@ -61,7 +61,7 @@ class Search(Levelwise):
         store.account(sum(w.nbytes for w in self._workers))
         self._team = Team(workers - 1)
         self._bits = batch_bits(kernel.transitions)
-        self._work, self._forecast_from = 4 << BATCH_BITS, 0.0
+        self._work, self._forecast_from, self._returned_at = 4 << BATCH_BITS, 0.0, MANY
         self.checkpoint: Checkpoint | None = None
 
     def explore(self, keep_going: bool, deadlock: bool, known: Iterable[tuple[Level, Words]] = ()) -> Exploration:
@@ -241,6 +241,8 @@ class Search(Levelwise):
             self.store.expect(0 if expected is None else expected.low)
         for worker in self._workers:
             worker.own = self.store.for_more(worker.own, self.store.total)
-        return_free_memory()
+        if self.store.total > self._returned_at:  # whenever there are twice as many
+            self._returned_at = 2 * self.store.total
+            return_free_memory()
         if self.checkpoint is not None and self.checkpoint.due:
             self._keep()
