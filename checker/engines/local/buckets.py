@@ -20,6 +20,9 @@ MOST_BITS: Final = 16
 LEAST_TOGETHER: Final = 1 << 14
 """The least number of names for which a further task pays."""
 
+SLICES: Final = 4
+"""About how many slices there are for each worker."""
+
 Range = tuple[int, int]
 """The first bucket, and the one behind the last."""
 
@@ -29,7 +32,8 @@ class Buckets:
 
     A row of `rooms` is the memory of a worker: its names, and from `first_room` on equal room for its buckets. `filled`
     says how many names each worker has, `spilled` are runs of further names, and `bits` is how many bits the two
-    halves of a name have, the first half first.
+    halves of a name have, the first half first. One worker may have found many more names than another one, so they
+    are counted and distributed in *slices* of about the same size.
     """
 
     def __init__(
@@ -42,18 +46,20 @@ class Buckets:
         each: Each,
     ) -> None:
         self._high, low = bits
-        self._low, self._filled, self._spilled = np.uint64(low), filled, spilled
-        self._names, self._first_room = rooms, first_room
+        self._low, self._spilled, self._names = np.uint64(low), spilled, rooms
         total = sum(filled)
+        self._slices = _slices(filled)
         self._first = min(max((total >> BUCKET).bit_length(), 1), MOST_BUCKETS, max(sum(bits), 1))
         self._count(each)
         while self.largest > max(4 << BUCKET, total >> 8) and self._first < min(MOST_BITS, sum(bits)):
             self._first = min(self._first + 2, MOST_BITS, sum(bits))
             self._count(each)
-        self._rooms = self._names
+        self._room, each_word = rooms.reshape(-1), 1
         if self._rest <= 32:
-            self._rooms, self._first_room = rooms.view(np.uint32), 2 * first_room
-        each(self._distribute, range(len(filled)))
+            self._room, each_word = self._room.view(np.uint32), 2
+        first = [each_word * (worker * rooms.shape[1] + first_room) + begin for worker, begin, _ in self._slices]
+        self._places = np.array(first, dtype=np.int64)
+        each(self._distribute, range(len(self._slices)))
 
     @property
     def _rest(self) -> int:
@@ -61,22 +67,23 @@ class Buckets:
         return max(self._high + int(self._low) - self._first, 0)
 
     def _count(self, each: Each) -> None:
-        self._ends = np.zeros((len(self._filled), 1 << self._first), dtype=np.int64)
-        self._into: list[object] = [None] * len(self._filled)
-        each(self._count_of, range(len(self._filled)))
+        self._ends = np.zeros((len(self._slices), 1 << self._first), dtype=np.int64)
+        self._into: list[object] = [None] * len(self._slices)
+        each(self._count_of, range(len(self._slices)))
         self._sizes = np.diff(self._ends, axis=1, prepend=0).sum(axis=0)
         self.largest = int(self._sizes.max())
 
-    def _found(self, worker: int) -> Words:
-        return self._names[worker, : self._filled[worker]]
+    def _found(self, number: int) -> Words:
+        worker, begin, end = self._slices[number]
+        return self._names[worker, begin:end]
 
-    def _count_of(self, worker: int) -> None:
-        names = self._found(worker)
-        self._into[worker] = sort_loops.counted(names, self._low, self._first, self._rest, self._ends[worker])
+    def _count_of(self, number: int) -> None:
+        names = self._found(number)
+        self._into[number] = sort_loops.counted(names, self._low, self._first, self._rest, self._ends[number])
 
-    def _distribute(self, worker: int) -> None:
-        here = self._rooms[worker, self._first_room :]
-        sort_loops.distributed(self._found(worker), here, self._low, self._rest, self._into[worker])
+    def _distribute(self, number: int) -> None:
+        here = self._room[self._places[number] :]
+        sort_loops.distributed(self._found(number), here, self._low, self._rest, self._into[number])
 
     # --- ranges -----------------------------------------------------------------------------------------------------
 
@@ -99,7 +106,7 @@ class Buckets:
         names = np.empty(int(self._sizes[slice(*some)].sum()), dtype=np.uint64)
         largest = int(self._sizes[slice(*some)].max())
         count = sort_loops.from_buckets(
-            self._rooms, self._first_room, self._ends, *some, self._low, self._rest, largest, names
+            self._room, self._places, self._ends, *some, self._low, self._rest, largest, names
         )
         found = names[:count]
         for run in self._spilled:
@@ -112,3 +119,9 @@ class Buckets:
         """The least name that a bucket may have."""
         key, low = bucket << self._rest, int(self._low)
         return key >> low << 32 | key & ((1 << low) - 1)
+
+
+def _slices(filled: Sequence[int]) -> list[tuple[int, int, int]]:
+    """The worker, the first name and the end of each slice."""
+    most = max(sum(filled) // (SLICES * len(filled)), LEAST_TOGETHER) if len(filled) > 1 else max(*filled, 1)
+    return [(w, begin, min(begin + most, count)) for w, count in enumerate(filled) for begin in range(0, count, most)]

@@ -116,20 +116,20 @@ def _written_back(ascending, bucket, low, rest, names, count):
 
 
 @_compiled
-def from_buckets(rooms, first_room, ends, begin, end, low, rest, largest, names):
-    """The distinct names of some buckets, of all workers together, in ascending order. Returns how many there are.
+def from_buckets(room, places, ends, begin, end, low, rest, largest, names):
+    """The distinct names of some buckets, of all slices together, in ascending order. Returns how many there are.
 
-    A row of `rooms` has the buckets of a worker from `first_room` on, and a row of `ends` the ends of these buckets.
-    A bucket of all workers has at most `largest` names.
+    `places` says where the buckets of each slice begin in `room`, and a row of `ends` has the ends of these buckets.
+    A bucket of all slices has at most `largest` names.
     """
-    here, there = np.empty(largest, dtype=rooms.dtype), np.empty(largest, dtype=rooms.dtype)
+    here, there = np.empty(largest, dtype=room.dtype), np.empty(largest, dtype=room.dtype)
     counts = np.empty(1 << DIGIT, dtype=np.int32)
     count = 0
     for bucket in range(begin, end):
         size = 0
-        for worker in range(len(rooms)):
-            first = ends[worker, bucket - 1] if bucket > 0 else 0
-            some = rooms[worker, first_room + first : first_room + ends[worker, bucket]]
+        for k in range(len(places)):
+            first = ends[k, bucket - 1] if bucket > 0 else 0
+            some = room[places[k] + first : places[k] + ends[k, bucket]]
             here[size : size + len(some)] = some
             size += len(some)
         count = _written_back(_ascending(here[:size], there[:size], rest, counts), bucket, low, rest, names, count)

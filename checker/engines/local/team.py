@@ -21,6 +21,8 @@ BATCH_BITS: Final = 8
 """Up to 2**8 states are expanded at once: their successors stay in the second-level cache until they are inserted."""
 assert 1 << BATCH_BITS <= loops.AT_ONCE, "a batch is named at once"
 LARGEST_BATCH_ROWS: Final = 1 << 19
+AHEAD: Final = 4
+"""Up to so many results for each worker may wait until an earlier one, which took longer, is there."""
 
 
 def batch_bits(transitions: int) -> int:
@@ -99,7 +101,7 @@ class Team:
         try:
             for item in items:
                 ahead.append(self._pool.submit(function, item))
-                if len(ahead) > 2 * self._size:
+                if len(ahead) > AHEAD * (self._size + 1):
                     yield ahead.popleft().result()
             while ahead:
                 yield ahead.popleft().result()
