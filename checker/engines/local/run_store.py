@@ -22,11 +22,12 @@ from isrcheck.checker.engines.local.runs import File, Known, Numbers, Pieces, Ru
 from isrcheck.checker.engines.local.stored import Each, Stored, one_by_one
 from isrcheck.checker.kernel.layout import Layout, Words
 
-MOST: Final = 1 << 25
+MOST: Final = 3 << 23
+"""The most names of 8 bytes for which all workers together have memory: half for found names, half for sorting."""
 LEAST: Final = 1 << 14
 """The least number of found names that each worker holds in memory. Half of them are a batch or more."""
-GROWING: Final = 16
-"""Bytes of memory for each of them. With the space for sorting, the names take half of the memory."""
+GROWING: Final = 24
+"""If memory is limited, there is room for one of these names in so many bytes: they take a third of the memory."""
 SETTLING: Final = (2 * LARGEST + 8 * 8) * PIECE
 """Bytes for a piece of a range of names, and for the names that are compared with it."""
 LEAST_RANGE: Final = 4
@@ -126,20 +127,24 @@ class RunStore(Stored):
         found, count = self.found[worker], int(self.filled[worker][0])
         if 2 * count <= len(found):
             return
-        if 2 * len(found) > self._room or not self._grow(worker):
+        if len(found) == self._room or not self._grow(worker):
             run = Run(self._overflow[worker], self._account)
             run.add(found[:count])
             self._spilled.append(run)
             self.filled[worker][0] = 0
 
     def _grow(self, worker: int) -> bool:
-        """Doubles the room for a worker's names and for sorting them. Returns False if there is not enough memory."""
+        """Doubles the room for a worker's names and for sorting them, up to the most that it may have.
+
+        Returns False if there is not enough memory.
+        """
         found = self.found[worker]
+        size = min(2 * len(found), self._room)
         try:
-            self.account(2 * found.nbytes)
+            self.account(16 * (size - len(found)))
         except OutOfMemory:
             return False
-        self.found[worker] = self._reserved[worker][: 2 * len(found)]
+        self.found[worker] = self._reserved[worker][:size]
         return True
 
     def close(self) -> int:
