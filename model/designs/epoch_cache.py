@@ -18,7 +18,7 @@ def epoch_cache(greatest_epoch: int, log_size: int) -> Any:
 
 
 def entries(cache: Any, greatest_epoch: int) -> list[tuple[Any, Any]]:
-    """For each index of a cache, whether there is an entry, and the entry."""
+    """A pair for each index of a cache: whether the cache has an entry there, and the entry."""
     return [(cache.length > i, cache.at(i)) for i in range(greatest_epoch + 1)]
 
 

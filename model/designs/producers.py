@@ -9,7 +9,7 @@ epoch. By default the model is simpler: only producers that wrote in the leader'
 ghost is needed that remembers where producers wait. With other values of `acknowledgement`, producers that have waited
 since an earlier epoch get an answer too.
 
-Left out: lost answers, errors other than too small an ISR, batches, transactions.
+Left out: lost answers, errors other than an ISR that is too small, batches, transactions.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ class Producers(Replicas):
         return s.acknowledged[i] | s.acknowledged_by_one[i] if self.acks_one else s.acknowledged[i]
 
     def end_of_copy(self, s: State, p: int, b: Any, i: Any) -> Any:
-        """One past the offset of the last copy of a record in a broker's log; 0 if there is no copy."""
+        """The offset after the last copy of a record in a broker's log; 0 if there is no copy."""
         end: Any = 0
         for o in range(self.log_size):
             end = when((s.log[p][b].length > o) & (s.log[p][b].at(o).id == i), o + 1, end)
         return end
 
     def await_answer(self, s: State, p: int, b: Any, i: Any, end: Any, may_tell: Any) -> None:
-        """Makes a producer wait until a broker's high watermark reaches `end`. At a retry it may be there already."""
+        """Makes a producer wait until a broker's high watermark reaches `end`. At a retry this may be so already."""
         reached = s.replica[p][b].high_watermark >= end
         for k in range(self.max_records):
             if self.retries and self.idempotence:

@@ -2,7 +2,8 @@
 
 The leader node names the leader. Each replica has one watch, on the leader node (onLeaderChange). When the node
 changes, the replica runs leaderElection. A replica that creates the node becomes leader in further steps; `step` says
-which step is next. Until the last step it handles no notification, so it may lose the leader node without noticing.
+which step is next. Until the last step the replica handles no notification, so it may lose the leader node without
+noticing.
 
 Left out: PreferredReplicaTime, during which other replicas wait for the preferred one; a broker that starts before its
 former session is over (KAFKA-1387).
@@ -179,7 +180,7 @@ class LeaderNodes(ZookeeperWatches):
         return f"{b} {node}: it creates the node and begins becomeLeader{told}"
 
     def claim_in_words(self, s: Any, p: int, b: Any) -> str:
-        """Why leaderElection lets a replica lead."""
+        """Words for why leaderElection lets a replica lead."""
         isr = s.replica[p][b].read_isr if self.election_read == "earlier" else s.state[p].isr
         if isr and b not in isr:
             return f"no member of the ISR {isr} is live (unclean)"

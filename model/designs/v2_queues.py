@@ -243,6 +243,6 @@ class StateChangeQueues(ZookeeperWatches):
     def register_again(self, s: State, b: Any) -> None:
         """A broker that lost its session gets a new one, and reads everything again."""
         if self.has_queues and self.has_crashes and self.restarts and self.expiries:
-            # A broker without any role counts as one that starts, which empties its queue first.
+            # A broker without any role counts as a broker that starts, and so empties its queue first (`boot`).
             s.require(~self.is_out_of_service(s, b))
         super().register_again(s, b)

@@ -1,7 +1,7 @@
 """Why in V3 the leader is always in the ISR: the zkVersion says whether a leader knows the state that it changes.
 
-Only `isr-sane` is proved here, at the settings of the design with all its fixes. docs/proofs.md says how far the other
-invariants are from a proof.
+Only the invariant `isr-sane` is proved here, at the settings of the design with all its fixes. docs/proofs.md says how
+far the other invariants are from a proof.
 """
 
 from __future__ import annotations

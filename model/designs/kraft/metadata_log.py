@@ -90,7 +90,7 @@ class MetadataLog(ConfigurationControl):
 
     @property
     def restarts(self) -> int:
-        """The most times that a broker may start again."""
+        """The greatest number of times that a broker may start again."""
         return int(self.crashes + self.lossy_crashes + self.shutdowns)
 
     def any_broker_epochs(self) -> Any:
@@ -118,7 +118,7 @@ class MetadataLog(ConfigurationControl):
         return active - s.without_directory if self.directory_failures else active
 
     def image_of(self, s: KraftState, b: Any) -> Any:
-        """The image that a broker has."""
+        """The image at a broker's position in the metadata log."""
         return s.metadata.at(s.applied[b])
 
     # --- commit and read --------------------------------------------------------------------------------------------
@@ -164,7 +164,7 @@ class MetadataLog(ConfigurationControl):
         return {name: getattr(s.state[p], name) for name in self.first_registration()}
 
     def keep_what_is_needed(self, s: KraftState, log: Any, applied: dict[Any, Any], up: Any = None) -> None:
-        """Stores the log without the batches that all running brokers have passed, the positions, and who is up."""
+        """Stores who is up, the positions, and the log without the batches that all running brokers have passed."""
         least = log.length - 1
         for position in (when(up.has(b), x, least) if self.restarts else x for b, x in applied.items()):
             least = minimum(least, position)

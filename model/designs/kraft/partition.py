@@ -5,7 +5,7 @@ controller may have. Whenever a leader handles a fetch, a write, a metadata reco
 watermark if it can. When it handles a fetch, it also asks the controller for a larger ISR if it can.
 
 Each rule is a method, and the docstring of the method gives the reason for the rule. The steps for fetches and for
-metadata are in the parts that use this one.
+metadata are in the parts that use this part.
 
 Left out: future replicas while they catch up; log start offsets; the recovery state of a leader that was elected
 uncleanly (a leader always asks for RECOVERED, and nothing is done to recover).
@@ -193,7 +193,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
     def is_awaited(self, x: Leading, f: Any) -> Any:
         """Whether a leader's high watermark waits for a follower.
 
-        It waits for the members of the maximal ISR, and for followers that have caught up and may join the ISR.
+        The high watermark waits for the members of the maximal ISR, and for followers that have caught up and may join.
         Otherwise the high watermark would have to go back when such a follower joins (KAFKA-15021).
         """
         member = self.maximal_isr(x).has(f) & self.is_replica(x.registration, f)
@@ -293,7 +293,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
     # --- who leaves the ISR -----------------------------------------------------------------------------------------
 
     def out_of_sync(self, x: Leading, b: Any) -> Any:
-        """getOutOfSyncReplicas: ISR members that are no longer caught up."""
+        """getOutOfSyncReplicas: the ISR members that are no longer caught up."""
         found = x.isr - x.isr
         for f in self.brokers:
             if f != b:

@@ -151,7 +151,7 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
         return answer
 
     def reverted_isr(self, s: KraftState, p: int, leader: Any) -> Any:
-        """The ISR after a reassignment is cancelled: without the replicas that it added.
+        """The ISR after a reassignment is cancelled: without the replicas that the reassignment added.
 
         If this ISR is empty and elections may be unclean, the first replica becomes its only member, which is an
         unclean election. With `election = any-order`, the only member is the replica that leads afterwards, or the

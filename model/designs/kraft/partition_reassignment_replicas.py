@@ -50,7 +50,7 @@ class PartitionReassignmentReplicas(PartitionRegistration):
     )
 
     def assignment_of(self, s: KraftState, p: int) -> Assignment | None:
-        """The assignment in the controller's registration. None if all brokers are always replicas."""
+        """The assignment in the controller's registration. Returns None if all brokers are always replicas."""
         state = s.state[p]
         return Assignment(state.replicas, state.adding, state.removing) if self.reassigns else None
 
@@ -58,8 +58,8 @@ class PartitionReassignmentReplicas(PartitionRegistration):
         """The assignment of a partition when a reassignment to other replicas begins.
 
         The new reassignment may replace an earlier one that is under way. If the new reassignment adds no replica, the
-        replicas that the earlier one adds stay marked. Removed replicas stay marked in the same way
-        (changePartitionReassignment does not set an empty list).
+        replicas that the earlier one adds stay marked. If it removes no replica, the replicas that the earlier one
+        removes stay marked. (changePartitionReassignment does not set an empty list.)
         """
         state = s.state[p]
         now, adding, removing = state.replicas, target - state.replicas, state.replicas - target

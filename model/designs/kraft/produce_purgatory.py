@@ -80,7 +80,7 @@ class ProducePurgatory(UnifiedLog):
     def note_committed(self, s: KraftState, p: int, b: Any, epoch: Any, log: Any, start: Any, end: Any) -> None:
         """Records that a leader's high watermark rises from `start` to `end`.
 
-        Consumers may read the records between.
+        Consumers may then read the records between these offsets.
         """
         committed = s.committed[p]
         records, rewritten = committed.records, committed.rewritten

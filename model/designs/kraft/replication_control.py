@@ -213,7 +213,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
     def cancel_partition_reassignment(self, s: KraftState, p: int, leader: Any) -> None:
         """cancelPartitionReassignment: an operator cancels a reassignment, and the partition keeps its former replicas.
 
-        It is refused if none of the former replicas is in the ISR, unless elections may be unclean.
+        The cancellation is refused if none of the former replicas is in the ISR, unless elections may be unclean.
         """
         state, isr = s.state[p], self.reverted_isr(s, p, leader)
         s.require(~state.adding.is_empty | ~state.removing.is_empty, ~isr.is_empty)
@@ -281,8 +281,8 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
         """handleAssignReplicasToDirs: a broker reports the directory of its replica, and the partition changes.
 
         The broker reports it after a move, or after it has created the replica again because the earlier directory
-        failed. Like any change, this one completes a reassignment, clears the ELR if the ISR is large enough, and
-        elects a leader, if it can.
+        failed. Like any change, this change may complete a reassignment, clear the ELR (if the ISR is large enough) and
+        elect a leader.
         """
         anew: Any = s.without_directory.has(b) & ~s.offline.has(b) if self.directory_failures else False
         moves: Any = False
