@@ -4,15 +4,15 @@ The data plane is that of `v3` with the fixes that preceded KIP-497: followers t
 epochs fence their fetches. Requests and responses are in `alterations`, the leader is in `pending_isr`, and the
 controller is in `alteration_handling`. `partition_state` defines how far a replica's log must reach before the replica
 joins the ISR. `pending_isr` and `alteration_handling` define whether the replica may join. A broker that stops loses
-its roles (`data_plane`), its work as a controller and its commands in flight (`controller`), and both its view and the
-requests that it has accepted (`alteration_handling`). In a controlled shutdown its session also ends
-(`controlled_shutdown`). This file fixes the values of some settings. It also defines how a leader gets another ISR by a
-command in its own epoch, and a goal for each answer of the controller.
+its roles (`data_plane`), its work as a controller and its commands in flight (`controller`), and, as a controller, its
+view and the requests that it has accepted (`alteration_handling`). In a controlled shutdown the broker's session also
+ends (`controlled_shutdown`). This file fixes the values of some settings. It also defines how a leader gets another ISR
+by a command in its own epoch, and a goal for each answer of the controller.
 
 The controller is that of Kafka with ZooKeeper; `kraft` is the design without ZooKeeper. The leader learns the outcome
 of a request only from the response. Each decision that the controller makes by itself begins a new leader epoch. The
 text of KIP-497 differs (setting `answer`): the controller first confirms that it has the request, and writes the ISR
-later. Then the leader learns the outcome by LeaderAndIsr.
+later. In that case the leader learns the outcome by LeaderAndIsr.
 
 A *version* is what KIP-497 calls zkVersion and later KIPs call partition epoch.
 
@@ -126,7 +126,7 @@ class AlterIsr(AlterationHandling, PendingIsr, ControlledShutdown, Commands, Rea
 
     @action(c=any_controller, b=broker, p=any_partition, actor="b", where=lambda m: m.tells_by_command)
     def adopt_isr_by_command(self, s: State, c: Any, b: Any, p: int) -> None:
-        """A leader gets a command of a later version in its own epoch, and adopts its ISR; nothing is pending then."""
+        """A leader gets a command of a later version in its own epoch, and adopts the ISR; no ISR is pending then."""
         request = self.command(s, c, b, p)
         s.require(self.changes_isr(s, b, p, request))
         s.replica[p][b].isr = request.isr
@@ -142,7 +142,7 @@ class AlterIsr(AlterationHandling, PendingIsr, ControlledShutdown, Commands, Rea
     # --- goals ------------------------------------------------------------------------------------------------------
 
     def is_answered(self, s: State, answer: str) -> Any:
-        """Whether a response with an answer is on its way."""
+        """Whether a response with the given answer is on its way."""
         return some(
             s.alteration[p][b][i].stage == answer
             for p in self.all_partitions

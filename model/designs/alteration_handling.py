@@ -1,6 +1,6 @@
 """How a controller handles AlterIsr.
 
-The controller checks a request in a fixed order. It answers with the first error, or alters the ISR. A deposed
+The controller checks a request in a fixed order, and then answers with the first error or alters the ISR. A deposed
 controller may not have noticed that it is deposed. Then it answers from its *view*: what it knew when the next
 controller was elected.
 

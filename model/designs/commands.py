@@ -74,7 +74,10 @@ class Commands(Controller):
         return ~self.is_followed(s, b, p, request)
 
     def is_obeyed(self, s: State, b: Any, p: int, request: Any) -> Any:
-        """Whether a broker obeys a StopReplica command; a command that deletes a replica has no leader epoch."""
+        """Whether a broker obeys a StopReplica command.
+
+        No leader epochs are compared if the command deletes a replica.
+        """
         moved = request.kind == "stop-replica"
         if self.stop_replica_check == "none":
             return (moved | (request.kind == "delete-replica")) & self.is_of_this_topic(s, b, p, request)
@@ -246,7 +249,7 @@ class Commands(Controller):
         return f"{b} starts and registers: {'; '.join(roles)}"
 
     def _take_role(self, s: State, p: int, b: Any) -> None:
-        """A replica takes the role that it has in ZooKeeper. If it is not assigned to the broker, it is deleted."""
+        """A replica takes the role that it has in ZooKeeper, or is deleted if it is not assigned to the broker."""
         state, replica, log = s.state[p], s.replica[p][b], s.log[p][b]
         here = self._has_a_role(s, p, b)
         leads = (state.leader == b) & here

@@ -13,7 +13,7 @@ from isrcheck.model.language import count, every, number, record, sequence, some
 
 
 def epoch_cache(greatest_epoch: int, log_size: int) -> Any:
-    """The domain of a cache: each epoch at most once."""
+    """The domain of a cache, which has each epoch at most once."""
     return sequence(record(epoch=number(0, greatest_epoch), start=number(0, log_size)), greatest_epoch + 1)
 
 

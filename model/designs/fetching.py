@@ -106,7 +106,10 @@ class Fetching(Replicas):
     # --- words ------------------------------------------------------------------------------------------------------
 
     def answers(self, s: State, p: int, leader: Any, follower: Any, fenced: bool) -> Any:
-        """Whether a broker leads a follower and answers its requests. `fenced`: only if both are in the same epoch."""
+        """Whether a broker leads a follower and answers its requests.
+
+        A `fenced` request is answered only if both brokers are in the same epoch.
+        """
         same_epoch = s.replica[p][leader].epoch == s.replica[p][follower].epoch
         asked = self.leads(s, p, leader) & self.follows(s, p, follower, leader)
         return asked & same_epoch if self.truncation in ("kip-320", "on-fetch") and fenced else asked
@@ -139,9 +142,9 @@ class Fetching(Replicas):
     def truncation_point(self, s: State, p: int, follower: Any, epoch: Any, end: Any) -> tuple[Any, Any]:
         """How many records a follower keeps after a leader's answer, and whether it has then finished truncating.
 
-        If the answer has no offset, the follower truncates to its high watermark. In KIP-101 it truncates to the offset
-        in the answer. From KIP-279 on, it looks up in its own cache where the epoch in the answer ends. If it does not
-        know that epoch, it asks again with a smaller epoch.
+        If the answer has no offset, the follower truncates to its high watermark. In KIP-101 the follower truncates to
+        the offset in the answer. From KIP-279 on, the follower looks up in its own cache where the epoch in the answer
+        ends. A follower that does not know that epoch asks again with a smaller epoch.
         """
         top, own = self.max_leader_epoch, s.epoch_cache[p][follower]
         own_end, high_watermark = s.log[p][follower].length, s.replica[p][follower].high_watermark

@@ -64,7 +64,7 @@ class CrashingReplicas(ElectionsByMajority):
         return bool(self.lossy_crashes and self.flushes_log)
 
     def replica_variables(self) -> dict[str, Any]:
-        """How far a log is flushed. There is no checkpoint: a leader finds its high watermark by counting copies."""
+        """How far each log is flushed. No checkpoint: leaders find their high watermarks by counting copies."""
         return {"flushed": self.any_end()} if self.knows_flushed else {}
 
     def flush(self, s: State, p: int, b: Any, end: Any) -> None:

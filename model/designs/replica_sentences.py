@@ -9,7 +9,7 @@ from isrcheck.model.language import becomes
 
 
 def of_partition(m: Any, p: int) -> str:
-    """` of partition 1` if there are several partitions; otherwise empty."""
+    """The words ` of partition 1` if there are several partitions; otherwise no words."""
     return f" of partition {p}" if m.partitions > 1 else ""
 
 

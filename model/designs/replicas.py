@@ -1,8 +1,8 @@
 """Replicas: the state of each broker and partition, and the basic predicates that all parts of a design use.
 
 A *broker* is up or down. As a *replica* of a partition it has a durable log and, with crashes, a checkpoint of its high
-watermark. Its *role*, the leader and epoch that it knows, its copy of the ISR and its high watermark are volatile.
-Offsets count from 0. A log end offset and a high watermark are exclusive ends.
+watermark. A replica's *role*, the leader and epoch that it knows, its copy of the ISR and its high watermark are
+volatile. Offsets count from 0. A log end offset and a high watermark are exclusive ends.
 
 *Ghosts* record which records were committed, acknowledged and consumed, and which leader committed them. They never
 restrict a step. docs/ghosts.md says for each ghost what is recorded, when and by which step.

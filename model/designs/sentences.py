@@ -8,19 +8,22 @@ from isrcheck.model.language import BrokerId, asked, becomes
 
 
 def of_partition(m: Any, p: int) -> str:
-    """` of partition 1` if there are several partitions; otherwise empty."""
+    """The words ` of partition 1` if there are several partitions; otherwise no words."""
     return f" of partition {p}" if m.partitions > 1 else ""
 
 
 def leader_in_words(m: Any, s: Any, p: int, b: Any) -> str:
-    """Words for a leader. If it is not legitimate, they name the epoch in which it still leads, and end in a comma."""
+    """Words for a leader.
+
+    For a leader that is not legitimate, the words name the epoch in which it still leads, and end in a comma.
+    """
     if asked(s, m.is_legitimate, p, b):
         return f"{b}{of_partition(m, p)}"
     return f"{b}, still leader{of_partition(m, p)} in epoch {s.replica[p][b].epoch} in its own eyes,"
 
 
 def controller_in_words(m: Any, s: Any, c: Any) -> str:
-    """Words for a controller. If controllers are brokers, they name the broker, and end in a comma."""
+    """Words for a controller. If controllers are brokers, the words name the broker, and end in a comma."""
     if not isinstance(c, BrokerId):
         return "the controller"
     if s.controller == c:
@@ -52,7 +55,7 @@ def far_in_words(end: int) -> str:
 
 
 def state_in_words(old: Any, new: Any, p: int) -> str:
-    """Words for what a write has changed in the state of a partition. They always give the ISR and the version."""
+    """Words for what a write has changed in the state of a partition. The ISR and the version are always given."""
     before, after = old.state[p], new.state[p]
     leader = "" if before.leader == after.leader else f"leader {becomes(before.leader, after.leader)}, "
     epoch = "" if before.epoch == after.epoch else f", leader epoch {before.epoch} -> {after.epoch}"

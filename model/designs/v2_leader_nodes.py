@@ -293,7 +293,7 @@ class LeaderNodes(ZookeeperWatches):
         self.note_load(s, 0, 2 * self.partitions)
 
     def start_replica(self, s: State, p: int, b: Any, here: Any) -> None:
-        """startReplica, if `here` holds: the replica follows the leader, or looks for one as on a leader change."""
+        """startReplica, if `here` holds: the replica follows the leader or, if none leads, will run leaderElection."""
         state, replica, log = s.state[p], s.replica[p][b], s.log[p][b]
         follows = here & ~state.leader.is_none & (state.leader != b)
         begins = follows & self.follows_anew(s, p, b, "on-start-replica", "always")

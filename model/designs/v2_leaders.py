@@ -1,8 +1,8 @@
 """V2, leaders: a new leader writes a new epoch, waits for the other replicas, and then maintains the ISR.
 
 The persistent ISR path holds the ISR and the epoch. becomeLeader has several steps. The new leader reads the epoch, and
-writes the next epoch with the ISR that it has read. It waits until the others have caught up or time is over. Then it
-writes the ISR again, and takes writes.
+writes the next epoch with the ISR that it has read. The new leader waits until the others have caught up or time is
+over. Then it writes the ISR again, and takes writes.
 
 Left out: failures of single threads of the leader.
 """
@@ -21,7 +21,7 @@ from isrcheck.model.language import action, asked, broker, enum, every, listed, 
 
 
 class NewLeaders(ZookeeperWatches):
-    """becomeLeader, and the writes of the ISR by its leader."""
+    """becomeLeader, and the leader's writes of the ISR."""
 
     abstract = True
 
@@ -173,7 +173,7 @@ class NewLeaders(ZookeeperWatches):
         return f"{self.becoming(old, p, b)} writes {wrote}{over}; {waits}"
 
     def becoming(self, s: Any, p: int, b: Any) -> str:
-        """Words for a replica in the middle of becomeLeader. They say whether it has lost the leader node."""
+        """Words for a replica in the middle of becomeLeader, which may have lost the leader node."""
         late = "" if s.state[p].leader == b else f" although {node_in_words(s, p)}"
         return f"{b}, becoming leader{of_partition(self, p)}{late},"
 

@@ -71,7 +71,7 @@ class StateChangeQueues(ZookeeperWatches):
 
     @property
     def has_queues(self) -> bool:
-        """Whether anybody sends requests."""
+        """Whether anybody puts requests into the brokers' queues."""
         return self.reassigns
 
     @property
@@ -144,7 +144,10 @@ class StateChangeQueues(ZookeeperWatches):
         return close & ((request.epoch == NOT_BY_A_LEADER) | (request.epoch == s.state[p].epoch))
 
     def handled(self, s: State, p: int, b: Any, stage: Any) -> None:
-        """Removes the first request from the queue and records its stage, unless a newer request waits."""
+        """Removes the first request from a queue.
+
+        The stage of the request is recorded, unless the queue has a newer request for the same replica.
+        """
         queue = s.queue[b]
         if self.follows_requests:
             rest = range(1, self.queue_size)

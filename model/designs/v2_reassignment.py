@@ -3,9 +3,9 @@
 AR (assigned replicas) are those in the path of the partition. RAR (reassigned replicas) are the new ones. An
 administrator writes RAR to partitions_reassigned; only the leader watches that path. In checkReassignedReplicas the
 leader closes the old replicas when all of RAR have caught up. When the old replicas have left the ISR, the leader makes
-four writes. It writes RAR + ISR as the ISR, writes RAR as AR, and deletes the path in partitions_reassigned. Finally it
-deletes its own leader node, unless the leader is the preferred replica and is in RAR. It may crash between any two
-writes.
+four writes. The first three write RAR + ISR as the ISR, write RAR as AR, and delete the path in partitions_reassigned.
+The fourth deletes the leader's own leader node, unless the leader is the preferred replica and is in RAR. The leader
+may crash between any two writes.
 
 Left out: several reassignments of a partition at a time; a timeout for closing, which the page leaves open.
 """
@@ -330,7 +330,7 @@ class ReassignedReplicas(ZookeeperWatches):
     # --- the commit thread ------------------------------------------------------------------------------------------
 
     def is_completing(self, s: State, p: int, b: Any) -> Any:
-        """Whether the leader is between two of the four writes. Its commit thread then does nothing else."""
+        """Whether the leader is between two of the four writes, when its commit thread does nothing else."""
         moving = s.replica[p][b].moving
         return (moving == "isr-written") | (moving == "replicas-written") | (moving == "path-deleted")
 

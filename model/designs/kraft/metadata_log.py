@@ -2,8 +2,9 @@
 
 The controller commits batches at the end of the log. A batch is represented by the *image* after it: the partition's
 registration, the active brokers, their broker epochs, min.insync.replicas. Each broker has a position in the log, and
-knows only the image at that position. In one step it may go on by several batches, and then sees only the last image.
-Kafka's loader takes several batches in one step if they were committed since it last looked, or if it loads a snapshot.
+knows only the image at that position. In one step a broker may go on by several batches, and then sees only the last
+image. Kafka's loader takes several batches in one step if they were committed since it last looked, or if it loads a
+snapshot.
 
 Batches that all brokers have passed are forgotten.
 
@@ -134,8 +135,8 @@ class MetadataLog(ConfigurationControl):
     ) -> None:
         """Commits a batch if a condition holds: registrations by partition, and the brokers that are then active.
 
-        `started` is a broker that registers in this batch. From then on it is up, its broker epoch is greater by one,
-        and it has the image of this batch.
+        `started` is a broker that registers in this batch. From then on `started` is up, its broker epoch is greater by
+        one, and it has the image of this batch.
         """
         log, changed = s.metadata, {p: {**self._registration(s, p), **new} for p, new in registrations.items()}
         partitions = [changed.get(p, self._registration(s, p)) for p in self.all_partitions]

@@ -173,8 +173,8 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
     def next_elr(self, s: KraftState, p: int, isr: Any, stopped_uncleanly: Any = None) -> Any:
         """maybePopulateTargetElr: the replicas that left the ISR after it last had min.insync.replicas members.
 
-        The high watermark does not rise while the ISR is smaller (KAFKA-15583), so these replicas have all committed
-        records.
+        While the ISR is smaller than min.insync.replicas, the high watermark does not rise (KAFKA-15583). So these
+        replicas have all committed records.
         """
         if not self.elr:
             return isr - isr

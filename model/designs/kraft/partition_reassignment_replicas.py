@@ -2,7 +2,7 @@
 
 During a reassignment, a partition is assigned to its old and its new replicas. The replicas that it *adds* and those
 that it *removes* are marked. When the ISR has every added replica, the removed replicas leave the ISR and the
-assignment in one step. Whether the replicas that stay must also be in the ISR differs between three versions of Kafka.
+assignment in one step. Three versions of Kafka differ in whether the replicas that stay must also be in the ISR.
 
 Left out: the order of replicas (`election = in-order` keeps one order for all brokers).
 

@@ -1,8 +1,8 @@
 """Replica and ReplicaState: what a leader knows of each follower.
 
-A leader knows each follower's log end offset and broker epoch at the follower's last fetch. It also knows whether the
-follower was at the leader's log end within replica.lag.time.max.ms. There is no clock: a follower that was caught up
-may exceed this time at any moment.
+A leader knows each follower's log end offset and broker epoch at the follower's last fetch. The leader also knows
+whether the follower was at the leader's log end within replica.lag.time.max.ms. There is no clock: a follower that was
+caught up may exceed this time at any moment.
 
 Left out: log start offsets; times; a second rule, by which a follower also counts as caught up if it has fetched up to
 the leader's log end at the follower's previous fetch. Without this rule a follower counts as lagging more often than it

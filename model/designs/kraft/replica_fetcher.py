@@ -229,9 +229,10 @@ class ReplicaFetcher(Partition):
     def is_in_range(self, s: KraftState, p: int, follower: Any, leader: Any) -> Any:
         """Whether the leader knows the epoch of the follower's last record, or a later one.
 
-        Otherwise the leader answers OFFSET_OUT_OF_RANGE. This happens only if the follower has applied an answer of
-        another epoch, or if the leader has forgotten epochs. If neither is possible, nothing is checked. If this
-        assumption were wrong, the end of the epoch would be -1, which is no log end, and the search would report it.
+        Otherwise the leader answers OFFSET_OUT_OF_RANGE. A follower gets this error only if it has applied an answer of
+        another epoch, or if the leader has forgotten epochs. At settings where neither is possible, nothing is checked.
+        If this assumption were wrong, the end of the epoch would be -1, which is no log end, and the search would
+        report it.
         """
         if not self.may_be_out_of_range:
             return True

@@ -190,7 +190,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
         if not self.replication_factor_changes:
             s.require((state.replicas - state.removing).size == len(target))
         s.reassignments += 1
-        # LeaderAcceptor needs the directory of a broker that is no replica yet, so the request is refused.
+        # The request is refused if it would elect a broker that is no replica yet: its directory is not known.
         for x in self.brokers:
             eligible = state.isr.is_empty & s.elr[p].has(x) if self.elr else False
             s.require(~(eligible & s.live.has(x) & ~state.replicas.has(x)) if x in target else True)
@@ -258,8 +258,8 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
     def elect_leader_for_leaderless_partition(self, s: KraftState, p: int, leader: Any) -> None:
         """maybeBalancePartitionLeaders: from time to time the controller elects leaders for partitions that have none.
 
-        It elects any replica that may lead, or the last known leader. If elections may be unclean, it elects any active
-        replica (maybeTriggerUncleanLeaderElectionForLeaderlessPartitions).
+        It elects any replica that may lead, or the last known leader. If elections may be unclean, the controller
+        elects any active replica (maybeTriggerUncleanLeaderElectionForLeaderlessPartitions).
         """
         s.require(s.state[p].leader.is_none)
         self.commit_change(s, {p: self.build(s, p, s.state[p].isr, leader, s.live)})
