@@ -8,11 +8,11 @@ the bottom up:
 * `controller` of V3 and AlterIsr, `zookeeper_watches` of V1 and V2, `majority_elections`: how a leader is chosen;
 * the other parts, all on one level: topics, reassignment, commands and so on.
 
-Each rule is in one part. Some designs lack a part, such as the deletion of topics. For these designs, the part below
-defines the rule in one line. Several parts may contribute to one method (the content of a request, the losses in a
-crash). Each of them adds its share and calls the next part with `super()`. A design lists its bases in the order of
-these calls. Settings and variables are in the reverse order. A part declares the attributes that it needs from other
-parts of its level.
+Each rule is in one part. Some designs lack a part, such as the deletion of topics. For these designs, a lower part
+defines each rule of the missing part in one line. Several parts may contribute to one method (the content of a request,
+the losses in a crash). Each part adds its share, and calls the next part with `super()`. A design lists its bases in
+the order of these calls. The settings and variables of a design are in the reverse order. A part declares the
+attributes that it needs from other parts of its level.
 """
 
 from isrcheck.model.designs.state import DesignState as State

@@ -1,25 +1,25 @@
 """KIP-497: the controller alone writes the ISR, and a leader requests changes by AlterIsr.
 
-The data plane is that of `v3` with the fixes that preceded KIP-497: truncation is part of fetching, and leader epochs
-fence it. Requests and responses are in `alterations`, the leader is in `pending_isr`, and the controller is in
-`alteration_handling`. `partition_state` defines how far a replica's log must reach before the replica joins the ISR.
-`pending_isr` and `alteration_handling` define whether the replica may join. A broker that stops loses its roles
-(`data_plane`), its work as a controller and its commands in flight (`controller`), and what it knew and had accepted of
-requests (`alteration_handling`). In a controlled shutdown its session also ends (`controlled_shutdown`). This file
-fixes the values of some settings. It also defines how a leader learns of another ISR by a command in its own epoch, and
-a goal for each answer of the controller.
+The data plane is that of `v3` with the fixes that preceded KIP-497: followers truncate while they fetch, and leader
+epochs fence their fetches. Requests and responses are in `alterations`, the leader is in `pending_isr`, and the
+controller is in `alteration_handling`. `partition_state` defines how far a replica's log must reach before the replica
+joins the ISR. `pending_isr` and `alteration_handling` define whether the replica may join. A broker that stops loses
+its roles (`data_plane`), its work as a controller and its commands in flight (`controller`), and, as a controller, its
+view and the requests that it has accepted (`alteration_handling`). In a controlled shutdown the broker's session also
+ends (`controlled_shutdown`). This file fixes the values of some settings. It also defines how a leader gets another ISR
+by a command in its own epoch, and a goal for each answer of the controller.
 
 The controller is that of Kafka with ZooKeeper; `kraft` is the design without ZooKeeper. The leader learns the outcome
 of a request only from the response. Each decision that the controller makes by itself begins a new leader epoch. The
 text of KIP-497 differs (setting `answer`): the controller first confirms that it has the request, and writes the ISR
-later. Then the leader learns the outcome by LeaderAndIsr.
+later. In that case the leader learns the outcome by LeaderAndIsr.
 
 A *version* is what KIP-497 calls zkVersion and later KIPs call partition epoch.
 
 Left out, in addition to what the other files leave out: the settings of `v3` that this design fixes; several
 partitions.
 
-Sources: KIP-497 and its comments; the later KIPs and JIRA ids at the settings.
+Sources: KIP-497 and its comments; the later KIPs and JIRA ids that the settings name.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from isrcheck.model.language import action, becomes, broker, goal, some
 
 # The order of the parts is the order in which `super()` calls them.
 class AlterIsr(AlterationHandling, PendingIsr, ControlledShutdown, Commands, Reassignment, Topics):
-    """Leaders that request changes of the ISR from the controller, which alone writes it."""
+    """Leaders that request changes of the ISR from the controller, which alone writes the ISR."""
 
     invariants = (
         "isr-sane",
@@ -106,7 +106,7 @@ class AlterIsr(AlterationHandling, PendingIsr, ControlledShutdown, Commands, Rea
 
     @property
     def tells_by_command(self) -> bool:
-        """Whether a leader learns by a command that the ISR is the one that it requested."""
+        """Whether a command, instead of the response, tells a leader that the requested ISR is now the ISR."""
         return bool(self.answer == "before-write")
 
     def changes_isr(self, s: State, b: Any, p: int, request: Any) -> Any:
@@ -126,7 +126,7 @@ class AlterIsr(AlterationHandling, PendingIsr, ControlledShutdown, Commands, Rea
 
     @action(c=any_controller, b=broker, p=any_partition, actor="b", where=lambda m: m.tells_by_command)
     def adopt_isr_by_command(self, s: State, c: Any, b: Any, p: int) -> None:
-        """A leader gets a command of a later version in its own epoch, and adopts its ISR; nothing is pending then."""
+        """A leader gets a command of a later version in its own epoch, and adopts the ISR; no ISR is pending then."""
         request = self.command(s, c, b, p)
         s.require(self.changes_isr(s, b, p, request))
         s.replica[p][b].isr = request.isr
@@ -142,7 +142,7 @@ class AlterIsr(AlterationHandling, PendingIsr, ControlledShutdown, Commands, Rea
     # --- goals ------------------------------------------------------------------------------------------------------
 
     def is_answered(self, s: State, answer: str) -> Any:
-        """Whether a response with an answer is on its way."""
+        """Whether a response with the given answer is on its way."""
         return some(
             s.alteration[p][b][i].stage == answer
             for p in self.all_partitions
@@ -167,10 +167,10 @@ class AlterIsr(AlterationHandling, PendingIsr, ControlledShutdown, Commands, Rea
 
     @property
     def repeats_a_version(self) -> bool:
-        """Whether a request of the current leader epoch may have an earlier version than the current one.
+        """Whether a request of the current leader epoch may have a version before the current version.
 
-        A decision that the controller makes by itself begins a new leader epoch. So an earlier version needs a second
-        request at the same version, or a deleted topic of the same name.
+        A decision that the controller makes by itself begins a new leader epoch. So a request can have an earlier
+        version only if another request had the same version, or if a deleted topic had the same name.
         """
         late = bool(self.late_requests and not self.requests_in_order)
         again = bool((self.lost_responses or self.late_requests) and not self.idempotent_check)

@@ -1,7 +1,8 @@
 """The proof that with AlterIsr the leader is always in the ISR: a broker requests only ISRs that contain the broker.
 
-Only `isr-sane` is proved here. The lemmas of V3 about versions are not needed, because the controller alone writes the
-ISR and checks which broker leads when it writes. docs/proofs.md says how far the other invariants are from a proof.
+Only the invariant `isr-sane` is proved here. The lemmas of V3 about versions are not needed, because the controller
+alone writes the ISR and checks which broker leads when it writes. docs/proofs.md says how far the other invariants are
+from a proof.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """How a controller handles AlterIsr.
 
-The controller checks a request in a fixed order. It answers with the first error, or alters the ISR. A deposed
+The controller checks a request in a fixed order, and then answers with the first error or alters the ISR. A deposed
 controller may not have noticed that it is deposed. Then it answers from its *view*: what it knew when the next
 controller was elected.
 
-Left out: a broker that was never controller and answers NOT_CONTROLLER.
+Left out: brokers that were never controller. They would answer NOT_CONTROLLER.
 
 Sources: KIP-497 with its comments, KIP-380, KAFKA-14140, KAFKA-14144, KAFKA-14154. The order of checks is that of
 Kafka's controller with ZooKeeper after KAFKA-14154.
@@ -147,15 +147,15 @@ class AlterationHandling(Alterations, Controller):
     def decide(self, s: State, c: Any, p: int, leader: Any, isr: Any, changed: Any) -> None:
         """Decides as usual, but a new controller writes the state even if leader and ISR stay the same.
 
-        This is done with `failover_raises_version`, because its predecessor may have promised a change. A controller is
-        new if it has seen no broker yet.
+        With `failover_raises_version`, a new controller does this because its predecessor may have promised a change. A
+        controller is new if it has seen no broker yet.
         """
         if self.names_holder and self.failover_raises_version:
             changed = changed | s.seen_live[c][p].is_empty
         super().decide(s, c, p, leader, isr, changed)
 
     def begins_an_epoch(self, s: State, p: int, known: Any, choice: tuple[Any, Any], changed: Any) -> Any:
-        """Whether the controller's own decision has another leader or ISR; a new version alone begins no epoch."""
+        """Whether a decision of the controller begins a leader epoch: not if only the version is new."""
         leader, isr = choice
         other = ~known.leader.is_none if leader is none else known.leader != leader
         return changed & (other | (known.isr != isr))

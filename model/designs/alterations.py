@@ -4,7 +4,7 @@ An *alteration* is a request or its response. A leader may have one or more alte
 the ISR is altered, or gives an *error*. `pending_isr` defines how a leader handles a response, and
 `alteration_handling` how the controller handles a request.
 
-An alteration is *former* if the leader has stopped since it sent the request. Nobody waits for the response.
+An alteration is *former* if the leader has stopped since it sent the request. Then nobody waits for the response.
 
 Left out:
 
@@ -103,7 +103,7 @@ class Alterations(PartitionState):
 
     @property
     def says_version(self) -> bool:
-        """Whether a success may have another version than the request's version plus one."""
+        """Whether a response of success may have a version other than the request's version plus one."""
         return bool(self.lost_responses or self.late_requests or self.controller_failover or self.has_topics)
 
     @property
@@ -112,7 +112,7 @@ class Alterations(PartitionState):
         return bool(self.controller_failover and self.answer == "before-write")
 
     def alteration_fields(self) -> dict[str, tuple[Any, Any]]:
-        """The fields of a request or response, each with its domain and with its value if there is no alteration.
+        """The fields of a request or response: the domain of each, and its value while there is no alteration.
 
         Fields that the settings do not need are absent.
         """

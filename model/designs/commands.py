@@ -1,7 +1,7 @@
 """How a broker acts on the controller's commands, and how it starts.
 
 A LeaderAndISR command makes a broker leader or follower (on_LeaderAndISRCommand). A StopReplica command removes a
-replica from the broker (on_StopReplicaCommand). The protocol also says which commands a broker ignores.
+replica from the broker (on_StopReplicaCommand). This file also defines which commands a broker ignores.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Commands(Controller):
     # --- which commands a broker follows ----------------------------------------------------------------------------
 
     def command(self, s: State, c: Any, b: Any, p: int) -> Any:
-        """The next request in a channel, which must be about the given partition."""
+        """The next request in a channel. Requires that the request is about the given partition."""
         s.require(self.is_up(s, b), ~s.channel[c][b].is_empty)
         request = s.channel[c][b].first
         if self.partitions > 1:
@@ -74,7 +74,10 @@ class Commands(Controller):
         return ~self.is_followed(s, b, p, request)
 
     def is_obeyed(self, s: State, b: Any, p: int, request: Any) -> Any:
-        """Whether a broker obeys a StopReplica command; a command that deletes a replica has no leader epoch."""
+        """Whether a broker obeys a StopReplica command.
+
+        No leader epochs are compared if the command deletes a replica.
+        """
         moved = request.kind == "stop-replica"
         if self.stop_replica_check == "none":
             return (moved | (request.kind == "delete-replica")) & self.is_of_this_topic(s, b, p, request)
@@ -246,7 +249,7 @@ class Commands(Controller):
         return f"{b} starts and registers: {'; '.join(roles)}"
 
     def _take_role(self, s: State, p: int, b: Any) -> None:
-        """A replica takes the role that it has in ZooKeeper. If it is not assigned to the broker, it is deleted."""
+        """A replica takes the role that it has in ZooKeeper, or is deleted if it is not assigned to the broker."""
         state, replica, log = s.state[p], s.replica[p][b], s.log[p][b]
         here = self._has_a_role(s, p, b)
         leads = (state.leader == b) & here
@@ -273,7 +276,7 @@ class Commands(Controller):
         self._keep_epochs(s, p, b, leads, length)
 
     def _keep_epochs(self, s: State, p: int, b: Any, leads: Any, length: Any) -> None:
-        """Truncates the log to a length when a replica begins its role, and updates the epoch cache."""
+        """Updates the epoch cache when a replica begins its role, and truncates the log to a length if necessary."""
         top, cache = self.max_leader_epoch, epoch_cache.truncated(s.epoch_cache[p][b], length, self.max_leader_epoch)
         if self.keeps_every_partition:
             cache = s.epoch_cache[p][b]
@@ -285,7 +288,7 @@ class Commands(Controller):
 
     @property
     def keeps_every_partition(self) -> bool:
-        """Whether every partition that a broker finds when it starts is assigned to that broker."""
+        """Whether all partitions that a broker has on its disk when it starts are assigned to the broker."""
         return not (self.has_topics or self.reassigns)
 
     def _has_a_role(self, s: State, p: int, b: Any) -> Any:

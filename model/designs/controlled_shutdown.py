@@ -1,7 +1,8 @@
 """Controlled shutdown: a broker tells the controller that it shuts down, and stops some time later.
 
-From then on the broker fetches no more, and the controller does not count it as live. Its *session* lasts until the
-broker stops. Until then leaders count it as live, and if it is the controller, it remains the controller.
+Once it has told the controller, the broker fetches no more, and the controller does not count it as live. The broker's
+*session* lasts until the broker stops. Until then leaders count the broker as live, and a broker that is the controller
+remains the controller.
 
 Left out: commands to a broker that shuts down; a session that expires before the broker stops, or that lasts for a
 while after the broker has crashed.

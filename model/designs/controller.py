@@ -100,7 +100,7 @@ class Controller(PartitionState, DataPlane, Logs):
 
     @property
     def stops_replicas(self) -> bool:
-        """Whether there are requests other than LeaderAndISR."""
+        """Whether the controller sends requests other than LeaderAndISR, such as StopReplica."""
         return False
 
     @property
@@ -193,7 +193,7 @@ class Controller(PartitionState, DataPlane, Logs):
     # --- leaders ----------------------------------------------------------------------------------------------------
 
     def known_to(self, s: State, c: Any, p: int) -> tuple[Any, Any]:
-        """The state and the live brokers from which a controller decides: the current ones, or those it has read."""
+        """The state and the live brokers from which a controller decides: the current ones, or those read earlier."""
         return (s.read[c][p], s.read[c][p].live) if self.reads_first else (s.state[p], s.live)
 
     def sees_a_change(self, s: State, c: Any, p: int) -> Any:
@@ -220,7 +220,7 @@ class Controller(PartitionState, DataPlane, Logs):
     def write_decision(
         self, s: State, c: Any, p: int, known: Any, choice: tuple[Any, Any], changed: Any, told: dict[Any, Any]
     ) -> None:
-        """Writes a leader and an ISR if they are new, and sends them to the brokers in `told`."""
+        """Writes a leader and an ISR if they have changed, and sends them to each broker for which `told` is true."""
         state, new_epoch = s.state[p], self.begins_an_epoch(s, p, known, choice, changed)
         s.require(s.room(implies(new_epoch, known.epoch < self.max_leader_epoch)))
         s.require(s.room(implies(changed, self.has_version(s, p))))
@@ -235,11 +235,11 @@ class Controller(PartitionState, DataPlane, Logs):
         s.state[p] = when(changed, decision, state) if self.reads_first else decision
 
     def begins_an_epoch(self, s: State, p: int, known: Any, choice: tuple[Any, Any], changed: Any) -> Any:
-        """Whether a new leader or ISR begins a new leader epoch."""
+        """Whether a decision begins a new leader epoch: here whenever the leader or the ISR changes."""
         return changed
 
     def lane(self, actor: str, parameters: dict[str, Any]) -> str:
-        """The lane of an actor: controllers that are brokers have a lane each."""
+        """The lane of a drawing that shows an actor; controllers that are brokers have one lane each."""
         return f"controller {parameters['c']}" if actor == "controller" and self.controller_failover else actor
 
     def sent_in_words(self, old: Any, new: Any, c: Any) -> str:
@@ -404,7 +404,7 @@ class Controller(PartitionState, DataPlane, Logs):
             s.controller = when(s.controller == b, none, s.controller)
 
     def begin_session(self, s: State, b: Any) -> None:
-        """A broker registers; with broker epochs, only after the controller has seen that the broker was gone."""
+        """Registers a broker. With broker epochs, requires that the controller has seen that the broker was gone."""
         if self.broker_epoch:
             s.require(~s.live.has(b))
             for c in self.controllers:

@@ -45,7 +45,7 @@ class DataPlane(Fetching, Producers):
     # --- roles ------------------------------------------------------------------------------------------------------
 
     def become_leader(self, s: State, p: int, b: Any, epoch: Any, isr: Any) -> None:
-        """Makes a replica the leader: it stops fetching, and takes reads and writes. Its high watermark stays."""
+        """Makes a replica the leader: it stops fetching, and takes reads and writes. It keeps its high watermark."""
         self.forget_followers(s, p, b)
         replica = s.replica[p][b]
         replica.role = "leader"
@@ -80,7 +80,7 @@ class DataPlane(Fetching, Producers):
     def give_up_role(self, s: State, p: int, b: Any, high_watermark: Any) -> None:
         """Ends the role of a replica: all its volatile fields are lost, and the high watermark becomes the given one.
 
-        A part that adds a field by `replica_fields` need not clear it here.
+        The fields that parts add in `replica_fields` are cleared too.
         """
         replica = s.replica[p][b]
         replica.role = "none"

@@ -13,12 +13,12 @@ from isrcheck.model.language import count, every, number, record, sequence, some
 
 
 def epoch_cache(greatest_epoch: int, log_size: int) -> Any:
-    """The domain of a cache: each epoch at most once."""
+    """The domain of a cache, which has each epoch at most once."""
     return sequence(record(epoch=number(0, greatest_epoch), start=number(0, log_size)), greatest_epoch + 1)
 
 
 def entries(cache: Any, greatest_epoch: int) -> list[tuple[Any, Any]]:
-    """For each index of a cache, whether there is an entry, and the entry."""
+    """A pair for each index of a cache: whether the cache has an entry there, and the entry."""
     return [(cache.length > i, cache.at(i)) for i in range(greatest_epoch + 1)]
 
 

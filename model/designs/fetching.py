@@ -1,11 +1,12 @@
 """Fetching: a follower copies the leader's log, after it has truncated what the leader does not have.
 
 A *fetch* is one step: the leader learns the follower's log end offset, and the follower gets at most one record and the
-high watermark that the leader had before. With `fetch_reply` a fetch is two steps, so its answer may be late. If a
+leader's high watermark from before the fetch. With `fetch_reply` a fetch is two steps, so its answer may be late. If a
 fetch is one step, a check does not cover late answers. A request for the end of an epoch is one step, or two steps with
 `truncation_reply`.
 
-Sources: KIP-101, KIP-279, KIP-320, KIP-392, and the JIRA ids at the settings. Left out: fetch sessions, throttling.
+Sources: KIP-101, KIP-279, KIP-320, KIP-392, and the JIRA ids that the settings name. Left out: fetch sessions,
+throttling.
 """
 
 from __future__ import annotations
@@ -105,7 +106,10 @@ class Fetching(Replicas):
     # --- words ------------------------------------------------------------------------------------------------------
 
     def answers(self, s: State, p: int, leader: Any, follower: Any, fenced: bool) -> Any:
-        """Whether a broker leads, and answers the requests of a follower."""
+        """Whether a broker leads a follower and answers its requests.
+
+        A `fenced` request is answered only if both brokers are in the same epoch.
+        """
         same_epoch = s.replica[p][leader].epoch == s.replica[p][follower].epoch
         asked = self.leads(s, p, leader) & self.follows(s, p, follower, leader)
         return asked & same_epoch if self.truncation in ("kip-320", "on-fetch") and fenced else asked
@@ -136,11 +140,11 @@ class Fetching(Replicas):
         return epoch, answer
 
     def truncation_point(self, s: State, p: int, follower: Any, epoch: Any, end: Any) -> tuple[Any, Any]:
-        """How many records a follower keeps after a leader's answer, and whether truncation is then done.
+        """How many records a follower keeps after a leader's answer, and whether it has then finished truncating.
 
-        If the answer has no offset, the follower truncates to its high watermark. In KIP-101 it truncates to the offset
-        in the answer. From KIP-279 on, it looks up in its own cache where the epoch in the answer ends. If it does not
-        know that epoch, it asks again with a smaller epoch.
+        If the answer has no offset, the follower truncates to its high watermark. In KIP-101 the follower truncates to
+        the offset in the answer. From KIP-279 on, the follower looks up in its own cache where the epoch in the answer
+        ends. A follower that does not know that epoch asks again with a smaller epoch.
         """
         top, own = self.max_leader_epoch, s.epoch_cache[p][follower]
         own_end, high_watermark = s.log[p][follower].length, s.replica[p][follower].high_watermark
@@ -155,7 +159,7 @@ class Fetching(Replicas):
         return when(end < 0, high_watermark, length), done
 
     def keep(self, s: State, p: int, b: Any, length: Any) -> None:
-        """Truncates a log and its epoch cache."""
+        """Truncates a log and its epoch cache to a length."""
         s.log[p][b].truncate(length)
         if self.has_epoch_cache:
             s.epoch_cache[p][b] = epoch_cache.truncated(s.epoch_cache[p][b], length, self.max_leader_epoch)
@@ -165,7 +169,7 @@ class Fetching(Replicas):
         s.replica[p][follower].high_watermark = minimum(length, s.replica[p][follower].high_watermark)
 
     def diverges(self, s: State, p: int, follower: Any, leader: Any) -> Any:
-        """Whether the logs diverge at a fetch: the leader lacks the follower's last epoch or knows an earlier end."""
+        """Whether the logs diverge at a fetch: at the leader, the follower's last epoch is missing or ends earlier."""
         if self.truncation != "on-fetch":
             return False
         last, log_end = epoch_cache.latest_epoch(s.epoch_cache[p][follower]), s.log[p][follower].length
@@ -218,7 +222,7 @@ class Fetching(Replicas):
         return f"{asks}: {copied}{raised}{news}"
 
     def note_fetch(self, s: State, p: int, leader: Any, follower: Any) -> None:
-        """Stores what a leader keeps of a fetch in addition to the follower's log end offset: here nothing."""
+        """Stores what else a leader learns from a fetch, besides the follower's log end offset; here nothing."""
 
     # --- answers that are late --------------------------------------------------------------------------------------
 

@@ -89,7 +89,7 @@ class Logs(Producers):
         return f"a producer with acks=1 writes to {sentences.leader_in_words(self, old, p, b)} {written}"
 
     def end_to_commit(self, s: State, p: int, b: Any) -> Any:
-        """The smallest log end offset that the leader knows of the replicas that it waits for."""
+        """The least log end offset of the replicas that the leader waits for, as far as the leader knows."""
         end = s.log[p][b].length
         for f in self.brokers:
             end = when(self.quorum_isr(s, p, b).has(f), minimum(end, self.end_seen_by(s, p, b, f)), end)
@@ -111,10 +111,11 @@ class Logs(Producers):
         return f"{sentences.leader_in_words(self, old, p, b)} raises its high watermark {raised}{told}: {reached}"
 
     def note_commit(self, s: State, p: int, b: Any, end: Any, relevant: Any, start: Any = None) -> None:
-        """Updates the ghosts for a commit up to an offset. `relevant`: whether the commit concerns the current topic.
+        """Updates the ghosts when a leader commits the records up to the offset `end`.
 
-        Acknowledgements are recorded in any case. By default the commit begins at the current high watermark. If
-        `start` is given, the broker counts as a leader that commits in its epoch only if the commit has new records.
+        `relevant` says whether the commit concerns the current topic; answers to producers are recorded in any case.
+        The commit begins at `start`, by default at the current high watermark. If `start` is given, the broker is
+        recorded as a leader that commits in its epoch only if the commit has new records.
         """
         replica, log, committed = s.replica[p][b], s.log[p][b], s.committed[p]
         advances = relevant if start is None else relevant & (end > committed.records.length)
@@ -133,7 +134,7 @@ class Logs(Producers):
         s.committed[p].rewritten = rewritten
 
     def forget_history(self, s: State, p: int) -> None:
-        """Clears the ghosts of a topic that is gone: what was acknowledged or read until now need not be kept."""
+        """Clears the ghosts of a topic that is gone: its acknowledged and consumed records need not survive."""
         for i in range(self.max_records):
             gone = self.is_of(s, p, i)
             s.acknowledged[i] = when(gone, False, s.acknowledged[i])

@@ -60,11 +60,11 @@ class CrashingReplicas(ElectionsByMajority):
 
     @property
     def knows_flushed(self) -> bool:
-        """Whether the flushed part of a log matters. If logs are never flushed, any records at the end may be lost."""
+        """Whether the state says how far logs are flushed. If they never are, any records at the end may be lost."""
         return bool(self.lossy_crashes and self.flushes_log)
 
     def replica_variables(self) -> dict[str, Any]:
-        """How far a log is flushed. There is no checkpoint: a leader finds its high watermark by counting copies."""
+        """How far each log is flushed. No checkpoint: leaders find their high watermarks by counting copies."""
         return {"flushed": self.any_end()} if self.knows_flushed else {}
 
     def flush(self, s: State, p: int, b: Any, end: Any) -> None:
@@ -97,7 +97,7 @@ class CrashingReplicas(ElectionsByMajority):
         return f"{b}{self.leading_in_words(old, b)} crashes; its disk keeps {self.kept_in_words(old, b)}"
 
     def crash_lossily(self, s: State, b: Any, kept: int) -> None:
-        """A broker stops, and only the first `kept` records of its log had reached its disk."""
+        """Stops a broker when only the first `kept` records of each of its logs have reached its disk."""
         s.require(s.lossy_crashes < self.lossy_crashes, s.up.has(b))
         for p in self.all_partitions:
             s.require(s.log[p][b].length >= kept)
@@ -135,7 +135,7 @@ class CrashingReplicas(ElectionsByMajority):
             s.require(own.epoch >= epoch, (log.length > kept) | (own.epoch > epoch) | own.voted)
             if kept:
                 s.require(log.length >= kept, log.at(kept - 1).epoch <= epoch)
-            # Its vote in an earlier epoch is unknown, and counts as given, because not voting is always safe.
+            # Whether it voted in an earlier epoch is unknown. The vote counts as given: not to vote is always safe.
             own.voted = own.epoch > epoch
             own.epoch = epoch
         self.crash_lossily(s, b, kept)

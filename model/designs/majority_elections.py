@@ -3,8 +3,8 @@
 A replica stands for election in a new epoch and asks the others for their votes (RequestVote of Raft). Each replica has
 one vote in every epoch. `elected` is a ghost: the leader that was elected in the greatest epoch.
 
-Left out: timeouts. A replica may stand for election at any moment. If `timeouts` is 0, it stands only when no leader is
-up and the replica would be elected (Raft's pre-vote).
+Left out: the length of timeouts. A replica may time out and stand for election at any moment, but only `timeouts` times
+in all. Otherwise it stands only when no leader is up and the replica would be elected (Raft's pre-vote).
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class ElectionsByMajority(Logs):
         return int(self.replicas) // 2 + 1
 
     def role_fields(self) -> dict[str, Any]:
-        """The fields of what a replica knows. `votes` has the brokers that voted for a candidate or leader."""
+        """The fields of a replica. `votes` has the brokers that voted for it, if it is a candidate or leader."""
         return {
             "role": enum("none", "follower", "candidate", "leader"),
             "leader": optional(broker),

@@ -155,7 +155,7 @@ class PartitionState(Fetching):
         return leads & (s.state[p].leader == b) & (s.state[p].epoch == s.replica[p][b].epoch)
 
     def follows_for_good(self, s: State, p: int, follower: Any, leader: Any) -> Any:
-        """Whether a replica follows a leader in the present epoch."""
+        """Whether a replica follows a leader in the partition's present leader epoch."""
         return self.follows(s, p, follower, leader) & (s.replica[p][follower].epoch == s.state[p].epoch)
 
     @property
@@ -181,7 +181,7 @@ class PartitionState(Fetching):
         return s.assignment[p].phase != "none"
 
     def known_replicas(self, s: State, p: int, leader: Any) -> Any:
-        """The replicas of a partition that its leader knows."""
+        """The replicas of a partition, as far as its leader knows."""
         return s.replica[p][leader].replicas
 
     def has_path(self, s: State, p: int) -> Any:
@@ -189,7 +189,7 @@ class PartitionState(Fetching):
         return True
 
     def knows_the_topic(self, s: State, p: int, b: Any) -> Any:
-        """Whether a change of the ISR that a broker asks for is for the current topic, not for a deleted one."""
+        """Whether a broker that asks for another ISR knows the current topic, not a deleted topic of the same name."""
         return True
 
     def tracks(self, s: State, p: int, b: Any, follower: Any) -> Any:
@@ -219,14 +219,14 @@ class PartitionState(Fetching):
     def has_just_fetched(self, s: State, p: int, b: Any, follower: Any) -> Any:
         """Whether a leader may at present be handling a follower's last fetch, or a repetition of this fetch.
 
-        The follower still fetches from this leader. The leader knows that the follower has all records of its log
-        except, at most, the last one.
+        This is possible if the follower still fetches from this leader, and the leader knows the follower's log except,
+        at most, for the last record.
         """
         end, known = s.log[p][follower].length, s.known_end[p][b][follower]
         return self.may_fetch(s, p, follower, b) & (known <= end) & (end <= known + 1)
 
     def change_isr(self, s: State, p: int, b: Any, isr: Any) -> None:
-        """The leader changes the ISR; each design says how."""
+        """Lets the leader change the ISR; each design defines how."""
         raise NotImplementedError
 
     def isr_in_words(self, old: Any, new: Any, p: int, b: Any, whom: str) -> str:
@@ -279,7 +279,7 @@ class PartitionState(Fetching):
     # --- sessions ---------------------------------------------------------------------------------------------------
 
     def has_session(self, s: State, b: Any) -> Any:
-        """Whether a broker counts as alive for brokers that do not ask a controller."""
+        """Whether a broker has a session, so that brokers count it as alive without asking a controller."""
         return s.live.has(b)
 
     def begin_session(self, s: State, b: Any) -> None:

@@ -86,7 +86,10 @@ class PendingIsr(Alterations, Controller):
         return super().may_expand(s, p, b, follower) & self.is_eligible(s, follower)
 
     def is_eligible(self, s: State, follower: Any) -> Any:
-        """Whether a leader may ask to add a follower to the ISR. It does not know which followers are shutting down."""
+        """Whether a leader may ask to add a follower to the ISR.
+
+        A leader does not know which followers are shutting down.
+        """
         return self.has_session(s, follower) if self.eligible_check else True
 
     def change_isr(self, s: State, p: int, b: Any, isr: Any) -> None:
@@ -106,7 +109,7 @@ class PendingIsr(Alterations, Controller):
         replica.pending = replica.pending | isr if self.pending_isr == "union" else isr
 
     def isr_in_words(self, old: Any, new: Any, p: int, b: Any, whom: str) -> str:
-        """A sentence about a leader that asks for another ISR, and about its pending ISR after that."""
+        """A sentence about a leader that asks for another ISR, and about the ISR that is pending afterwards."""
         who, replica = sentences.leader_in_words(self, old, p, b), old.replica[p][b]
         pending = becomes(replica.pending, new.replica[p][b].pending)
         asks = f"asks the controller for an ISR {whom} (AlterIsr at version {replica.version})"

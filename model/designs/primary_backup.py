@@ -1,9 +1,9 @@
 """Primary-backup replication with an ISR, and brokers that fail for good, for a comparison with majority vote.
 
-The page "KafkaController" compares two ways to keep replicas equal. This is Kafka's way in its simplest form, with the
-same logs and fetches as the other designs. A record is committed when the whole ISR has it. When the leader is dead, an
-authority (a controller or a ZooKeeper lock) elects a live member of the ISR in a new epoch, in one step. Each broker
-hears of the election at some later time. The leader removes dead replicas from the ISR by a conditional write.
+The page "KafkaController" compares two ways to keep replicas equal. This design is Kafka's way in its simplest form,
+with the same logs and fetches as the other designs. A record is committed when the whole ISR has it. When the leader is
+dead, an authority (a controller or a ZooKeeper lock) elects a live member of the ISR in a new epoch, in one step. Each
+broker hears of the election at some later time. The leader removes dead replicas from the ISR by a conditional write.
 
 Left out: how the authority is elected and how it informs brokers (see `v3`); brokers that come back.
 """

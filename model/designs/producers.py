@@ -1,15 +1,15 @@
 """Producers with acks=all: where they wait for an answer, which answer they get, and which records they send again.
 
-The answer to a producer is a ghost. It is written when any broker gives the answer, rightly or wrongly. Only a deletion
-of the topic clears the ghost: the owner of the topic wants the deletion, so earlier answers promise nothing any more. A
-leader that has not heard of the deletion may still answer. Such a later answer is a promise.
+A ghost records the answers to producers. An answer is recorded when any broker gives it, rightly or wrongly. Only a
+deletion of the topic clears the ghost: the owner of the topic wants the deletion, so earlier answers promise nothing
+any more. A leader that has not heard of the deletion may still answer. Such a later answer is a promise.
 
 In Kafka, a leader answers when its high watermark reaches the end of the written record (DelayedProduce), whatever the
 epoch. By default the model is simpler: only producers that wrote in the leader's present epoch get an answer. So no
 ghost is needed that remembers where producers wait. With other values of `acknowledgement`, producers that have waited
 since an earlier epoch get an answer too.
 
-Left out: lost answers, errors other than too small an ISR, batches, transactions.
+Left out: lost answers, errors other than an ISR that is too small, batches, transactions.
 """
 
 from __future__ import annotations
@@ -48,14 +48,17 @@ class Producers(Replicas):
         return s.acknowledged[i] | s.acknowledged_by_one[i] if self.acks_one else s.acknowledged[i]
 
     def end_of_copy(self, s: State, p: int, b: Any, i: Any) -> Any:
-        """One past the offset of the last copy of a record in a broker's log; 0 if there is no copy."""
+        """The offset after the last copy of a record in a broker's log; 0 if there is no copy."""
         end: Any = 0
         for o in range(self.log_size):
             end = when((s.log[p][b].length > o) & (s.log[p][b].at(o).id == i), o + 1, end)
         return end
 
     def await_answer(self, s: State, p: int, b: Any, i: Any, end: Any, may_tell: Any) -> None:
-        """Makes a producer wait until a broker's high watermark reaches `end`. At a retry it may be there already."""
+        """Makes a producer wait until a broker's high watermark reaches `end`.
+
+        At a retry, the high watermark may have reached `end` already.
+        """
         reached = s.replica[p][b].high_watermark >= end
         for k in range(self.max_records):
             if self.retries and self.idempotence:
@@ -72,11 +75,11 @@ class Producers(Replicas):
         return self.may_acknowledge(s, p, b) & self.is_owed(s, p)
 
     def is_owed(self, s: State, p: int) -> Any:
-        """Whether an answer given now is a promise. During a requested deletion of the topic, it is not a promise."""
+        """Whether an answer given now is a promise: always, except while a deletion of the topic is requested."""
         return True
 
     def note_answers(self, s: State, p: int, b: Any, start: Any, end: Any) -> None:
-        """Records which producers get a success while a leader's high watermark moves from `start` to `end`."""
+        """Notes which producers get a success while a leader's high watermark moves from `start` to `end`."""
         may_tell = self.may_tell(s, p, b)
         for i in range(self.max_records):
             answered = self.hears_from(s, p, b, i, start, end)

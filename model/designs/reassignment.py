@@ -108,7 +108,10 @@ class Reassignment(Controller):
         return brokers & s.assignment[p].replicas if self.reassigns else brokers
 
     def request(self, s: State, c: Any, p: int, decision: Any, kind: str = "leader-and-isr") -> dict[str, Any]:
-        """A request. LeaderAndISR also has the replicas: those of the decision or, by default, the current replicas."""
+        """A request of a controller about a partition.
+
+        A LeaderAndISR request also has the replicas: those of the decision or, by default, the current replicas.
+        """
         found = super().request(s, c, p, decision, kind)
         if not self.reassigns or "replicas" in found:
             return found
@@ -120,7 +123,7 @@ class Reassignment(Controller):
             self.assign(s, p, s.assignment[p].replicas)
 
     def take_over(self, s: State, c: Any, epoch: Any) -> None:
-        """A new controller checks again whether the new replicas have caught up."""
+        """Makes a new controller check again whether the new replicas have caught up."""
         super().take_over(s, c, epoch)
         if self.reassigns:
             for p in self.all_partitions:
@@ -136,7 +139,7 @@ class Reassignment(Controller):
         return self.acting(s, c) & settled & expected
 
     def caught_up(self, s: State, p: int) -> Any:
-        """Whether the ISR has the new replicas."""
+        """Whether the ISR has the new replicas: the whole target, or only those that are added (`target_isr_check`)."""
         assignment = s.assignment[p]
         expected = assignment.target if self.target_isr_check else assignment.target - assignment.old
         return expected <= s.state[p].isr
@@ -188,7 +191,7 @@ class Reassignment(Controller):
     def tell(
         self, s: State, c: Any, p: int, leader: Any, isr: Any, replicas: Any, leaving: Any = None, stop_in: Any = None
     ) -> None:
-        """Writes leader and ISR in a new epoch, sends them to live replicas, and stops those in `leaving`."""
+        """Writes leader and ISR in a new epoch, sends them to live replicas, and stops the replicas in `leaving`."""
         state = s.state[p]
         there_is_one = state.epoch < self.max_leader_epoch
         s.require(s.room(there_is_one), s.room(self.has_version(s, p)))

@@ -9,7 +9,7 @@ from isrcheck.model.language import becomes
 
 
 def of_partition(m: Any, p: int) -> str:
-    """` of partition 1` if there are several partitions; otherwise empty."""
+    """The words ` of partition 1` if there are several partitions; otherwise no words."""
     return f" of partition {p}" if m.partitions > 1 else ""
 
 
@@ -18,7 +18,7 @@ def for_partition(m: Any, p: int) -> str:
 
 
 def now(old: Any, new: Any) -> str:
-    """The new value; if the old value differs, both with an arrow between."""
+    """Words for the new value; if the old value differs, for both values with an arrow between them."""
     return becomes(old, new) if old != new else str(new)
 
 
@@ -27,12 +27,12 @@ def records_in_words(records: Iterable[Any]) -> str:
 
 
 def ends_in_words(s: Any, p: int, b: Any) -> str:
-    """The log end and the high watermark of a replica."""
+    """Words for the log end and the high watermark of a replica."""
     return f"log end {len(s.log[p][b])} and high watermark {s.replica[p][b].high_watermark}"
 
 
 def truncates(m: Any, old: Any, new: Any, p: int, b: Any) -> str:
-    """What a replica does with its log when it begins to follow."""
+    """Words for what a replica does with its log when it begins to follow."""
     end, kept = len(old.log[p][b]), len(new.log[p][b])
     if kept < end:
         lost = records_in_words(old.log[p][b][kept:])
@@ -45,6 +45,6 @@ def truncates(m: Any, old: Any, new: Any, p: int, b: Any) -> str:
 
 
 def deletes_log(old: Any, p: int, b: Any) -> str:
-    """Which records a deleted replica loses."""
+    """Words for the records that a deleted replica loses."""
     lost = records_in_words(old.log[p][b])
     return f"deletes its log with {lost}" if lost else "deletes its log, which is empty"

@@ -1,8 +1,8 @@
 """Replicas: the state of each broker and partition, and the basic predicates that all parts of a design use.
 
 A *broker* is up or down. As a *replica* of a partition it has a durable log and, with crashes, a checkpoint of its high
-watermark. Its *role*, the leader and epoch that it knows, its copy of the ISR and its high watermark are volatile.
-Offsets count from 0. A log end offset and a high watermark are exclusive ends.
+watermark. A replica's *role*, the leader and epoch that it knows, its copy of the ISR and its high watermark are
+volatile. Offsets count from 0. A log end offset and a high watermark are exclusive ends.
 
 *Ghosts* record which records were committed, acknowledged and consumed, and which leader committed them. They never
 restrict a step. docs/ghosts.md says for each ghost what is recorded, when and by which step.
@@ -123,11 +123,11 @@ class Replicas(Model):
 
     @property
     def remembers_producers(self) -> bool:
-        """Whether a ghost remembers at which broker each producer waits."""
+        """Whether a ghost records at which broker each producer waits."""
         return bool(self.acknowledgement != "own-epoch")
 
     def variables(self) -> dict[str, Any]:
-        """Logs and replicas by partition and broker; features that are off have no variables."""
+        """The variables, such as logs by partition and broker. Features that are off have no variables."""
         found: dict[str, Any] = {
             "log": sequence(self.any_record(), self.log_size),
             "replica": record(**self.role_fields(), **self.replica_fields()),
@@ -176,7 +176,7 @@ class Replicas(Model):
         return found
 
     def ghosts(self) -> dict[str, Any]:
-        """The ghosts: records committed at each offset, leaders by epoch, and records acknowledged and consumed."""
+        """The ghosts: records that are committed, acknowledged or consumed, and who committed in each epoch."""
         records = sequence(self.any_record(), self.log_size)
         ids = number(0, self.max_records - 1)
         by = per(self.any_epoch(), optional(broker))
@@ -218,7 +218,7 @@ class Replicas(Model):
         s.known_end[p][b] = [UNKNOWN for _ in self.brokers]
 
     def is_legitimate(self, s: State, p: int, b: Any) -> Any:
-        """Whether a broker leads rightfully; here every broker that leads does."""
+        """Whether a broker leads legitimately. By default every leader does."""
         return self.leads(s, p, b)
 
     def serves_the_topic(self, s: State, p: int, b: Any) -> Any:

@@ -8,19 +8,22 @@ from isrcheck.model.language import BrokerId, asked, becomes
 
 
 def of_partition(m: Any, p: int) -> str:
-    """` of partition 1` if there are several partitions; otherwise empty."""
+    """The words ` of partition 1` if there are several partitions; otherwise no words."""
     return f" of partition {p}" if m.partitions > 1 else ""
 
 
 def leader_in_words(m: Any, s: Any, p: int, b: Any) -> str:
-    """Words for a leader. If it is not legitimate, they name the epoch in which it still leads, and end in a comma."""
+    """Words for a leader.
+
+    For a leader that is not legitimate, the words name the epoch in which it still leads, and end in a comma.
+    """
     if asked(s, m.is_legitimate, p, b):
         return f"{b}{of_partition(m, p)}"
     return f"{b}, still leader{of_partition(m, p)} in epoch {s.replica[p][b].epoch} in its own eyes,"
 
 
 def controller_in_words(m: Any, s: Any, c: Any) -> str:
-    """Words for a controller. If controllers are brokers, they name the broker, and end in a comma."""
+    """Words for a controller. If controllers are brokers, the words name the broker, and end in a comma."""
     if not isinstance(c, BrokerId):
         return "the controller"
     if s.controller == c:
@@ -37,7 +40,7 @@ def records_in_words(records: Any) -> str:
 
 
 def log_in_words(old: Any, new: Any, p: int, b: Any) -> str:
-    """How a truncation changes a log and a high watermark."""
+    """Words for what a truncation changes in a log and in a high watermark."""
     end, kept = len(old.log[p][b]), len(new.log[p][b])
     passed, low = old.replica[p][b].high_watermark, new.replica[p][b].high_watermark
     text = f"keeps its log, log end {end}"
@@ -47,12 +50,12 @@ def log_in_words(old: Any, new: Any, p: int, b: Any) -> str:
 
 
 def far_in_words(end: int) -> str:
-    """What a leader knows of a follower's log end offset."""
+    """Words for what a leader knows about a follower's log end offset."""
     return f"whose log end was {end}" if end >= 0 else "whose log end it does not know"
 
 
 def state_in_words(old: Any, new: Any, p: int) -> str:
-    """What a write has changed in the state of a partition, with the ISR and the version in any case."""
+    """Words for what a write has changed in the state of a partition. The ISR and the version are always given."""
     before, after = old.state[p], new.state[p]
     leader = "" if before.leader == after.leader else f"leader {becomes(before.leader, after.leader)}, "
     epoch = "" if before.epoch == after.epoch else f", leader epoch {before.epoch} -> {after.epoch}"
@@ -61,7 +64,7 @@ def state_in_words(old: Any, new: Any, p: int) -> str:
 
 
 def request_in_words(request: Any) -> str:
-    """A request of a controller to a broker."""
+    """Words for a request of a controller to a broker."""
     kind = getattr(request, "kind", "leader-and-isr")
     if kind == "not-in-init":
         return "LeaderAndISR with INIT, which does not name it,"
@@ -74,5 +77,5 @@ def request_in_words(request: Any) -> str:
 
 
 def sender_in_words(c: Any) -> str:
-    """The controller that sent a request, if there may be several controllers; otherwise empty."""
+    """Words for the controller that sent a request; empty if there is only one controller."""
     return f" from {c}" if isinstance(c, BrokerId) else ""

@@ -2,7 +2,8 @@
 
 Each partition of the model is a topic of its own. Successive topics of the same name are *incarnations*. Brokers tell
 incarnations apart by topic ids (KIP-516), or not at all. A deletion removes the LeaderAndISR path immediately. Brokers
-hear of the deletion only after the controller. Epochs and versions of a new incarnation begin at 0 again.
+hear of the deletion only after the controller has heard of it. Epochs and versions of a new incarnation begin at 0
+again.
 
 With `deletion_waits` a deletion ends when all brokers have stopped their replicas, including brokers that are down.
 
@@ -63,7 +64,7 @@ class Topics(Controller):
         return {**super().replica_variables(), **({"incarnation": self.any_incarnation()} if self.has_topics else {})}
 
     def variables(self) -> dict[str, Any]:
-        """Adds each topic, and which topics each controller knows."""
+        """Adds the state of each topic, and which topics each controller knows."""
         found = super().variables()
         if self.has_topics:
             topic = record(exists=flag, has_path=flag, incarnation=self.any_incarnation())

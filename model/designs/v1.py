@@ -251,7 +251,7 @@ class ZookeeperListeners(WatchedReplicas):
         return self.write_version(s, p)
 
     def write_version(self, s: State, p: int) -> Any:
-        """Raises the version of the ISR and returns it; always 0 if no write compares versions."""
+        """Raises the version of the ISR and returns it. Returns 0 if no write compares versions."""
         if self.isr_write == "unconditional":
             return 0
         version = s.state[p].version + 1

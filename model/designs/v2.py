@@ -7,9 +7,9 @@ administrator's commands in `v2_topics`. This file has checkLoadBalancing.
 
 The page is a comparison of two versions, with removed and added lines side by side. Where the versions disagree, the
 model takes the later one: each partition has an epoch, in its ISR path; a new leader sends no request; an empty list in
-partitions_reassigned deletes a partition. Where the text is still ambiguous, there is a setting. Its default is the
-literal text. There are two exceptions: with the literal text a reassignment would never work (`replica_check`), or
-would always be in danger (`reassigned_isr`).
+partitions_reassigned deletes a partition. Where the text is still ambiguous, there is a setting. The default of each
+such setting is the literal text. There are two exceptions: with the literal text a reassignment would never work
+(`replica_check`), or would always be in danger (`reassigned_isr`).
 
 Left out: several partitions in one request, PreferredReplicaTime, the add-brokers and remove-brokers commands.
 

@@ -2,7 +2,8 @@
 
 The leader node names the leader. Each replica has one watch, on the leader node (onLeaderChange). When the node
 changes, the replica runs leaderElection. A replica that creates the node becomes leader in further steps; `step` says
-which step is next. Until the last step it handles no notification, so it may lose the leader node without noticing.
+which step is next. Until the last step the replica handles no notification, so it may lose the leader node without
+noticing.
 
 Left out: PreferredReplicaTime, during which other replicas wait for the preferred one; a broker that starts before its
 former session is over (KAFKA-1387).
@@ -179,7 +180,7 @@ class LeaderNodes(ZookeeperWatches):
         return f"{b} {node}: it creates the node and begins becomeLeader{told}"
 
     def claim_in_words(self, s: Any, p: int, b: Any) -> str:
-        """Why leaderElection lets a replica lead."""
+        """Words for why leaderElection lets a replica lead."""
         isr = s.replica[p][b].read_isr if self.election_read == "earlier" else s.state[p].isr
         if isr and b not in isr:
             return f"no member of the ISR {isr} is live (unclean)"
@@ -292,7 +293,7 @@ class LeaderNodes(ZookeeperWatches):
         self.note_load(s, 0, 2 * self.partitions)
 
     def start_replica(self, s: State, p: int, b: Any, here: Any) -> None:
-        """startReplica, if `here` holds: the replica follows the leader, or looks for one as on a leader change."""
+        """startReplica, if `here` holds: the replica follows the leader or, if none leads, will run leaderElection."""
         state, replica, log = s.state[p], s.replica[p][b], s.log[p][b]
         follows = here & ~state.leader.is_none & (state.leader != b)
         begins = follows & self.follows_anew(s, p, b, "on-start-replica", "always")

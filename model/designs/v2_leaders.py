@@ -1,8 +1,8 @@
 """V2, leaders: a new leader writes a new epoch, waits for the other replicas, and then maintains the ISR.
 
 The persistent ISR path holds the ISR and the epoch. becomeLeader has several steps. The new leader reads the epoch, and
-writes the next epoch with the ISR that it has read. It waits until the others have caught up or time is over. Then it
-writes the ISR again, and takes writes.
+writes the next epoch with the ISR that it has read. The new leader waits until the others have caught up or time is
+over. Then it writes the ISR again, and takes writes.
 
 Left out: failures of single threads of the leader.
 """
@@ -21,7 +21,7 @@ from isrcheck.model.language import action, asked, broker, enum, every, listed, 
 
 
 class NewLeaders(ZookeeperWatches):
-    """becomeLeader, and the writes of the ISR by its leader."""
+    """becomeLeader, and the leader's writes of the ISR."""
 
     abstract = True
 
@@ -95,11 +95,14 @@ class NewLeaders(ZookeeperWatches):
         return every(s.state[p].epoch < self.max_leader_epoch for p in self.all_partitions)
 
     def leads(self, s: State, p: int, b: Any) -> Any:
-        """Whether a broker takes writes for a partition: only when becomeLeader is complete."""
+        """Whether a broker leads a partition and takes writes: only when becomeLeader is complete."""
         return super().leads(s, p, b) & (s.replica[p][b].step == "none")
 
     def is_legitimate(self, s: State, p: int, b: Any) -> Any:
-        """Whether a broker leads and owns the leader node; the epoch in the ISR path may be that of a zombie."""
+        """Whether a broker leads and owns the leader node.
+
+        Epochs are not compared, because the epoch in the ISR path may be that of a zombie.
+        """
         return self.leads(s, p, b) & self.serves_the_topic(s, p, b) & (s.state[p].leader == b)
 
     def answers(self, s: State, p: int, leader: Any, follower: Any, fenced: bool) -> Any:
@@ -170,7 +173,7 @@ class NewLeaders(ZookeeperWatches):
         return f"{self.becoming(old, p, b)} writes {wrote}{over}; {waits}"
 
     def becoming(self, s: Any, p: int, b: Any) -> str:
-        """Words for a replica in the middle of becomeLeader. They say whether it has lost the leader node."""
+        """Words for a replica in the middle of becomeLeader, which may have lost the leader node."""
         late = "" if s.state[p].leader == b else f" although {node_in_words(s, p)}"
         return f"{b}, becoming leader{of_partition(self, p)}{late},"
 
@@ -223,7 +226,7 @@ class NewLeaders(ZookeeperWatches):
         return f"{self.becoming(old, p, b)} gives up, for {self.refusal_in_words(old, p, b)}; it {deletes}"
 
     def refusal_in_words(self, s: Any, p: int, b: Any) -> str:
-        """Why ZooKeeper refuses the next write of a new leader."""
+        """Words for why ZooKeeper refuses the next write of a new leader."""
         state, replica = s.state[p], s.replica[p][b]
         if not asked(s, self.has_path, p):
             return "the partition is deleted"
@@ -284,7 +287,7 @@ class NewLeaders(ZookeeperWatches):
         replica.version = self.raise_version(s, p)
 
     def lags(self, s: State, p: int, b: Any, follower: Any) -> Any:
-        """Whether a follower is behind; the page's commit thread asks this only if there is something to commit."""
+        """Whether a follower is behind. The page's commit thread asks this only if there is something to commit."""
         behind = super().lags(s, p, b, follower)
         if self.expand_guard != "next-commit":
             return behind

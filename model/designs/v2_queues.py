@@ -71,7 +71,7 @@ class StateChangeQueues(ZookeeperWatches):
 
     @property
     def has_queues(self) -> bool:
-        """Whether anybody sends requests."""
+        """Whether anybody puts requests into the brokers' queues."""
         return self.reassigns
 
     @property
@@ -144,7 +144,10 @@ class StateChangeQueues(ZookeeperWatches):
         return close & ((request.epoch == NOT_BY_A_LEADER) | (request.epoch == s.state[p].epoch))
 
     def handled(self, s: State, p: int, b: Any, stage: Any) -> None:
-        """Removes the first request from the queue and records its stage, unless a newer request waits."""
+        """Removes the first request from a queue.
+
+        The stage of the request is recorded, unless the queue has a newer request for the same replica.
+        """
         queue = s.queue[b]
         if self.follows_requests:
             rest = range(1, self.queue_size)
@@ -243,6 +246,6 @@ class StateChangeQueues(ZookeeperWatches):
     def register_again(self, s: State, b: Any) -> None:
         """A broker that lost its session gets a new one, and reads everything again."""
         if self.has_queues and self.has_crashes and self.restarts and self.expiries:
-            # A broker without any role counts as one that starts, which empties its queue first.
+            # A broker without any role counts as a broker that starts, and so empties its queue first (`boot`).
             s.require(~self.is_out_of_service(s, b))
         super().register_again(s, b)

@@ -3,9 +3,9 @@
 AR (assigned replicas) are those in the path of the partition. RAR (reassigned replicas) are the new ones. An
 administrator writes RAR to partitions_reassigned; only the leader watches that path. In checkReassignedReplicas the
 leader closes the old replicas when all of RAR have caught up. When the old replicas have left the ISR, the leader makes
-four writes. It writes RAR + ISR as the ISR, writes RAR as AR, and deletes the path in partitions_reassigned. At last it
-deletes its own leader node, unless the leader is the preferred replica and is in RAR. It may crash between any two
-writes.
+four writes. The first three write RAR + ISR as the ISR, write RAR as AR, and delete the path in partitions_reassigned.
+The fourth deletes the leader's own leader node, unless the leader is the preferred replica and is in RAR. The leader
+may crash between any two writes.
 
 Left out: several reassignments of a partition at a time; a timeout for closing, which the page leaves open.
 """
@@ -92,7 +92,7 @@ class ReassignedReplicas(ZookeeperWatches):
         return self.brokers[: self.assigned_at_start or self.replicas]
 
     def phases(self) -> tuple[str, ...]:
-        """The possible contents of a partition's path in partitions_reassigned."""
+        """Names for the possible contents of a partition's path in partitions_reassigned."""
         return ("none", "requested", *(("creating", "deleting", "closing") if self.has_topics else ()))
 
     def replica_fields(self) -> dict[str, Any]:
@@ -129,7 +129,7 @@ class ReassignedReplicas(ZookeeperWatches):
         return (s.assignment[p].replicas | s.assignment[p].target).has(b) if self.reassigns else True
 
     def is_replica(self, s: State, p: int, b: Any) -> Any:
-        """Whether a broker finds itself among the replicas of a partition when it looks."""
+        """Whether a broker counts as a replica of a partition, as `replica_check` and `deletion_check` define it."""
         if not self.reassigns:
             return True
         assignment = s.assignment[p]
@@ -211,7 +211,7 @@ class ReassignedReplicas(ZookeeperWatches):
         replica.moving = when(moves, "known", "none")
 
     def found_in_words(self, new: Any, p: int, b: Any) -> str:
-        """The reassignment that a new leader has found; empty if there is none."""
+        """Words for the reassignment that a new leader has found; empty if there is none."""
         moves = self.reassigns and new.replica[p][b].moving == "known"
         return f"; it finds the reassignment to {new.replica[p][b].target}" if moves else ""
 
@@ -330,7 +330,7 @@ class ReassignedReplicas(ZookeeperWatches):
     # --- the commit thread ------------------------------------------------------------------------------------------
 
     def is_completing(self, s: State, p: int, b: Any) -> Any:
-        """Whether the leader is between two of the four writes. Its commit thread then does nothing else."""
+        """Whether the leader is between two of the four writes, when its commit thread does nothing else."""
         moving = s.replica[p][b].moving
         return (moving == "isr-written") | (moving == "replicas-written") | (moving == "path-deleted")
 
@@ -349,7 +349,10 @@ class ReassignedReplicas(ZookeeperWatches):
     # --- the writes -------------------------------------------------------------------------------------------------
 
     def leaves(self, s: State, p: int, b: Any) -> Any:
-        """Whether the leader stops leading at the end: always, unless it is the preferred replica and is in RAR."""
+        """Whether the leader stops leading when a reassignment ends.
+
+        Only the preferred replica goes on leading, and only if it is in RAR.
+        """
         return ~s.replica[p][b].target.has(b) if b == self.broker(0) else True
 
     def close_itself(self, s: State, p: int, b: Any) -> None:

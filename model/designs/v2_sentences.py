@@ -13,7 +13,7 @@ BY_NOBODY = -1
 
 
 def deletes_node(m: Any, old: Any, new: Any, p: int, b: Any) -> str:
-    """Which leader node a broker deletes, and who hears of it."""
+    """Words for the leader node that a broker deletes, and for the brokers that are notified."""
     node = old.state[p].leader
     if node is None:
         return "finds no leader node to delete"
@@ -24,7 +24,7 @@ def deletes_node(m: Any, old: Any, new: Any, p: int, b: Any) -> str:
 
 
 def starts(m: Any, old: Any, new: Any, p: int, b: Any) -> str:
-    """What startReplica does with a replica."""
+    """Words for what startReplica does with a replica."""
     leader = old.state[p].leader
     if leader is None:
         return f"finds no leader{of_partition(m, p)}, and will hold leaderElection"
@@ -34,7 +34,7 @@ def starts(m: Any, old: Any, new: Any, p: int, b: Any) -> str:
 
 
 def request_in_words(m: Any, request: Any) -> str:
-    """A request, with the epoch of its sender."""
+    """Words for a request, with the epoch of its sender."""
     partition = f" for partition {request.partition}" if m.partitions > 1 else ""
     if request.epoch == BY_NOBODY:
         return f"the administrator's {request.kind}-replica{partition} (epoch {BY_NOBODY})"
@@ -46,7 +46,7 @@ def queue_in_words(m: Any, queue: Any) -> str:
 
 
 def sends(m: Any, old: Any, new: Any, kind: str, epoch: int, receivers: Iterable[Any]) -> str:
-    """Requests to some brokers, and what full queues lose to make room for the requests."""
+    """Words for requests to some brokers, and for what full queues lose to make room for these requests."""
     receivers = sorted(receivers, key=lambda b: b.number)
     by = "" if epoch == BY_NOBODY else f" of epoch {epoch}"
     text = f"sends {kind}-replica{by} to {listed(receivers)}" if receivers else f"has nobody to {kind}"
@@ -54,7 +54,7 @@ def sends(m: Any, old: Any, new: Any, kind: str, epoch: int, receivers: Iterable
 
 
 def _lost(m: Any, before: Any, after: Any, b: Any) -> str:
-    """What a full queue has lost to make room for its newest request."""
+    """Words for what a full queue has lost to make room for its newest request."""
     kept, lost = list(after[:-1]), list[Any]()
     for request in reversed(before):
         if kept and kept[-1] == request:

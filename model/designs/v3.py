@@ -10,7 +10,7 @@ writes the ISR to ZooKeeper (maybe_change_ISR).
 Left out: acknowledgement timeouts of requests, error codes, metrics.
 
 Sources: the pages "Kafka replication detailed design V3" and "KafkaController"; KIP-101, KIP-279, KIP-320, KIP-380,
-KIP-516, KIP-570 and the JIRA ids at the settings.
+KIP-516, KIP-570 and the JIRA ids that the settings name.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Why in V3 the leader is always in the ISR: the zkVersion says whether a leader knows the state that it changes.
 
-Only `isr-sane` is proved here, at the settings of the design with all its fixes. docs/proofs.md says how far the other
-invariants are from a proof.
+Only the invariant `isr-sane` is proved here, at the settings of the design with all its fixes. docs/proofs.md says how
+far the other invariants are from a proof.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class V3Proof(Proof):
 
     @lemma(c=any_controller, p=any_partition)
     def what_a_controller_read_at_the_current_version_is_the_state(self, s: State, c: Any, p: int) -> Any:
-        """If the zkVersion is still the one that a controller has read, so are the leader and the ISR."""
+        """If the zkVersion is still the one that a controller read, the leader and the ISR are also as it read them."""
         if not self.model.reads_first:
             return True
         known, state = s.read[c][p], s.state[p]
@@ -71,7 +71,7 @@ class V3Proof(Proof):
 
     @lemma(p=any_partition, b=broker)
     def leaders_have_an_epoch(self, s: State, p: int, b: Any) -> Any:
-        """A broker that believes it leads has an epoch."""
+        """A broker that believes it leads has a leader epoch."""
         return implies(s.replica[p][b].role == "leader", s.replica[p][b].epoch >= 0)
 
     @lemma(p=any_partition)

@@ -76,7 +76,7 @@ class WatchedReplicas(ZookeeperWatches):
     # --- words ------------------------------------------------------------------------------------------------------
 
     def is_assigned(self, s: State, p: int, b: Any) -> Any:
-        """Whether a broker is one of the replicas, or will be after the reassignment."""
+        """Whether a broker is one of the replicas, or will be after the reassignment under way."""
         return (s.assignment[p].replicas | s.assignment[p].target).has(b) if self.reassigns else True
 
     def tracks(self, s: State, p: int, b: Any, follower: Any) -> Any:

@@ -26,7 +26,7 @@ class Watch:
 
 @dataclass(frozen=True)
 class Cluster:
-    """The size of a cluster: the number of its paths and watchers follows from it."""
+    """The size of a cluster, from which the numbers of paths and of watchers follow."""
 
     brokers: int
     topics: int
@@ -34,7 +34,10 @@ class Cluster:
     replicas: int
 
     def paths(self, scope: Scope) -> int:
-        """How many paths of a scope there are; `partitions` is the number for each topic."""
+        """How many paths there are if each cluster, topic, partition or broker (the scope) has one.
+
+        The field `partitions` is the number of partitions of each topic.
+        """
         return {
             "cluster": 1,
             "topic": self.topics,

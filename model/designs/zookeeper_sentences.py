@@ -9,7 +9,7 @@ from isrcheck.model.language import listed
 
 
 def node_in_words(s: Any, p: int, b: Any = None) -> str:
-    """Which broker the leader node names, as broker `b` sees it."""
+    """Words for the broker that the leader node names, as broker `b` sees it."""
     leader = s.state[p].leader
     if leader is None:
         return "there is no leader node"
@@ -17,7 +17,7 @@ def node_in_words(s: Any, p: int, b: Any = None) -> str:
 
 
 def leader_in_words(m: Any, s: Any, p: int, b: Any) -> str:
-    """A broker that leads, or that only believes it leads."""
+    """Words for a broker that leads, or that only believes it leads."""
     leader = f"the leader{of_partition(m, p)}"
     if s.state[p].leader == b:
         return f"{b}, {leader},"
@@ -25,7 +25,7 @@ def leader_in_words(m: Any, s: Any, p: int, b: Any) -> str:
 
 
 def until_now(s: Any, p: int, b: Any) -> str:
-    """The role that a replica has had, or believed to have, until now."""
+    """Words for the role that a replica has had, or has believed to have, until now."""
     replica = s.replica[p][b]
     if replica.role == "leader":
         return "which led until now in its own eyes,"
@@ -35,7 +35,7 @@ def until_now(s: Any, p: int, b: Any) -> str:
 
 
 def goes_on(s: Any, p: int, b: Any) -> str:
-    """The role with which a replica goes on."""
+    """Words for the role that a replica keeps."""
     replica = s.replica[p][b]
     if replica.role == "leader":
         return "goes on leading" + ("" if s.state[p].leader == b else " in its own eyes")
@@ -45,12 +45,12 @@ def goes_on(s: Any, p: int, b: Any) -> str:
 
 
 def place_in(isr: Any) -> str:
-    """Why an ISR allows a replica to lead: the replica is in the ISR, or the ISR is empty."""
+    """Words for why an ISR allows a replica to lead: the replica is in the ISR, or the ISR is empty."""
     return f"it is in the ISR {isr}" if isr else "the ISR is empty"
 
 
 def notified(m: Any, old: Any, new: Any, p: int, path: str, by: Any = None) -> str:
-    """Which brokers ZooKeeper notifies of a change of a path, except broker `by`; empty if there are none."""
+    """Words for the brokers that ZooKeeper notifies of a change of a path, except `by`; empty if there are none."""
     told = listed(told_of(m, old, new, p, path) - {by})
     return "" if told == "nobody" else f"; ZooKeeper notifies {told}"
 
@@ -62,25 +62,25 @@ def told_of(m: Any, old: Any, new: Any, p: int, path: str) -> set[Any]:
 
 
 def follows(m: Any, old: Any, new: Any, p: int, b: Any) -> str:
-    """A replica begins to follow the broker that the leader node names, even if it follows this broker already."""
+    """Words for a replica that begins to follow the leader node's broker, even if it follows this broker already."""
     before, leader = old.replica[p][b], new.replica[p][b].leader
     again = "begins anew to follow" if before.role == "follower" and before.leader == leader else "follows"
     return f"{again} {leader}{for_partition(m, p)} and {truncates(m, old, new, p, b)}"
 
 
 def far(m: Any, s: Any, b: Any) -> str:
-    """The log ends and high watermarks of a broker's replicas."""
+    """Words for the log ends and high watermarks of a broker's replicas."""
     return " and ".join(f"{ends_in_words(s, p, b)}{of_partition(m, p)}" for p in m.all_partitions)
 
 
 def known_in_words(s: Any, p: int, b: Any, follower: Any) -> str:
-    """Up to which offset a follower has fetched, as far as the leader knows."""
+    """Words for the offset up to which a follower has fetched, as far as the leader knows."""
     end, own = s.known_end[p][b][follower], len(s.log[p][b])
     return "which has not fetched from it yet" if end < 0 else f"which has fetched up to offset {end} of {own}"
 
 
 def expires(m: Any, old: Any, new: Any, b: Any) -> str:
-    """Which leader nodes vanish with a session, and which brokers are notified."""
+    """Words for the leader nodes that vanish with a session, and for the brokers that are notified."""
     nodes = [p for p in m.all_partitions if old.state[p].leader == b]
     if not nodes:
         return "it has no leader node"

@@ -1,9 +1,9 @@
 """ZooKeeper's watches: set by a read, fired once by the next change, handled late.
 
 A broker that reads a path sets a watch on it. The next change of the path *fires* the watch: a notification is on its
-way, and the watch is gone. When the broker handles the notification, it reads the present value of the path. It does
-not see the values in between, and two brokers that were notified of the same change may read different values. A broker
-handles its notifications in any order, so a notification may wait behind any others.
+way, and the watch is gone. When the broker handles the notification, it reads the present value of the path. The broker
+does not see the values in between, and two brokers that were notified of the same change may read different values. A
+broker handles its notifications in any order, so a notification may wait behind any others.
 
 The watches of a session end with the session. A broker that starts or has a new session reads every path, as if it had
 been notified of a change of every path.
@@ -76,13 +76,13 @@ class ZookeeperWatches(PartitionState, DataPlane, Logs):
                     s.watch[p][b][path] = "set" if self.watches_at_start(b) else "none"
 
     def watches_at_start(self, b: Any) -> bool:
-        """Whether a broker begins with watches."""
+        """Whether a broker has watches in the initial state."""
         return True
 
     # --- words ------------------------------------------------------------------------------------------------------
 
     def connected(self, s: State, b: Any) -> Any:
-        """Whether a broker runs and has a session. Otherwise it is not notified and creates no ephemeral nodes."""
+        """Whether a broker runs and has a session. Other brokers are not notified and create no ephemeral nodes."""
         return self.is_up(s, b) & s.live.has(b)
 
     def told(self, s: State, p: int, b: Any, path: str) -> Any:
@@ -100,7 +100,7 @@ class ZookeeperWatches(PartitionState, DataPlane, Logs):
         return told + 1 if changes and not later else told
 
     def fire(self, s: State, p: int, path: str, condition: Any = True, but: Any = None) -> Any:
-        """If a condition holds, notifies the brokers that watch a path of its change. Returns how many they are."""
+        """If a condition holds, notifies the brokers that watch a path. Returns the number of these brokers."""
         others = [b for b in self.brokers if b != but]
         told = {b: (s.watch[p][b][path] == "set") & condition for b in others}
         for b in others:
@@ -119,7 +119,7 @@ class ZookeeperWatches(PartitionState, DataPlane, Logs):
                 s.watch[p][b][path] = "fired"
 
     def note_load(self, s: State, notifications: Any, requests: Any) -> None:
-        """Counts ZooKeeper's notifications and the requests to ZooKeeper in an election, without writes of the ISR."""
+        """Counts notifications by ZooKeeper and requests to ZooKeeper. Writes of the ISR are not counted."""
         if self.count_load:
             s.load.notifications = minimum(s.load.notifications + notifications, LOAD)
             s.load.requests = minimum(s.load.requests + requests, LOAD)
@@ -138,7 +138,7 @@ class ZookeeperWatches(PartitionState, DataPlane, Logs):
         return f"{b} watches the leader node{whose} again {on}"
 
     def written_in_words(self, old: Any, new: Any, p: int) -> str:
-        """What a write of the ISR path changes."""
+        """Words for what a write of the ISR path changes."""
         return f"ISR {now(old.state[p].isr, new.state[p].isr)}"
 
     def told_shrink_isr(self, old: Any, new: Any, p: int, b: Any, follower: Any) -> str:

@@ -1,4 +1,4 @@
-"""DefaultAlterPartitionManager: a leader's one request to the controller, and the answer to it.
+"""DefaultAlterPartitionManager: the one request that a leader may have in flight, and the controller's answer.
 
 A broker has at most one AlterPartition request in flight for a partition. A second request is refused immediately
 (OPERATION_NOT_ATTEMPTED), and the partition goes back to the last ISR that it knew to be committed. The request names

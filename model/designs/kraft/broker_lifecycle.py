@@ -25,7 +25,7 @@ from isrcheck.model.language.together import Together
 
 
 def any_checkpoint(m: Any) -> Any:
-    """The high watermarks that may be on disk. With `at-stop`, the only value is 0, and is not used."""
+    """The high watermarks that may be on disk. With `checkpoint = at-stop`, the only value is 0, and is not used."""
     return any_end(m) if m.checkpoint == "any" else number(0, 0)
 
 
@@ -171,8 +171,8 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
         """A broker stops and loses its volatile state: roles, what it knows as leader, its request, fetches in flight.
 
         A broker that is shut down has its last high watermark on disk (`on_disk` is None). A broker that crashes may
-        have an earlier high watermark there. When the log is loaded again (LogLoader.load), epochs that start at
-        the log end are removed, because they have no record.
+        have an earlier high watermark on disk. When the log is loaded again (LogLoader.load), epochs that start at the
+        log end are removed, because they have no record.
         """
         if self.shutdowns:
             s.stopping = s.stopping - {b}
@@ -196,9 +196,10 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
     def register_broker(self, s: KraftState, b: Any, leader: Any) -> None:
         """registerBroker: a broker that had stopped starts, fenced, with a new broker epoch.
 
-        Its old session must have ended. After an unclean stop it leaves every ISR and ELR (handleBrokerShutdown), since
-        it may have lost records. The controller notices unclean stops only if it keeps eligible leader replicas (ELR).
-        If nobody is eligible any more, the last known leader may be elected from then on.
+        The broker's old session must have ended. After an unclean stop the broker leaves every ISR and ELR
+        (handleBrokerShutdown), since it may have lost records. The controller notices unclean stops only if it keeps
+        eligible leader replicas (ELR). If nobody is eligible any more, the last known leader may be elected from then
+        on.
         """
         s.require(~s.up.has(b), ~s.live.has(b))
         changes = {}

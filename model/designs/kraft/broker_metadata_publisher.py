@@ -38,8 +38,8 @@ class BrokerMetadataPublisher(ReplicaFetcher):
         """onMetadataUpdate: the image of a later batch, whether a broker's replica changes, and whether it is removed.
 
         The replica changes if the partition epoch differs, or if the broker has no replica yet. The replica is removed
-        if the partition is no longer assigned to the broker. A broker that has just started publishes its first image
-        in any case, because it knows no partition before.
+        if the partition is no longer assigned to the broker. A broker that has just started applies its first image
+        even if the image is not later, because the broker knew no partition before.
         """
         image, replica = s.metadata.at(to), s.replica[0][b]
         said, mine = image.partition[0], self.is_replica(image.partition[0], b)

@@ -1,8 +1,8 @@
 """ClusterControlManager and BrokerHeartbeatManager: which brokers are registered, fenced, shutting down.
 
 A broker is *active* if it is registered, not fenced and not in controlled shutdown. `live` is the set of active
-brokers. A broker is fenced when its session ends, whether the broker is down, cut off or slow. The resulting changes of
-partitions are in the same batch.
+brokers. A broker is fenced when its session ends, whether the broker is down, cut off or slow. The fencing and the
+changes of partitions that it causes are in the same batch.
 
 Left out: the times of sessions, the broker's metadata offset, feature levels, shutdowns that wait for other brokers'
 metadata. Kafka unfences a broker only after the broker has read its own registration; here a broker knows its

@@ -2,8 +2,9 @@
 
 The controller commits batches at the end of the log. A batch is represented by the *image* after it: the partition's
 registration, the active brokers, their broker epochs, min.insync.replicas. Each broker has a position in the log, and
-knows only the image at that position. In one step it may go on by several batches, and then sees only the last image.
-Kafka's loader takes several batches in one step if they were committed since it last looked, or if it loads a snapshot.
+knows only the image at that position. In one step a broker may go on by several batches, and then sees only the last
+image. Kafka's loader takes several batches in one step if they were committed since it last looked, or if it loads a
+snapshot.
 
 Batches that all brokers have passed are forgotten.
 
@@ -90,7 +91,7 @@ class MetadataLog(ConfigurationControl):
 
     @property
     def restarts(self) -> int:
-        """The most times that a broker may start again."""
+        """The greatest number of times that a broker may start again."""
         return int(self.crashes + self.lossy_crashes + self.shutdowns)
 
     def any_broker_epochs(self) -> Any:
@@ -118,7 +119,7 @@ class MetadataLog(ConfigurationControl):
         return active - s.without_directory if self.directory_failures else active
 
     def image_of(self, s: KraftState, b: Any) -> Any:
-        """The image that a broker has."""
+        """The image at a broker's position in the metadata log."""
         return s.metadata.at(s.applied[b])
 
     # --- commit and read --------------------------------------------------------------------------------------------
@@ -134,8 +135,8 @@ class MetadataLog(ConfigurationControl):
     ) -> None:
         """Commits a batch if a condition holds: registrations by partition, and the brokers that are then active.
 
-        `started` is a broker that registers in this batch. From then on it is up, its broker epoch is greater by one,
-        and it has the image of this batch.
+        `started` is a broker that registers in this batch. From then on `started` is up, its broker epoch is greater by
+        one, and it has the image of this batch.
         """
         log, changed = s.metadata, {p: {**self._registration(s, p), **new} for p, new in registrations.items()}
         partitions = [changed.get(p, self._registration(s, p)) for p in self.all_partitions]
@@ -164,7 +165,7 @@ class MetadataLog(ConfigurationControl):
         return {name: getattr(s.state[p], name) for name in self.first_registration()}
 
     def keep_what_is_needed(self, s: KraftState, log: Any, applied: dict[Any, Any], up: Any = None) -> None:
-        """Stores the log without the batches that all running brokers have passed, the positions, and who is up."""
+        """Stores who is up, the positions, and the log without the batches that all running brokers have passed."""
         least = log.length - 1
         for position in (when(up.has(b), x, least) if self.restarts else x for b, x in applied.items()):
             least = minimum(least, position)

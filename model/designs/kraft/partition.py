@@ -1,11 +1,11 @@
 """Partition: what a broker does as leader or follower of a partition.
 
-A leader knows the committed ISR. While its request for another ISR is *pending*, it assumes the largest ISR that the
-controller may have. Whenever a leader handles a fetch, a write, a metadata record or an answer, it raises its high
-watermark if it can. When it handles a fetch, it also asks the controller for a larger ISR if it can.
+A leader knows the committed ISR. While a leader's request for another ISR is *pending*, the leader assumes the largest
+ISR that the controller may have. Whenever a leader handles a fetch, a write, a metadata record or an answer, it raises
+its high watermark if it can. When a leader handles a fetch, it also asks the controller for a larger ISR if it can.
 
 Each rule is a method, and the docstring of the method gives the reason for the rule. The steps for fetches and for
-metadata are in the parts that use this one.
+metadata are in the parts that use this part.
 
 Left out: future replicas while they catch up; log start offsets; the recovery state of a leader that was elected
 uncleanly (a leader always asks for RECOVERED, and nothing is done to recover).
@@ -193,7 +193,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
     def is_awaited(self, x: Leading, f: Any) -> Any:
         """Whether a leader's high watermark waits for a follower.
 
-        It waits for the members of the maximal ISR, and for followers that have caught up and may join the ISR.
+        The high watermark waits for the members of the maximal ISR, and for followers that have caught up and may join.
         Otherwise the high watermark would have to go back when such a follower joins (KAFKA-15021).
         """
         member = self.maximal_isr(x).has(f) & self.is_replica(x.registration, f)
@@ -207,7 +207,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
     def raised(self, b: Any, x: Leading, where: Any = True) -> Leading:
         """maybeIncrementLeaderHW: if a condition holds, raises the high watermark to the least awaited log end.
 
-        The high watermark never goes back. It does not rise while the ISR is smaller than min.insync.replicas
+        The high watermark never goes back, and does not rise while the ISR is smaller than min.insync.replicas
         (KAFKA-15583). So replicas that leave the ISR at such a time have all committed records, and may lead.
         """
         end = x.log.length
@@ -293,7 +293,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
     # --- who leaves the ISR -----------------------------------------------------------------------------------------
 
     def out_of_sync(self, x: Leading, b: Any) -> Any:
-        """getOutOfSyncReplicas: ISR members that are no longer caught up."""
+        """getOutOfSyncReplicas: the ISR members that are no longer caught up."""
         found = x.isr - x.isr
         for f in self.brokers:
             if f != b:
@@ -319,7 +319,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
     def lag_time_passes(self, s: KraftState, p: int, b: Any, follower: Any) -> None:
         """isCaughtUp: replica.lag.time.max.ms have passed since a follower last reached the leader's log end.
 
-        A follower that is still at the log end counts as caught up all the same.
+        A follower that is at the log end at present still counts as caught up.
         """
         if b == follower:
             return
@@ -427,10 +427,10 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
     def handle_alter_partition_response(self, s: KraftState, p: int, b: Any) -> None:
         """handleAlterPartitionUpdate, handleAlterPartitionError: the controller's answer reaches a leader.
 
-        The leader ignores the answer if the answered request is no longer pending. It also ignores a success of another
-        epoch or of an earlier version than its own. On success the leader adopts the ISR and the version of the answer.
-        If a member was refused, the leader goes back to the committed ISR. After any other error it waits for a
-        metadata record.
+        The leader ignores the answer if the answered request is no longer pending. The leader also ignores a success of
+        another epoch, or of a version before the leader's own. On success the leader adopts the ISR and the version of
+        the answer. If a member was refused, the leader goes back to the committed ISR. After any other error it waits
+        for a metadata record.
         """
         request, x = s.alteration[p][b], self.leading(s, p, b)
         s.require(request.stage != "none", request.stage != "asked")
@@ -465,13 +465,13 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager):
     # --- sentences --------------------------------------------------------------------------------------------------
 
     def who_leads(self, s: Any, p: int, b: Any) -> str:
-        """Words for a leader. For a deposed leader they name the epoch in which it still leads, and end in a comma."""
+        """Words for a leader. For a deposed leader, the words name the epoch in which it leads, and end in a comma."""
         if s.state[p].leader == b and s.state[p].epoch == s.replica[p][b].epoch:
             return str(b)
         return f"{b}, still leader of epoch {s.replica[p][b].epoch} in its own eyes,"
 
     def commit_in_words(self, old: Any, new: Any, p: int, b: Any) -> str:
-        """Words: `; its high watermark 0 -> 1, and the producer of record 0 is told`; empty if neither happened."""
+        """Words for a high watermark that rises, and for producers that are told; empty if there is neither."""
         before, after = old.replica[p][b].high_watermark, new.replica[p][b].high_watermark
         told = [str(i) for i in range(self.max_records) if new.acknowledged[i] and not old.acknowledged[i]]
         words = f"; its high watermark {before} -> {after}" if after != before else ""

@@ -151,7 +151,7 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
         return answer
 
     def reverted_isr(self, s: KraftState, p: int, leader: Any) -> Any:
-        """The ISR after a reassignment is cancelled: without the replicas that it added.
+        """The ISR after a reassignment is cancelled: without the replicas that the reassignment added.
 
         If this ISR is empty and elections may be unclean, the first replica becomes its only member, which is an
         unclean election. With `election = any-order`, the only member is the replica that leads afterwards, or the
@@ -173,8 +173,8 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
     def next_elr(self, s: KraftState, p: int, isr: Any, stopped_uncleanly: Any = None) -> Any:
         """maybePopulateTargetElr: the replicas that left the ISR after it last had min.insync.replicas members.
 
-        The high watermark does not rise while the ISR is smaller (KAFKA-15583), so these replicas have all committed
-        records.
+        While the ISR is smaller than min.insync.replicas, the high watermark does not rise (KAFKA-15583). So these
+        replicas have all committed records.
         """
         if not self.elr:
             return isr - isr

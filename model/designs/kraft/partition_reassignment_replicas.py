@@ -2,7 +2,7 @@
 
 During a reassignment, a partition is assigned to its old and its new replicas. The replicas that it *adds* and those
 that it *removes* are marked. When the ISR has every added replica, the removed replicas leave the ISR and the
-assignment in one step. Whether the replicas that stay must also be in the ISR differs between three versions of Kafka.
+assignment in one step. Three versions of Kafka differ in whether the replicas that stay must also be in the ISR.
 
 Left out: the order of replicas (`election = in-order` keeps one order for all brokers).
 
@@ -50,7 +50,7 @@ class PartitionReassignmentReplicas(PartitionRegistration):
     )
 
     def assignment_of(self, s: KraftState, p: int) -> Assignment | None:
-        """The assignment in the controller's registration. None if all brokers are always replicas."""
+        """The assignment in the controller's registration. Returns None if all brokers are always replicas."""
         state = s.state[p]
         return Assignment(state.replicas, state.adding, state.removing) if self.reassigns else None
 
@@ -58,8 +58,8 @@ class PartitionReassignmentReplicas(PartitionRegistration):
         """The assignment of a partition when a reassignment to other replicas begins.
 
         The new reassignment may replace an earlier one that is under way. If the new reassignment adds no replica, the
-        replicas that the earlier one adds stay marked. Removed replicas stay marked in the same way
-        (changePartitionReassignment does not set an empty list).
+        replicas that the earlier one adds stay marked. If it removes no replica, the replicas that the earlier one
+        removes stay marked. (changePartitionReassignment does not set an empty list.)
         """
         state = s.state[p]
         now, adding, removing = state.replicas, target - state.replicas, state.replicas - target

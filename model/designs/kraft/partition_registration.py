@@ -18,7 +18,7 @@ from isrcheck.model.language.together import Together
 
 
 class PartitionRegistration(UnifiedLog):
-    """The controller's registration of a partition, and its first value."""
+    """The controller's registration of a partition, and the registration at the start."""
 
     abstract = True
 

@@ -78,9 +78,9 @@ class ProducePurgatory(UnifiedLog):
     # --- what is committed ------------------------------------------------------------------------------------------
 
     def note_committed(self, s: KraftState, p: int, b: Any, epoch: Any, log: Any, start: Any, end: Any) -> None:
-        """Records that a leader's high watermark rises from `start` to `end`.
+        """Notes that a leader's high watermark rises from `start` to `end`.
 
-        Consumers may read the records between.
+        Consumers may then read the records between these offsets.
         """
         committed = s.committed[p]
         records, rewritten = committed.records, committed.rewritten

@@ -1,12 +1,12 @@
 """Replica and ReplicaState: what a leader knows of each follower.
 
-A leader knows each follower's log end offset and broker epoch at the follower's last fetch. It also knows whether the
-follower was at the leader's log end within replica.lag.time.max.ms. There is no clock: a follower that was caught up
-may exceed this time at any moment.
+A leader knows each follower's log end offset and broker epoch at the follower's last fetch. The leader also knows
+whether the follower was at the leader's log end within replica.lag.time.max.ms. There is no clock: a follower that was
+caught up may exceed this time at any moment.
 
-Left out: log start offsets; times; a second rule by which a follower counts as caught up: it has fetched up to the log
-end that the leader had at the fetch before. Without this rule a follower counts as lagging more often than it does in
-Kafka.
+Left out: log start offsets; times; a second rule, by which a follower also counts as caught up if it has fetched up to
+the leader's log end at the follower's previous fetch. Without this rule a follower counts as lagging more often than it
+does in Kafka.
 
 Source: Replica.java, ReplicaState.java of Kafka 4.3; KIP-903.
 """
@@ -78,9 +78,10 @@ class Replica(MetadataLog):
     def reset_replica_state(self, old: Followers, isr: Any, new_leader: Any, skipped: Any) -> Followers:
         """resetReplicaState, when a leader begins an epoch: members of the ISR count as caught up from then on.
 
-        A new leader knows nothing else. A broker that already led keeps log end offsets and broker epochs. It may have
-        missed an epoch in which another broker led, because it can apply several metadata batches in one step.
-        Followers may then have truncated their logs to offsets below those that the leader knows.
+        A new leader knows nothing else about its followers. With `follower_state = kept`, a broker that already led
+        keeps log end offsets and broker epochs. Such a broker may have missed an epoch in which another broker led,
+        because it can apply several metadata batches in one step. Followers may then have truncated their logs to
+        offsets below those that the leader knows.
         """
         forgets = new_leader
         if self.follower_state == "forgotten":
@@ -102,7 +103,7 @@ class Replica(MetadataLog):
     ) -> Followers:
         """updateFetchStateOrThrow: what a leader knows after a follower has fetched at an offset.
 
-        `life` is the broker epoch of the fetch; without it, the follower's present broker epoch is taken.
+        `life` is the broker epoch of the fetch; if it is None, the follower's present broker epoch is used.
         """
         caught_up = when(offset >= leaders_end, old.caught_up | {follower}, old.caught_up)
         epoch = 0 if not self.restarts else s.broker_epoch[follower] if life is None else life
@@ -124,7 +125,8 @@ class Replica(MetadataLog):
         """isReplicaIsrEligible: whether a follower may join the ISR as far as the leader's metadata says.
 
         The follower must be neither fenced nor shutting down (KIP-841). The follower's last fetch must be in the broker
-        epoch that the metadata has for it. Otherwise it may have lost, in a restart, what it fetched before (KIP-903).
+        epoch that the metadata has for it. Otherwise the follower may have restarted since, and lost what it had
+        fetched (KIP-903).
         """
         found = image.live.has(follower) & (followers.ends[follower] != UNKNOWN)
         if not self.restarts:

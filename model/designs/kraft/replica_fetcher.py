@@ -172,7 +172,7 @@ class ReplicaFetcher(Partition):
     def restart_fetcher(self, s: KraftState, p: int, b: Any, where: Any) -> None:
         """Takes a partition from its fetcher and adds it again. If answers are checked, earlier answers are dropped.
 
-        If they are not checked, an earlier answer may still arrive, and be taken for the answer to a later request.
+        If answers are not checked, an earlier answer may still arrive, and be taken for the answer to a later request.
         """
         if self.fetch == "two-steps" and self.fetch_answer != "unchecked":
             for leader in self.brokers:
@@ -180,7 +180,7 @@ class ReplicaFetcher(Partition):
                     self.forget_answer(s, p, b, leader, where)
 
     def orphan_reads(self, s: KraftState, p: int, b: Any, registration: Any = None) -> None:
-        """Marks the unnoted reads for followers whose Replica the leader has dropped: their offsets will not be noted.
+        """Marks reads as orphans if the leader has dropped the follower's Replica: their offsets will not be noted.
 
         makeFollower drops the Replica of every follower. updateAssignmentAndIsr drops the Replica of each broker that
         is no replica in the registration.
@@ -229,9 +229,10 @@ class ReplicaFetcher(Partition):
     def is_in_range(self, s: KraftState, p: int, follower: Any, leader: Any) -> Any:
         """Whether the leader knows the epoch of the follower's last record, or a later one.
 
-        Otherwise it answers OFFSET_OUT_OF_RANGE. This happens only if the follower has applied an answer of another
-        epoch, or if the leader has forgotten epochs. If neither is possible, nothing is checked. If this assumption
-        were wrong, the end of the epoch would be -1, which is no log end, and the search would report it.
+        Otherwise the leader answers OFFSET_OUT_OF_RANGE. A follower gets this error only if it has applied an answer of
+        another epoch, or if the leader has forgotten epochs. At settings where neither is possible, nothing is checked.
+        If this assumption were wrong, the end of the epoch would be -1, which is no log end, and the search would
+        report it.
         """
         if not self.may_be_out_of_range:
             return True
@@ -249,11 +250,11 @@ class ReplicaFetcher(Partition):
         read: Any = None,
         life: Any = None,
     ) -> Leading:
-        """updateFollowerFetchState: a leader notes a fetch, may ask for a larger ISR, may raise its high watermark.
+        """updateFollowerFetchState: a leader notes a fetch, and may ask for a larger ISR and raise its high watermark.
 
-        `read` is the leader's earlier read for this fetch, if its log end may have changed since. For an orphan, the
-        offset is not noted, but the leader still checks whether the offset is in sync. So a follower may join the ISR
-        because of an earlier state.
+        `read` is the leader's earlier read for this fetch, if its log end may have changed since. If the read is an
+        orphan (`orphan_reads`), the offset is not noted, but the leader still checks whether the offset is in sync. So
+        a follower may join the ISR because of an earlier state.
         """
         x = self.leading(s, p, leader)
         known, leaders_end = where, x.log.length

@@ -190,7 +190,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
         if not self.replication_factor_changes:
             s.require((state.replicas - state.removing).size == len(target))
         s.reassignments += 1
-        # LeaderAcceptor needs the directory of a broker that is no replica yet, so the request is refused.
+        # The request is refused if it would elect a broker that is no replica yet: its directory is not known.
         for x in self.brokers:
             eligible = state.isr.is_empty & s.elr[p].has(x) if self.elr else False
             s.require(~(eligible & s.live.has(x) & ~state.replicas.has(x)) if x in target else True)
@@ -213,7 +213,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
     def cancel_partition_reassignment(self, s: KraftState, p: int, leader: Any) -> None:
         """cancelPartitionReassignment: an operator cancels a reassignment, and the partition keeps its former replicas.
 
-        It is refused if none of the former replicas is in the ISR, unless elections may be unclean.
+        The cancellation is refused if none of the former replicas is in the ISR, unless elections may be unclean.
         """
         state, isr = s.state[p], self.reverted_isr(s, p, leader)
         s.require(~state.adding.is_empty | ~state.removing.is_empty, ~isr.is_empty)
@@ -258,8 +258,8 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
     def elect_leader_for_leaderless_partition(self, s: KraftState, p: int, leader: Any) -> None:
         """maybeBalancePartitionLeaders: from time to time the controller elects leaders for partitions that have none.
 
-        It elects any replica that may lead, or the last known leader. If elections may be unclean, it elects any active
-        replica (maybeTriggerUncleanLeaderElectionForLeaderlessPartitions).
+        It elects any replica that may lead, or the last known leader. If elections may be unclean, the controller
+        elects any active replica (maybeTriggerUncleanLeaderElectionForLeaderlessPartitions).
         """
         s.require(s.state[p].leader.is_none)
         self.commit_change(s, {p: self.build(s, p, s.state[p].isr, leader, s.live)})
@@ -281,8 +281,8 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
         """handleAssignReplicasToDirs: a broker reports the directory of its replica, and the partition changes.
 
         The broker reports it after a move, or after it has created the replica again because the earlier directory
-        failed. Like any change, this one completes a reassignment, clears the ELR if the ISR is large enough, and
-        elects a leader, if it can.
+        failed. Like any change, this change may complete a reassignment, clear the ELR (if the ISR is large enough) and
+        elect a leader.
         """
         anew: Any = s.without_directory.has(b) & ~s.offline.has(b) if self.directory_failures else False
         moves: Any = False

@@ -105,7 +105,7 @@ class UnifiedLog(Part):
     # --- append and truncate ----------------------------------------------------------------------------------------
 
     def append_at(self, s: KraftState, p: int, b: Any, written: Any, where: Any = True) -> Any:
-        """Appends a record if a condition holds, and returns the log after that."""
+        """Appends a record if a condition holds, and returns the resulting log."""
         log, cache = s.log[p][b], s.epoch_cache[p][b]
         noted = epoch_cache.assigned(cache, written["epoch"], log.length, self.max_leader_epoch)
         longer = when(where, log.appended(written), log)
@@ -173,8 +173,8 @@ class UnifiedLog(Part):
     def truncation_point(self, s: KraftState, p: int, follower: Any, epoch: Any, end: Any) -> Any:
         """getOffsetTruncationState: where a follower truncates if its leader says that `epoch` ends at `end` (KIP-279).
 
-        If the follower does not know the epoch, it goes back to the end of the last earlier epoch that it knows. Its
-        next fetch finds out more.
+        If the follower does not know the epoch, it goes back to the end of the last earlier epoch that it knows. The
+        follower's next fetch shows whether that is far enough.
         """
         top, cache, own_end = self.max_leader_epoch, s.epoch_cache[p][follower], s.log[p][follower].length
         floor = epoch_cache.floor_epoch(cache, epoch, top)
