@@ -230,7 +230,7 @@ def is_instance(model: Model, state: State, method: Callable[..., Any], argument
 
 
 def _is_disabled(s: ConcreteState, method: Callable[..., Any], *arguments: Any) -> bool:
-    """Runs a method of an action; True if something that the method requires is false."""
+    """Runs a method of an action; returns True if a condition that the method requires is false."""
     try:
         require_no_answer(method, method.__name__, heeded(method, *arguments))
     except Disabled:

@@ -304,7 +304,7 @@ class Record(Domain):
 
 @dataclass(frozen=True)
 class Sequence_(Domain):
-    """At most `capacity` elements, such as a log or a queue. Values are ordered by length, then element by element."""
+    """A log or a queue of at most `capacity` elements. Values are ordered by length, then element by element."""
 
     element: Domain
     capacity: int

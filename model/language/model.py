@@ -133,7 +133,7 @@ class Model:
         """Raises `UnknownName` for settings that must not be combined; models override this method."""
 
     def lane(self, actor: str, parameters: dict[str, Value]) -> str:
-        """The lane of a drawing that shows an action instance: the instance's actor, unless a model overrides this."""
+        """The lane in which a drawing shows an action instance: the instance's actor, unless a model overrides this."""
         return actor
 
     @classmethod

@@ -46,7 +46,7 @@ class Part(Model):
                 require_plain(cls.__dict__[name], name)
 
     def holds(self) -> dict[str, Any]:
-        """Name and domain of each variable of this part alone."""
+        """Name and domain of each variable of this part, without the parts that it uses."""
         return {}
 
     def begins(self, s: Any) -> None:

@@ -245,7 +245,9 @@ class Reading:
         return found
 
     def _boolop(self, node: ast.BoolOp, known: dict[str, Any]) -> Any:
-        """`and` or `or`. As in Python, once an operand decides without the state, later operands are not computed."""
+        """`and` or `or`. As in Python, later operands are not computed once an operand decides the result without
+        reading the state.
+        """
         decides, values = isinstance(node.op, ast.Or), list[Any]()
         for each in node.values:
             values.append(self._condition(each, known))

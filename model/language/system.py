@@ -155,5 +155,5 @@ class TransitionSystem:
         return tuple(v.domain.decode(rest) for v in self.variables)
 
     def encode(self, state: Iterable[Value]) -> tuple[int, ...]:
-        """The leaves of a state given by the values of its variables."""
+        """The leaves of the state in which the variables have these values."""
         return tuple(x for v, value in zip(self.variables, state, strict=True) for x in v.domain.encode(value))
