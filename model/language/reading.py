@@ -245,7 +245,7 @@ class Reading:
         return found
 
     def _boolop(self, node: ast.BoolOp, known: dict[str, Any]) -> Any:
-        """`and` or `or`. As in Python, an operand is not computed if an earlier one decides without reading the state."""
+        """`and` or `or`. As in Python, later operands are not computed once an operand decides without the state."""
         decides, values = isinstance(node.op, ast.Or), list[Any]()
         for each in node.values:
             values.append(self._condition(each, known))
