@@ -1,4 +1,4 @@
-"""What the controller or ZooKeeper says, and what brokers believe.
+"""The state at the controller or in ZooKeeper, compared with what brokers believe.
 
 The *version* of a partition's state is its zkVersion, and in KRaft its partition epoch.
 """

@@ -1,4 +1,4 @@
-"""Committed and acknowledged records stay."""
+"""Committed and acknowledged records are not lost."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ def _holds_committed(s: Any, p: int, b: Any, offset: int) -> Any:
 
 
 def _holds_id(m: Any, s: Any, p: int, b: Any, i: int) -> Any:
-    """Whether a log has the record with an id."""
+    """Whether the log of a broker has the record with a given id."""
     log = s.log[p][b]
     return some((log.length > o) & (log.at(o).id == i) for o in range(m.log_size))
 
 
 def _may_be_of(m: Any, s: Any, p: int, i: int) -> Any:
-    """Whether the record with an id may belong to a partition, because it belongs to no other partition."""
+    """Whether the record with a given id may belong to a partition, because it belongs to no other partition."""
     if m.partitions == 1:
         return True
     return ~some(m.is_of(s, q, i) for q in m.all_partitions if q != p)
@@ -57,7 +57,7 @@ def isr_has_what_is_committed(m: Any, s: Any) -> Any:
 @invariant
 @needs("log", "committed")
 def committed_is_not_lost_everywhere(m: Any, s: Any) -> Any:
-    """Every committed record is in some log, whether its broker is up or down."""
+    """Every committed record is in the log of some broker, up or down."""
     return for_all(
         lambda p, offset: some(_holds_committed(s, p, b, offset) for b in m.brokers),
         where=lambda p, offset: s.committed[p].records.length > offset,
@@ -127,9 +127,9 @@ def high_watermark_waits_for_min_isr(m: Any, s: Any) -> Any:
 @invariant
 @needs("log", "replica", "state", "acknowledged")
 def no_acknowledged_loss(m: Any, s: Any) -> Any:
-    """Every later legitimate leader has every record that a producer with acks=all was told is safe.
+    """Every later legitimate leader has every record that was acknowledged to a producer with acks=all.
 
-    The acknowledgement may come from any broker. Acknowledgements from before the topic was last deleted do not count.
+    The acknowledgement may come from any broker. An acknowledgement does not count if the topic was deleted afterwards.
     """
     return for_all(
         lambda p, leader, i: _holds_id(m, s, p, leader, i),
@@ -143,7 +143,7 @@ def no_acknowledged_loss(m: Any, s: Any) -> Any:
 @invariant
 @needs("log", "acknowledged")
 def acknowledged_is_not_lost_everywhere(m: Any, s: Any) -> Any:
-    """Every record that a producer with acks=all was told is safe is in some log, whether its broker is up or down."""
+    """Every record that was acknowledged to a producer with acks=all is in the log of some broker, up or down."""
     return for_all(
         lambda i: some(_holds_id(m, s, p, b, i) for p in m.all_partitions for b in m.brokers),
         where=lambda i: s.acknowledged[i],
@@ -154,7 +154,7 @@ def acknowledged_is_not_lost_everywhere(m: Any, s: Any) -> Any:
 @invariant
 @needs("log", "acknowledged")
 def acknowledged_has_enough_copies(m: Any, s: Any) -> Any:
-    """Every record that a producer with acks=all was told is safe is in min.insync.replicas logs or more."""
+    """Every record that was acknowledged to a producer with acks=all is in min.insync.replicas logs or more."""
     return for_all(
         lambda i: (
             count(some(_holds_id(m, s, p, b, i) for p in m.all_partitions) for b in m.brokers) >= _least_min_isr(m)
@@ -167,7 +167,7 @@ def acknowledged_has_enough_copies(m: Any, s: Any) -> Any:
 @invariant
 @needs("log", "replica", "state", setting="acks_one")
 def no_loss_with_acks_one(m: Any, s: Any) -> Any:
-    """Every later legitimate leader has every record that a producer with acks=1 was told is written."""
+    """Every later legitimate leader has every record that was acknowledged to a producer with acks=1."""
     if not m.acks_one:
         raise UnknownName("invariant no-loss-with-acks-one is about producers with acks=1; set acks_one to true")
     if m.partitions > 1:
@@ -183,7 +183,7 @@ def no_loss_with_acks_one(m: Any, s: Any) -> Any:
 @invariant
 @needs("log", "replica", "committed", "acknowledged")
 def commits_are_on_record(m: Any, s: Any) -> Any:
-    """Each record of a leader's own epoch below its high watermark is noted as acknowledged, and as committed by it."""
+    """Each record of a leader's epoch below its high watermark is noted as acknowledged and committed by the leader."""
     # This invariant checks the ghosts on which other invariants rely. It is true if a leader acknowledges whatever it
     # commits (min_isr may prevent this) and no two brokers lead in one epoch.
 

@@ -94,7 +94,7 @@ def epoch_has_its_own_records(m: Any, s: Any) -> Any:
 @invariant
 @needs("log", "state")
 def epochs_never_fall_along_a_log(m: Any, s: Any) -> Any:
-    """Along each log leader epochs never fall, and none is later than the present one."""
+    """In each log leader epochs never fall, and none of them is later than the present leader epoch."""
 
     def fits(p: int, b: Any, offset: int) -> Any:
         log = s.log[p][b]
@@ -145,7 +145,7 @@ def logs_that_meet_agree_before(m: Any, s: Any) -> Any:
         return one.at(offset) == other.at(offset)
 
     def meet_later(p: int, a: Any, b: Any, offset: int) -> Any:
-        """Whether two logs have the same record at the next offset; all earlier offsets follow step by step."""
+        """Whether two logs have the same record at the next offset: checking neighbouring offsets is enough."""
         one, other, later = s.log[p][a], s.log[p][b], offset + 1
         both = (one.length > later) & (other.length > later)
         return both & (one.at(later) == other.at(later)) if a != b else False

@@ -1,7 +1,7 @@
 """Whether a record that is lost in the last state of a trace was still safe in an earlier state of the trace.
 
-The functions are plain Python on states. Each function takes a state, the last state of the trace, and a choice (of
-partition, offset and so on). The invariant is false in the last state for this choice.
+The functions are plain Python on states. Each function takes a state, the last state of the trace, and the choice (of
+partition, offset and so on) for which the invariant is false in the last state.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def isr_had_what_was_committed(m: Any, s: Any, last: Any, p: int, offset: int, *
 
 
 def isr_had_what_was_acknowledged(m: Any, s: Any, last: Any, i: int, p: int = 0, **choice: Any) -> bool:
-    """Whether every member of the ISR has the record with an id."""
+    """Whether every member of the ISR has the record with a given id."""
     held = [any(record.id == i for record in s.log[p][b]) for b in s.state[p].isr]
     return bool(held) and all(held)
 

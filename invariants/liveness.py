@@ -1,4 +1,4 @@
-"""What must happen: properties of whole behaviours of the designs and of kip-320.
+"""What must happen in the end: properties of whole behaviours of the designs and of kip-320.
 
 Each property waits for something while a premise is true. If the premise becomes false (the broker stops leading, or
 crashes), the wait ends. If the premise becomes true again, a new wait begins. The parameters are partitions, brokers
@@ -72,7 +72,7 @@ def live_isr_gets_a_leader(m: Any, s: Any) -> Any:
 @leads_to
 @needs("replica", "state", "live")
 def live_replica_follows(m: Any, s: Any) -> Any:
-    """A live replica follows the live leader in its epoch in the end, or that leader or that replica is gone."""
+    """A live replica follows the live leader in its epoch in the end, or the leader or the replica is gone."""
 
     def says(p: int, leader: Any, b: Any) -> Any:
         if b == leader:
@@ -88,7 +88,7 @@ def live_replica_follows(m: Any, s: Any) -> Any:
 @leads_to
 @needs("replica", "state", "live")
 def live_follower_joins_the_isr(m: Any, s: Any) -> Any:
-    """A live replica of a partition with a live leader is in the ISR in the end, or one of these two is gone."""
+    """A live replica of a partition with a live leader is in the ISR in the end, or the leader or replica is gone."""
 
     def says(p: int, b: Any) -> Any:
         premise = _is_live(m, s, b) & m.is_assigned(s, p, b) & _leader(m, s, p)
@@ -141,7 +141,7 @@ def acknowledged_reaches_everyone(m: Any, s: Any) -> Any:
 
 
 def _is_of(m: Any, s: Any, p: int, i: int) -> Any:
-    """Whether the record with an id was written to a partition."""
+    """Whether the record with a given id was written to a partition."""
     return m.is_of(s, p, i) if m.partitions > 1 else True
 
 

@@ -12,7 +12,7 @@ from isrcheck.model.language import UnknownName, for_all, invariant, needs, some
 
 
 def quiescent(m: Any, s: Any) -> Any:
-    """Whether no healing action is enabled, and this is not only because the bounds of the search are reached."""
+    """Whether no healing action is enabled although the bounds of the search leave room for more steps."""
     healing = [getattr(m, f.__name__) for f in type(m).actions().values() if not f.__action__.perturbation]
     return ~some(s.enabled(f) for f in healing) & m.has_room(s)
 

@@ -1,4 +1,4 @@
-"""The memory of a replica in each role: a replica forgets the data of its former roles, so nothing uses them."""
+"""The memory of a replica in each role. A replica forgets the data of its former roles, so no step can use old data."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def who_has_a_role_knows_its_epoch(m: Any, s: Any) -> Any:
 @invariant
 @needs("replica", "state")  # "state" is not read: it selects the designs with an ISR
 def who_is_down_has_what_is_on_disk(m: Any, s: Any) -> Any:
-    """A broker that is down has at most the high watermark on its disk: a greater one in memory is lost."""
+    """A broker that is down has at most the high watermark on its disk: a greater high watermark in memory is lost."""
     return for_all(
         lambda p, b: s.replica[p][b].high_watermark <= s.checkpoint[p][b],
         where=lambda p, b: ~m.is_up(s, b) if m.has_crashes else False,

@@ -1,4 +1,4 @@
-"""Effects of leaders on other brokers: requests are carried out, leader nodes stay, the ISR grows again."""
+"""Leaders' effects on other brokers: requests are carried out, leader nodes stay, and the ISR grows again."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 A *question* is a function that checks values at one place of the code. It returns the value with which the code goes
 on, or raises `ModelError`. The names of questions begin with `@`, so they clash with no name in the code. All functions
-of a file ask questions, even while no method of a model runs. Most questions then check nothing.
+of a file ask questions, even while no method of a model runs; then most questions check nothing.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class _Asking(ast.NodeTransformer):
         return _asks("@is" if isinstance(node.ops[0], ast.Is) else "@is_not", node.left, node.comparators[0])
 
     def _part(self, node: ast.expr) -> ast.expr:
-        """An operand of a comparison. It gets a question if it is `&` or `|`.
+        """An operand of a comparison; an operand that is an `&` or an `|` gets a question.
 
         The reason: Python reads `s.n == 1 & self.flag` as `s.n == (1 & self.flag)`.
         """
@@ -227,7 +227,7 @@ def inverted(value: Any) -> Any:
 
 
 def run(value: Any) -> Any:
-    """The result of a call, which the code drops.
+    """The result of a call, if the code drops the result.
 
     Only a result that has yet to run, such as a generator, is a mistake. Any other call may have done its work: for
     example, it may have called `require`.
@@ -297,7 +297,7 @@ def decided(value: Any) -> Any:
 
 
 def ordered(values: Any) -> Any:
-    """The values that a loop goes over. A set is sorted if its order differs between processes."""
+    """The values that a loop goes over. A set is sorted if its order may differ between processes."""
     if type(values) in (set, frozenset) and not all(isinstance(x, int | BrokerId) for x in values):
         return sorted(values, key=lambda x: (type(x).__name__, repr(x)))
     return values

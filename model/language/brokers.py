@@ -1,6 +1,6 @@
 """Members of a scalarset as parameters: opaque values that can be compared for equality, hashed, and used as an index.
 
-The brokers are one scalarset. A model may name other scalarsets (`scalarset("client")`); no value belongs to two
+The brokers are a scalarset. A model may declare other scalarsets (`scalarset("client")`). No value belongs to two
 scalarsets.
 """
 
@@ -71,7 +71,7 @@ class BrokerId:
 
 @cache
 def _begin(of: str) -> int:
-    """The hash of the first member of a scalarset, computed from its name. It is the same in every process."""
+    """The hash of the first member of a scalarset, computed from the scalarset's name: the same in every process."""
     return zlib.crc32(of.encode()) << 6
 
 

@@ -46,7 +46,7 @@ from isrcheck.model.language.running import heeded
 
 
 class Disabled(Exception):
-    """The guard of an instance is false in this state."""
+    """Raised if the guard of an instance is false in this state."""
 
 
 # --- the state ------------------------------------------------------------------------------------------------------
@@ -179,7 +179,7 @@ class ConcreteState(TheState):
 
 
 def overlap(a: Path, b: Path) -> bool:
-    """True if two paths can lead to a common part of the state."""
+    """True if two paths can lead to overlapping parts of the state."""
     return all(x.meets(y) if isinstance(x, Index) else x == y for x, y in zip(a, b, strict=False))
 
 
@@ -230,7 +230,7 @@ def is_instance(model: Model, state: State, method: Callable[..., Any], argument
 
 
 def _is_disabled(s: ConcreteState, method: Callable[..., Any], *arguments: Any) -> bool:
-    """Runs a method of an action; True if something that the method requires is false."""
+    """Runs a method of an action; returns True if a condition that the method requires is false."""
     try:
         require_no_answer(method, method.__name__, heeded(method, *arguments))
     except Disabled:
@@ -253,7 +253,7 @@ def is_wanted(model: Model, state: State, method: Callable[..., Any], arguments:
 
 
 def holds(model: Model, state: State, predicate: Callable[[Any, Any], Any]) -> PlainFlag:
-    """The value of a predicate as a flag; `EvaluationError` where the predicate is undefined."""
+    """The value of a predicate as a flag; raises `EvaluationError` where the predicate is undefined."""
     result = heeded(predicate, model, ConcreteState(model, state))
     if isinstance(result, Undefined):
         raise EvaluationError(result._failure.what, result._failure.where)
@@ -268,7 +268,7 @@ def said(model: Model, state: State, method: Callable[[Any, Any], Any]) -> Any:
 
 
 def decided(condition: Any) -> bool:
-    """True if a condition holds; `EvaluationError` where the condition is undefined."""
+    """True if a condition holds; raises `EvaluationError` where the condition is undefined."""
     if isinstance(condition, Undefined):
         raise EvaluationError(condition._failure.what, condition._failure.where)
     return condition if isinstance(condition, bool) else bool(condition.value)
@@ -280,7 +280,7 @@ def leaves_of(model: Model, state: State) -> tuple[int, ...]:
 
 
 def initial_states(model: Model) -> list[State]:
-    """Every initial state, in the order of the choices of `initial`'s parameters; `ModelError` if there is none."""
+    """The initial states, in the order of the choices of `initial`'s parameters; raises `ModelError` if none exists."""
     first = tuple(d.first for d in model.domains.values())
     states: list[State] = []
     refused: dict[str, None] = {}
@@ -307,9 +307,9 @@ def initial_states(model: Model) -> list[State]:
 
 
 def explain(model: Model, state: State, predicate: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
-    """Why a predicate is false: the choice of `for_all` that falsifies it, and the parts of the state that were read.
+    """Why a predicate is false: the choice of `for_all` that makes it false, and the parts of the state that it reads.
 
-    The choice and the parts are pairs of a name and JSON data. Without a `for_all` the choice is empty.
+    Each element of the choice and each part is a pair of a name and JSON data. Without a `for_all` the choice is empty.
     """
     s = ConcreteState(model, state)
     result = predicate(model, s)

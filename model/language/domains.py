@@ -62,7 +62,7 @@ class Domain:
         raise NotImplementedError
 
     def decode(self, leaves: Iterator[int]) -> Value:
-        """The value whose leaves the iterator gives next."""
+        """The value whose leaves are the next integers of the iterator."""
         raise NotImplementedError
 
     def contains(self, value: Value) -> bool:
@@ -76,7 +76,7 @@ class Domain:
         return value
 
     def from_json(self, data: Any) -> Value:
-        """The value that JSON data represents; `ValueError` if the data represents no value of this domain."""
+        """The value that JSON data represents; raises `ValueError` if the data represents no value of this domain."""
         if not self.contains(data):
             raise ValueError(f"{data!r} is not {self}")
         return data
@@ -149,7 +149,7 @@ class Number(Domain):
 
 @dataclass(frozen=True)
 class Identity(Number):
-    """Values that can only be compared for equality. They are stored as numbers. At first every place holds 0."""
+    """Values that can only be compared for equality. They are stored as numbers, and at first every place holds 0."""
 
     operators = ("identities have no order and no arithmetic", "compare them with == and !=")
 
@@ -304,7 +304,7 @@ class Record(Domain):
 
 @dataclass(frozen=True)
 class Sequence_(Domain):
-    """At most `capacity` elements, such as a log or a queue. Values are ordered by length, then element by element."""
+    """A log or a queue of at most `capacity` elements. Values are ordered by length, then element by element."""
 
     element: Domain
     capacity: int
@@ -389,7 +389,7 @@ class Messages(Domain):
 
 
 def _elements(domain: Domain, what: str, each: str) -> tuple[Value, ...]:
-    """The values of a domain; `ModelError` if there are too many values to give each one a leaf of the state."""
+    """The values of a domain; raises `ModelError` if there are too many to give each value a leaf of the state."""
     found = tuple(itertools.islice(domain.values(), LARGEST_SET + 1))
     if len(found) > LARGEST_SET:
         raise ModelError(
@@ -523,7 +523,7 @@ class Per(Domain):
 
 
 def _end(number: Any) -> Any:
-    """A number as an end of a domain: itself or, in a proof for all bounds, the `End` that stands for it."""
+    """An end of a domain, given as a number: the number itself or, in a proof for all bounds, the number's `End`."""
     return number.as_end() if hasattr(type(number), "as_end") else number
 
 
@@ -539,7 +539,7 @@ broker: Final = Broker()
 
 
 def scalarset(name: str) -> Broker:
-    """Declares values that can only be compared for equality, under a name of your own: `client = scalarset("client")`.
+    """Declares named values that can only be compared for equality: `client = scalarset("client")`.
 
     The model's setting with `counts=client` gives the number of values; reports call them `client 0`, `client 1`.
     """
@@ -640,7 +640,7 @@ def messages(element: Domain) -> Messages:
 
 
 def per(index: Domain, element: Domain) -> Per:
-    """One value for each value of an index: `per(broker, number(0, 3))`."""
+    """One element for each value of an index: `per(broker, number(0, 3))`."""
     known = isinstance(index, Broker | Number | Enum | Flag) and not isinstance(index, Identity)
     if not known or (isinstance(index, Broker) and index.optional):
         raise mistake(f"per({index}, ...) is not known", "index by broker, number, enum or flag")

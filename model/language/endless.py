@@ -1,7 +1,8 @@
 """Statements about all numbers below a bound, written once for every engine.
 
-In exploration a bound is a Python number and these functions are loops. In a proof for all bounds the bound is a term.
-Python cannot loop up to a term, so there these functions build conditions for all numbers from the same model text.
+In exploration a bound is a Python number, and the functions of this file are loops. In a proof for all bounds the bound
+is a term. Python cannot loop up to a term, so there these functions build conditions for all numbers from the same
+model text.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ def below(end: Any) -> Any:
 def one_past_last(limit: Any, holds: Callable[[Any], Any]) -> Any:
     """The greatest number below `limit` for which `holds` is true, plus 1; 0 if there is no such number.
 
-    The limit is a number of the state, such as the end of a log. `holds` must be defined for every number below the
+    The limit is a number in the state, such as the end of a log. `holds` must be defined for every number below the
     limit.
 
     >>> one_past_last(5, lambda offset: offset * offset < 10)

@@ -1,4 +1,4 @@
-"""Errors: mistakes in writing a model, and failures to evaluate it."""
+"""The errors for mistakes in a model's text, and for failures to evaluate a model."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _language = [str(Path(__file__).parent), "<string>"]  # the initialisers that `d
 
 
 def speaks_the_language(folder: Path) -> None:
-    """Registers a folder of another interpreter of the language: its lines never count as a modeller's own lines."""
+    """Registers a folder of code that interprets the language, too: errors never cite its lines as a modeller's."""
     _language.append(str(folder))
 
 
 class _Running(threading.local):
     """Data about the model's method that runs in this thread.
 
-    `made` lists the mistakes made so far; it is None while no method runs. `looks` counts the calls of `print` that are
+    `made` lists the mistakes so far, and is None while no method runs. `looks` counts the calls of `print` that are
     running. `watched` receives each function that the method calls. `written` is the place of a condition that is given
     as text.
     """
@@ -69,9 +69,9 @@ class NoSuchAttribute(ModelError, AttributeError):
 
 
 class EvaluationError(Exception):
-    """The model is undefined in a state: for example, a value is outside its domain, or an offset is past a log's end.
+    """Raised if the model is undefined in a state: for example, if a value is outside its domain.
 
-    `what` names the variable or expression and its value. `where` is `file:line` of the model.
+    `what` gives the variable or expression and its value. `where` is `file:line` of the model.
     """
 
     def __init__(self, what: str, where: str) -> None:
@@ -162,7 +162,7 @@ def not_an_answer(method: Callable[..., Any], value: object) -> ModelError:
 
 
 def require_no_answer(method: Callable[..., Any], what: str, value: object) -> None:
-    """Raises `ModelError` if a method that should only require and assign returns a value, which nothing reads."""
+    """Raises `ModelError` if a method returns a value, which nothing reads: it should only require and assign."""
     if value is not None:
         remedy = "write s.require(...) for what must hold, and `return` alone"
         raise mistake_in(method, f"{what} gives back {value!r}, which nothing uses", remedy)

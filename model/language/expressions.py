@@ -1,14 +1,13 @@
 """Expressions over a symbolic state: shared nodes, each with a kind and the interval of its values.
 
-An *expression* is a node of a shared graph. Two expressions that are built alike are the same object, so `is` compares
-them. Every value is an integer. A *flag* is 0 or 1, and a *number* is itself. An *enum* is the position of its member,
-a *broker* is its index (-1 is "none"), and a *set* of brokers is a bit mask.
+An *expression* is a node of a shared graph. Expressions with the same operator and arguments are the same object, so
+`is` compares them. Every value is an integer. A *flag* is 0 or 1, and a *number* is itself. An *enum* is the position
+of its member, a *broker* is its index (-1 is "none"), and a *set* of brokers is a bit mask.
 
 `SEMANTICS` defines each operator on integers. Engines only translate operators.
 
 Every expression has a value in every state. An operation of a model may have no value: for example, the record at an
-offset past the log's end. The layer above then pairs the expression with the condition under which the operation is
-defined.
+offset past the log's end. So `symbolic` pairs each expression with the condition under which the operation is defined.
 """
 
 from __future__ import annotations
@@ -119,7 +118,7 @@ def multiply(a: Expression, b: Expression) -> Expression:
 
 
 def if_(condition: Expression, yes: Expression, no: Expression) -> Expression:
-    """`yes` where the condition holds, else `no`. The two must have the same kind."""
+    """`yes` where the condition holds, else `no`; `yes` and `no` must have the same kind."""
     if is_constant(condition):
         return yes if condition is TRUE else no
     if yes is no:

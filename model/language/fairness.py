@@ -1,8 +1,8 @@
 """Fairness of actions: assumptions that instances of actions do not stay enabled for ever without being taken.
 
 An *obligation* is one fairness assumption about a group of instances. If the obligation is *weak*, instances that stay
-enabled are eventually taken. If it is *strong*, instances that are enabled infinitely often are eventually taken. A
-step that changes nothing is not enabled.
+enabled are eventually taken. If the obligation is *strong*, instances that are enabled infinitely often are eventually
+taken. An instance that would change nothing counts as disabled.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class Obligation:
 
 @dataclass(frozen=True)
 class Fairness:
-    """The fairness of actions in a question: `default` for healing actions, if neither model nor question says more.
+    """The fairness of actions in a question; `default` is for healing actions that nothing else covers.
 
-    A perturbation is unfair unless the question names it ("clients go on writing").
+    A perturbation has no fairness, except if the question names the perturbation ("clients go on writing").
     """
 
     default: Literal["weak", "strong"] = "weak"
@@ -52,7 +52,7 @@ class Fairness:
 
     @classmethod
     def from_json(cls, data: Any) -> Fairness:
-        """The fairness that `to_json` wrote; `ValueError` for other data."""
+        """The fairness that `to_json` wrote; raises `ValueError` for other data."""
         if not isinstance(data, dict) or data.get("default") not in ("weak", "strong"):
             raise ValueError("fairness is {default, strong, weak, unfair}")
         names = {name: data.get(name, []) for name in ("strong", "weak", "unfair")}
@@ -70,7 +70,7 @@ class Fairness:
                 raise UnknownName(f"action {both[0]} is to be {a} and {b}; say one")
 
     def told(self, model: Model) -> dict[str, Fair]:
-        """The fairness of each action."""
+        """The fairness of each action of a model, by the action's name."""
         return {name: self.of(name, method.__action__) for name, method in model.actions().items()}  # type: ignore[attr-defined]
 
 

@@ -53,7 +53,7 @@ def places(domain: Domain, value: Value, of: Identity, path: tuple[Any, ...]) ->
 
 
 def _inside(domain: Domain, value: Value, of: Identity) -> Iterator[Value]:
-    """The identities of a domain in a value."""
+    """The identities of the domain `of` that a value of `domain` contains."""
     match domain:
         case Identity() if domain == of:
             yield value

@@ -19,7 +19,7 @@ def not_(a: Expression) -> Expression:
         elif a.operator == "not":
             a.negation = a.arguments[0]
         elif a.operator in _DUAL:
-            # Simplifying is dual: of simplified arguments the negations are simplified already.
+            # Simplifying is dual: if arguments are simplified, so are their negations.
             a.negation = flag_node(_DUAL[a.operator], *[x.negation or not_(x) for x in a.arguments])
         else:
             a.negation = flag_node("not", a)
@@ -75,7 +75,7 @@ def _junction(op: str, given: tuple[Expression, ...]) -> Expression:
 def _flattened(
     op: str, given: Sequence[Expression], neutral: Expression, dominant: Expression
 ) -> dict[Expression, None] | None:
-    """The arguments, in their order, with those of nested junctions; None if one of them, or two, decide the result."""
+    """The arguments, those of nested junctions included; None if one argument, or two together, decide the result."""
     parts: dict[Expression, None] = {}
     for part in given:
         for one in part.arguments if part.operator == op else (part,):
@@ -87,7 +87,7 @@ def _flattened(
 
 
 def _absorbed(part: Expression, dual: str, neutral: Expression, others: dict[Expression, None]) -> Expression:
-    """`part`, an `or` in an `and` (or dually), without the arguments that its siblings `others` already decide."""
+    """`part`, an `or` in an `and` or an `and` in an `or`, without arguments that its siblings `others` decide."""
     if not others.keys().isdisjoint(part.arguments):
         return neutral
     left = [p for p in part.arguments if (p.negation or not_(p)) not in others]
@@ -102,9 +102,9 @@ Bound = tuple[Expression, int, int]
 
 @lru_cache(maxsize=1 << 14)
 def _bounds(part: Expression, conjunction: bool) -> tuple[Bound | None, tuple[Bound, ...]] | None:
-    """The bound that a literal sets, comparing a number with a constant, and those it implies, comparing two numbers.
+    """The bound that a comparison with a constant sets, and the bounds that a comparison of two numbers implies.
 
-    In a disjunction these are bounds of its negation. None if the part, perhaps negated, compares no numbers.
+    A part of a disjunction gives the bounds of its negation. Returns None if the part compares no numbers.
     """
     literal, positive = (part.arguments[0], False) if part.operator == "not" else (part, True)
     if literal.operator != "le" and (literal.operator != "eq" or literal.arguments[0].kind != "number"):

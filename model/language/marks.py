@@ -47,19 +47,19 @@ def action(
     """Marks a method `(self, s, ...)` as an action.
 
     `actor` says who acts: it is a plain word ("controller"), or the name of a parameter whose value is the actor. Each
-    further keyword is a parameter with its domain, or with a function that computes the domain from the model. A
-    *perturbation* (crash, expiry, a client's write, an arbitrary election) may happen or not. Every other action is
-    *healing*.
+    further keyword declares a parameter: its value is the parameter's domain, or a function that computes the domain
+    from the model. A *perturbation* (crash, expiry, a client's write, an arbitrary election) may happen or not. Every
+    other action is *healing*.
 
     `where` says at which settings the action exists: it is a function from the model to true or false. At other
     settings the action is switched off: it has no instance, and no report counts it as missing.
 
     The other arguments state the fairness of a healing action. With `fair="weak"`, no instance stays enabled for ever
-    without happening. With `fair="strong"`, no instance is enabled again and again without ever happening; use it for
-    an action that happens within the step that enables it. With `fair="none"` there is no such promise; use it for what
-    an administrator may do. With `together`, one promise covers all instances that agree in these parameters. With
-    `handler`, one promise covers the instances of all actions of one handler, if they agree in the parameters that all
-    these actions have.
+    without happening. With `fair="strong"`, no instance is enabled again and again without ever happening. Use `strong`
+    for an action that in Kafka is one step with the step that enables it. With `fair="none"` nothing is promised. Use
+    `none` for an action of an administrator. With `together`, one promise covers all instances that agree in the
+    parameters that `together` names. With `handler`, one promise covers instances of several actions of one handler:
+    those that agree in all parameters that these actions share.
     """
     if bare is not None or not isinstance(actor, str) or not actor:
         raise mistake("@action without who acts", 'write @action(actor="controller"), or name a parameter')
@@ -117,9 +117,9 @@ def invariant(method: Method) -> Method:
 def needs(*variables: str, setting: str | None = None, family: str | None = None) -> Callable[[Method], Method]:
     """Declares the variables that a predicate reads and the setting that it is about, because some models lack them.
 
-    A variable that exists only for some values of the setting is not declared. `family` restricts the predicate to some
-    models, even if other models have the variables. It names the folder below `model/` (`designs`) that defines these
-    models or a model from which they derive.
+    Do not declare a variable that exists only for some values of the setting. `family` restricts the predicate to some
+    models, even if other models have the variables. `family` is the folder below `model/` (such as `designs`) that
+    defines these models, or the models from which they derive.
     """
 
     def mark(method: Method) -> Method:
@@ -167,7 +167,7 @@ def initial(**parameters: ParameterDomain) -> Callable[[Method], Method]:
 
 
 def _require_domains(method: Callable[..., Any], who: str, parameters: dict[str, ParameterDomain]) -> None:
-    """Raises `ModelError` where a parameter has no domain."""
+    """Raises `ModelError` where a parameter is declared with anything but a domain or a function."""
     for name, domain in parameters.items():
         if not isinstance(domain, Domain) and not callable(domain):
             raise mistake_in(method, f"parameter {name} of {who} is {domain!r}", "give a domain, such as number(0, 3)")

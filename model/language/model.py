@@ -130,10 +130,10 @@ class Model:
         """Assigns the initial values of variables that do not start at the first value of their domain."""
 
     def check_settings(self) -> None:
-        """Raises `UnknownName` for settings that do not go together."""
+        """Raises `UnknownName` for settings that must not be combined; models override this method."""
 
     def lane(self, actor: str, parameters: dict[str, Value]) -> str:
-        """The lane of a drawing that shows an action instance: the instance's actor, unless a model overrides this."""
+        """The lane in which a drawing shows an action instance: the instance's actor, unless a model overrides this."""
         return actor
 
     @classmethod
@@ -183,7 +183,7 @@ class Model:
 
     @property
     def domains(self) -> dict[str, Domain]:
-        """Name and domain of every variable; the domains contain the number of brokers."""
+        """Name and domain of every variable; the domains contain the number of members of each scalarset."""
         return self._domains
 
     @cached_property
@@ -222,7 +222,7 @@ class Model:
         return resolved(domain, self.member_counts)
 
     def broker(self, number: int) -> BrokerId:
-        """The broker with this number. A model that calls this method distinguishes one broker from the others."""
+        """The broker with this number. A model that calls this method treats one broker differently from the others."""
         if not 0 <= number < self.broker_count:
             raise mistake(f"there is no broker {number}", f"brokers are 0 to {self.broker_count - 1}")
         return BrokerId(number)
@@ -267,7 +267,7 @@ class Model:
             yield tuple(zip(domains, values, strict=True))
 
     def _require_counted(self, domain: Domain) -> None:
-        """Raises `ModelError` if a scalarset in a domain has no member: every predicate on its members would hold."""
+        """Raises `ModelError` if a scalarset in a domain has no member: predicates about all members would hold."""
         for name in (broker.of for broker in scalarsets(domain)):
             where = f"{self.__stands__}: model {self.name()} has {name}s"
             if name not in self.member_counts:
@@ -277,10 +277,9 @@ class Model:
 
 
 def is_there(where: Callable[[Any], Any] | None, model: Any, name: str) -> bool:
-    """True if the settings switch an action or a goal on; `ModelError` if its `where` returns no condition.
+    """True if the settings switch an action or a goal on; raises `ModelError` if `where` returns no condition.
 
-    `where` runs with the checks for a model's methods: randomness, and effects that the language cannot see, are
-    refused.
+    `where` runs with the checks for a model's methods: randomness and hidden effects are refused.
     """
     if where is None:
         return True
@@ -328,7 +327,7 @@ _TAKES = {"variables": (1, "(self)"), "check_settings": (1, "(self)"), "lane": (
 
 
 def _check_marks(cls: type, name: str, member: Any, inherited: Any) -> None:
-    """Raises `ModelError` where a mark is missing, or a wrapper around the method hides it."""
+    """Raises `ModelError` where a mark is missing, or where a wrapper around the method hides the mark."""
     for mark in MARKS:
         if hasattr(member, mark):
             continue

@@ -19,7 +19,7 @@ LARGEST: Final = 1 << 62
 class Leaf:
     """One scalar of a state: its position, its path in error messages (`log[1].length`), its kind and its interval.
 
-    `of` is the scalarset of a leaf of kind "broker" or "set". Despite their names, these kinds serve every scalarset.
+    `of` is the scalarset of a leaf of kind "broker" or "set". The kind "broker" is for members of any scalarset.
     """
 
     index: int
@@ -38,7 +38,7 @@ class Leaf:
 
 
 class Expression:
-    """A node: `operator` applied to `arguments`. Its values have the kind `kind` and lie in `low..high`.
+    """A node: `operator` applied to `arguments`. The node's values have the kind `kind` and lie in `low..high`.
 
     `value` is the integer of a constant, the `Leaf` of a leaf, and None in other nodes.
     """

@@ -1,4 +1,4 @@
-"""Detects changes that a method makes outside the state: they would outlive the step and affect the next run."""
+"""Detects changes that a method makes outside the state, because they would outlive the step and affect later runs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def nothing_outlives(method: Callable[..., Any], what: str, model: Any) -> Itera
 
 
 class _Watched:
-    """The functions that a method runs, and the shapes of the values that each one uses, as before its first run."""
+    """The functions that a method runs, and the shapes that the values in each function had before its first run."""
 
     def __init__(self, method: Callable[..., Any], model: Any) -> None:
         self.functions = dict.fromkeys(functions_of(method, model), True)
@@ -52,7 +52,7 @@ class _Watched:
             self.before |= _around(function, True)
 
     def meet(self, function: FunctionType) -> None:
-        """Called before a function runs: watches the function unless it is already watched."""
+        """Watches a function that is about to run, unless the function is already watched."""
         code = function.__code__
         if id(code) not in self.codes:
             self.codes[id(code)] = code
@@ -74,7 +74,7 @@ class _Watched:
 
 
 def _around(function: FunctionType, whole: bool) -> dict[Place, Any]:
-    """The shapes of the globals that a function names; if `whole`, also of free variables, defaults and attributes."""
+    """The shapes of the globals that a function names; if `whole`, also of its free variables, defaults, attributes."""
     shape, code, globals_ = _Shapes().of, function.__code__, function.__globals__
     names = {name for one in codes(code) for name in one.co_names if name in globals_ and name[0] != "@"}
     found = {name: shape(globals_[name]) for name in sorted(names)}
@@ -86,7 +86,7 @@ def _around(function: FunctionType, whole: bool) -> dict[Place, Any]:
 
 
 class _Same:
-    """A value that is compared by identity. It is kept alive here, so that no other value gets its address."""
+    """A value that is compared by identity. This object keeps the value alive, so no other value gets its address."""
 
     __slots__ = ("value",)
 
@@ -109,7 +109,7 @@ class _Shapes:
         self.seen: dict[int, tuple[int, Any]] = {}
 
     def of(self, value: Any) -> Any:
-        """The shape of a value; for a value that was seen before, its number."""
+        """The shape of a value; if the value was seen before, only the number that it then got."""
         kind = type(value)
         if kind in PLAIN:
             return kind, value
@@ -125,7 +125,7 @@ class _Shapes:
         return [_Same(value) if kept else kind, held]
 
     def _held(self, value: Any) -> Any:
-        """The contents of a value; None if they do not change or cannot be determined."""
+        """The contents of a value; None for contents that do not change or cannot be determined."""
         kind = type(value)
         match value:
             case tuple() | list() | set() | frozenset() | deque():

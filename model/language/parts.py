@@ -20,10 +20,10 @@ COLLECTED = frozenset({"holds", "begins", "together", "abstract"})
 
 
 class Part(Model):
-    """A part of a model; sets `abstract = True` in its body.
+    """The base class of parts of models; each part sets `abstract = True` in its body.
 
-    `holds()` returns the domains of the part's own variables. `begins(s)` assigns their initial values. A model derived
-    from a complete model may override inherited names as usual.
+    `holds()` returns the domains of the part's own variables. `begins(s)` assigns the initial values of these
+    variables. A model derived from a complete model may override inherited names as usual.
     """
 
     abstract = True
@@ -46,7 +46,7 @@ class Part(Model):
                 require_plain(cls.__dict__[name], name)
 
     def holds(self) -> dict[str, Any]:
-        """Name and domain of each variable of this part alone."""
+        """Name and domain of each variable of this part, without the parts that it uses."""
         return {}
 
     def begins(self, s: Any) -> None:

@@ -1,7 +1,7 @@
 """The values that a model's methods compute with on a concrete state: plain Python data, without tracing.
 
-A log is a tuple and a set is a frozenset. An assignment replaces a part of the state. The methods have the same names
-as in `symbolic`, but the two modules share no code.
+A log is a tuple and a set is a frozenset. Assigning to a part of the state replaces this part. The methods have the
+same names as in `symbolic`, but the two modules share no code.
 
 An undefined operation (such as a read past a log's end) returns `Undefined`. Operations on `Undefined` are undefined,
 except `false & undefined` and `true | undefined`. An undefined guard or predicate raises `EvaluationError`.
@@ -59,8 +59,8 @@ class Failure:
 class Undefined(OfTheState):
     """The result of an operation that is undefined in this state.
 
-    If a structure is missing, the object has its domain, and the state and path at which the structure would lie. An
-    assignment to or below that path is undefined too.
+    If the operation would return a structure, the object has the domain of the structure, its state and its path. An
+    assignment to this path or below it is undefined, too.
     """
 
     __slots__ = ("_failure", "_domain", "_place")
@@ -77,7 +77,7 @@ class Undefined(OfTheState):
         put(self, "_place", place)
 
     def _of(self, domain: Domain | None, *steps: Any) -> Undefined:
-        """A part of this value: undefined with the same failure."""
+        """A part of this undefined value: undefined, too, with the same error message."""
         place = self._place and (self._place[0], (*self._place[1], *steps))
         return Undefined(self._failure, domain, place if steps else None)
 
@@ -153,7 +153,7 @@ class Plain(OfTheState):
 
 
 class PlainFlag(OfTheState):
-    """True or false. For a false `for_all`, `why` has the choice of parameters that falsifies it, outermost first."""
+    """True or false. For a false `for_all`, `why` has the choice of parameters that makes it false, outermost first."""
 
     __slots__ = ("value", "why")
 
@@ -355,7 +355,7 @@ class PlainSet(Plain):
         return self._beside(other, operation(self.value, plain_value(other)))
 
     def _beside(self, operand: Any, value: frozenset[int]) -> PlainSet:
-        """The set `value`, made from this set and an operand.
+        """The set `value`, which was computed from this set and an operand.
 
         The scalarset comes from this set or, if this set is empty, from the operand.
         """
@@ -456,7 +456,7 @@ class Part(OfTheState):
         self._state._write((*self._path, *key), domain or self._domain, value)
 
     def _change(self, operand: Any, value: Callable[[], Value]) -> None:
-        """Assigns the result of `value`, or the operand itself if it is undefined."""
+        """Assigns the result of `value`, or the operand itself if the operand is undefined."""
         self._assign(operand if isinstance(operand, Undefined) else Settled(value()))
 
     def __eq__(self, other: object) -> Any:
@@ -817,7 +817,7 @@ def lifted(value: Any) -> Any:
 
 
 def _any_of(members: Iterable[Any]) -> Broker:
-    """A domain for plain members; only its scalarset is used."""
+    """A domain that tells the scalarset of plain members; nothing else of the domain is used."""
     return replace(ANY_BROKER, of=next((x.of for x in members if isinstance(x, BrokerId)), BROKER))
 
 

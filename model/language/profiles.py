@@ -1,4 +1,4 @@
-"""Profiles: named settings from which a question about a model starts, each with a sentence that explains it."""
+"""Profiles: named settings from which a question about a model starts. A sentence explains each profile."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Declared = Mapping[str, tuple[Mapping[str, Any], str]]
 
 @dataclass(frozen=True)
 class Profile:
-    """Settings, and one line that says what is asked with them."""
+    """Settings, and one line that says which question they are for."""
 
     settings: dict[str, Any]
     sentence: str

@@ -1,11 +1,11 @@
-"""The language of proofs: history, lemmas, targets.
+"""The language in which proofs are written: history variables, lemmas and targets.
 
 A *proof* shows why an invariant holds in every reachable state, whatever the bounds. *History variables* remember what
-the model's state forgets. They are recorded beside an action's own effects and never decide whether the action can
-happen. *Lemmas* are conditions on states, history included. Together the lemmas are *inductive*: they hold at the
-start, and a step from a state where all lemmas hold leads to a state where all lemmas hold. The lemmas imply what is to
-be proved: the model's own `invariants` that the proof names, and *targets*, which are the proof's own statements about
-the history.
+the model's state forgets. An action records them beside its own effects, and they never decide whether the action can
+happen. *Lemmas* are conditions on states and on history variables. Together the lemmas are *inductive*: they hold at
+the start, and a step from a state where all lemmas hold leads to a state where all lemmas hold. The lemmas imply what
+is to be proved: the model's own `invariants` that the proof names, and *targets*, which are the proof's own statements
+about the history.
 
 A proof is a class in a file beside the model:
 
@@ -27,7 +27,7 @@ A proof is a class in a file beside the model:
 
 Parameters of lemmas and targets are quantified: the condition must hold for all their values. In a proof without
 bounds, a numeric parameter represents every whole number of its domain, so Python cannot loop up to the parameter.
-Instead of a `range`, use another parameter, or `below`.
+Instead of a loop over a `range`, use another parameter, or `below`.
 """
 
 from __future__ import annotations
@@ -96,8 +96,8 @@ def target(**parameters: ParameterDomain) -> Callable[[Method], Method]:
 def records(*actions: str) -> Callable[[Method], Method]:
     """Marks a method as a recorder of the named actions; a model need not have all of these actions.
 
-    The recorder takes parameters of the action by name and reads the state before the action. It returns a dict with
-    the new values of history variables.
+    The recorder takes parameters of the action by name and reads the state before the action. The recorder returns a
+    dict with the new values of history variables.
     """
 
     def mark(method: Method) -> Method:
@@ -144,7 +144,7 @@ class Proof:
 
     @classmethod
     def targets(cls, invariants: Mapping[str, Invariant], model: str) -> dict[str, Statement]:
-        """The statements to prove, given a model's invariants; `ModelError` for an unknown or an ambiguous name."""
+        """The statements to prove, given a model's invariants; raises `ModelError` for an unknown or ambiguous name."""
         found = {}
         for name in cls.invariants:
             if name not in invariants:
@@ -204,7 +204,7 @@ def _file_of(cls: type) -> str:
 
 
 class _Before:
-    """The state before an action as a recorder sees it: it can only be read."""
+    """The state before an action, which a recorder can only read."""
 
     def __init__(self, s: Any) -> None:
         self.__dict__["_s"] = s
@@ -223,7 +223,7 @@ class _Before:
 
 
 def recorded_values(proof: Proof, recorder: Callable[..., Any], s: Any, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The result of a recorder for an action instance; `ModelError` if it has other keys than history variables."""
+    """The result of a recorder for an action instance; raises `ModelError` for a key that is no history variable."""
     taken = list(inspect.signature(recorder).parameters)[2:]
     for name in taken:
         if name not in arguments:

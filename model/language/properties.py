@@ -1,8 +1,8 @@
-"""Marks for properties of whole behaviours, and the questions that a marked function asks.
+"""Decorators that mark functions as properties of whole behaviours, and the conditions that these functions return.
 
-A property is a function `(model, s)`. It returns a condition, or with `leads_to` a pair of conditions. With `for_each`
-it returns a condition or a pair for every choice of its parameters. A property is about fair behaviours, which are the
-behaviours that satisfy the fairness assumptions (see `fairness`).
+A property is a function `(model, s)`. The function returns a condition, or with `leads_to` a pair of conditions. With
+`for_each` the function returns a condition or a pair for every choice of parameters. A property is about fair
+behaviours, which are the behaviours that satisfy the fairness assumptions (see `fairness`).
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Each:
 
 
 def for_each(says: Callable[..., Any], **domains: Iterable[Any]) -> Each:
-    """One question for every choice of parameters; `says` returns None for a choice that is left out.
+    """One question for every choice of parameters; `says` returns None to leave a choice out.
 
     >>> for_each(lambda a: a > 1, a=[1, 2]).instances
     (((('a', 1),), False), ((('a', 2),), True))
@@ -100,7 +100,7 @@ def questions_of(
 ) -> list[tuple[Asked, Any]]:
     """The questions of a property: each has a choice of parameters, and a condition or a pair of conditions.
 
-    Raises `ModelError` if the property returns anything else.
+    Raises `ModelError` if the property returns anything but conditions or pairs.
     """
     found: list[tuple[Asked, Any]] = list(answer.instances) if isinstance(answer, Each) else [((), answer)]
     if isinstance(answer, Each) and not found:

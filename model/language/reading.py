@@ -101,7 +101,7 @@ class Reading:
                 yield {name: x, **others}, rest
 
     def _scalarsets(self) -> dict[str, tuple[BrokerId, ...]]:
-        """The members of each scalarset, by the name that texts use: `clients`."""
+        """The members of each scalarset, by the scalarset's name in texts: `clients`."""
         return {f"{name}s": tuple(x for x in self.m.everybody if x.of == name) for name in self.m.member_counts}
 
     def _members_meant(self, at: int) -> tuple[BrokerId, ...]:
@@ -245,7 +245,7 @@ class Reading:
         return found
 
     def _boolop(self, node: ast.BoolOp, known: dict[str, Any]) -> Any:
-        """`and` or `or`. As in Python, once an operand decides without the state, later operands are not computed."""
+        """`and` or `or`. As in Python, later operands are not computed once an operand decides without the state."""
         decides, values = isinstance(node.op, ast.Or), list[Any]()
         for each in node.values:
             values.append(self._condition(each, known))
@@ -342,7 +342,7 @@ class Reading:
             yield from self._generated(node, at + 1, inner, of_all, limits)
 
     def _members(self, node: ast.expr, known: dict[str, Any]) -> list[tuple[Any, Any]]:
-        """The values that a bound name takes, each with the condition that it counts.
+        """The values that a bound name takes, each with the condition under which the value counts.
 
         If the name ranges over a set, a member counts where the set has it.
         """

@@ -1,8 +1,8 @@
 """Refinement mappings: functions from the states of a model to the states of a specification.
 
-A mapping is a function `(model, s)`. It gives a value for each variable of the specification, computed from the
+A mapping is a function `(model, s)`. The function computes a value for each variable of the specification from the
 variables of the model. Source: Abadi and Lamport, "The Existence of Refinement Mappings", 1991. If a state lacks
-information that the mapping needs, the model gets history variables. Steps write these variables and never read them.
+information that the mapping needs, the model gets history variables, which steps write and never read.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def refinement(
     """Marks a function `(model, s)` as a mapping to the specification named `of`.
 
     A setting of the specification takes the value of the model's setting with the same name, if there is one.
-    `settings` is a function of the model that returns further settings. `history` is a function from the model's class
-    to a subclass with the history variables that the mapping reads.
+    `settings` is a function of the model that returns further settings. `history` is a function that takes the model's
+    class and returns a subclass with history variables for the mapping.
     """
     if not isinstance(of, str) or not of:
         raise mistake(f"@refinement of {of!r}", 'name the specification: @refinement(of="replicated-log")')
@@ -105,7 +105,7 @@ def traced(model: Model, specification: Model, mapping: Callable[..., Any]) -> t
 
 
 def mapped(model: Model, specification: Model, mapping: Callable[..., Any], state: State) -> State:
-    """The specification's state for a state of the model; `EvaluationError` where the mapping is undefined."""
+    """The specification's state for a state of the model; raises `EvaluationError` where the mapping is undefined."""
     answer = _answer(mapping, specification, heeded(mapping, model, ConcreteState(model, state)))
     values = []
     for name, domain in specification.domains.items():
@@ -119,7 +119,7 @@ def mapped(model: Model, specification: Model, mapping: Callable[..., Any], stat
 
 
 def _answer(mapping: Callable[..., Any], specification: Model, answer: Any) -> Mapping[str, Any]:
-    """The result of a mapping; `ModelError` unless it has one value for each variable."""
+    """The result of a mapping; raises `ModelError` unless the result has one value for each variable."""
     domains = specification.domains
     if not isinstance(answer, Mapping):
         what = f"{_name(mapping)} gives back {type(answer).__name__}, no values by the names of variables"

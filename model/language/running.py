@@ -3,8 +3,8 @@
 Before a modeller's function first runs, its code is replaced by the same code with questions inserted (see `asking`).
 From then on the function *asks*. If a file has a method of a model, or something that such a method names, all
 functions of the file ask. Any other function, even of an installed package, asks from the first time that a method
-calls it. Python's own library never asks. Shipped models do not ask either, because questions take time; a test checks
-these models in the same way.
+calls it. Python's own library never asks. Shipped models do not ask either, because questions take time: a test checks
+shipped models in the same way.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def heeded(method: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
 
 
 def functions_of(method: Callable[..., Any], model: Any) -> list[FunctionType]:
-    """The modeller's functions that a method runs or names. The first call makes them, and their files, ask."""
+    """The modeller's functions that a method runs or names. The first call makes all functions of their files ask."""
     key: tuple[Any, type] = getattr(method, "__func__", method), type(model)
     if key not in _reached:
         _build_upon([*(cls.__module__ for cls in key[1].__mro__), getattr(key[0], "__module__", None) or ""])
@@ -79,7 +79,7 @@ def functions_of(method: Callable[..., Any], model: Any) -> list[FunctionType]:
 def _reach(
     value: Any, model: type, found: dict[FunctionType, None], depth: int = 4, named: tuple[str, str] | None = None
 ) -> None:
-    """Adds a value to `found` if it is a modeller's function, and all such functions that the value contains or names.
+    """Adds to `found` the modeller's functions that a value is, contains or names.
 
     `depth` limits how deep containers are searched. If a function names the value, `named` has the `file:line` and the
     name.
@@ -140,7 +140,7 @@ def _paths(*names: str) -> tuple[str, ...]:
 
 @cache
 def is_a_modellers(module: str, file: str = "") -> bool:
-    """True unless a module is shipped, Python's or installed. True if a model derives from its installed package."""
+    """True for a modeller's own module, or for an installed package that defines classes of a model."""
     if module.startswith(SHIPPED) or module in sys.builtin_module_names:
         return False
     if not file:
@@ -155,7 +155,7 @@ def _is_installed(file: str) -> bool:
 
 
 def _is_pythons(module: str, file: str) -> bool:
-    """True if a function is shipped or Python's own, and so never asks."""
+    """True if a function is shipped or Python's own: such a function never asks."""
     return module.startswith(SHIPPED) or not (_is_installed(file) or is_a_modellers(module, file))
 
 
@@ -186,7 +186,7 @@ def _named(function: FunctionType, model: type) -> Iterator[tuple[str, str, Any]
 
 
 def _names_in(code: CodeType) -> list[tuple[str, str, bool]]:
-    """The names in the code of a function, each with its `file:line`; the flag is true for a global name."""
+    """The names in a function's code, each with its `file:line`, and with a flag that is true for a global name."""
     if id(code) not in _names:
         found: dict[tuple[str, bool], str] = {}
         file = Path(code.co_filename).name
@@ -227,7 +227,7 @@ def codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def called(function: Any) -> Any:
-    """The function that the code is about to call. From now on this function asks, too."""
+    """Makes a function that is about to be called ask, too; returns the function."""
     if running.made is None:
         return function
     plain: Any = function.__func__ if type(function) is MethodType else function
@@ -256,7 +256,7 @@ def called(function: Any) -> Any:
 
 
 def _settle_class(cls: type) -> None:
-    """Makes the functions of a class ask, because operators and properties run without a visible call."""
+    """Makes the functions of a class ask now, because operators and properties run without a visible call."""
     if id(cls) not in _walked:
         _walked[id(cls)] = cls
         found: dict[FunctionType, None] = {}
@@ -325,7 +325,7 @@ def _unasked(code: CodeType) -> tuple[str, str] | None:
 
 
 def _ask(function: FunctionType) -> bool:
-    """Gives a function code that asks; False if the function's code differs from the text of its file."""
+    """Replaces a function's code by code that asks; returns False if the code differs from the text of the file."""
     old = function.__code__
     if id(old) in _settled:
         return True

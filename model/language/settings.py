@@ -1,4 +1,4 @@
-"""Settings of a model: the class body declares each with a default, its possible values, and one line of meaning."""
+"""Settings of a model: the class body declares each setting with a default, its values, and one line of meaning."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Setting:
     that holds in the states where the setting stops the model from continuing ("the log is full"). `leaves_out` maps a
     value of the setting to behaviour of the real system that the model omits at this value. Reports describe this
     behaviour, because the verdict does not cover it. `recorded=False` is for a setting that was added after scenarios
-    of the model were recorded: files of traces and scenarios name the setting only if its value is not the default.
+    of the model were recorded. Files of traces and scenarios name such a setting only if its value is not the default.
     """
 
     default: int | bool | str
@@ -52,21 +52,21 @@ class Setting:
         return self if instance is None else instance.settings[self.name]
 
     def checked(self, value: Any) -> int | bool | str:
-        """The value, if the setting allows it; raises `UnknownName` otherwise."""
+        """The value, if the setting allows this value; raises `UnknownName` otherwise."""
         if type(value) is not type(self.default) or not self.allows(value):
             raise UnknownName(f"setting {self.name} is {self.domain}, not {value!r}")
         found: int | bool | str = value
         return found
 
     def allows(self, value: int | bool | str) -> bool:
-        """True if the setting allows a value of the right type."""
+        """True if a value, which must have the setting's type, is within the limits or among the choices."""
         outside = isinstance(value, int) and (
             (self.at_least is not None and value < self.at_least) or (self.at_most is not None and value > self.at_most)
         )
         return not outside and (self.choices is None or value in self.choices)
 
     def parsed(self, text: str) -> int | bool | str:
-        """The value of a text from the command line."""
+        """The value of the setting that a text from the command line gives."""
         if isinstance(self.default, bool) and text in ("true", "false"):
             return text == "true"
         if isinstance(self.default, int) and not isinstance(self.default, bool):
@@ -132,7 +132,7 @@ def budget(default: int = 0, *, at_most: int, meaning: str) -> Any:
 
 
 def _proper(given: Setting) -> Setting:
-    """The setting; `ModelError` where its default, limits and choices contradict each other."""
+    """The setting; raises `ModelError` if its default, limits and choices contradict each other."""
     default, choices = given.default, given.choices
     ends = [end for end in (given.at_least, given.at_most) if end is not None]
     if not isinstance(default, int | str):

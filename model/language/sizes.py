@@ -23,8 +23,7 @@ from isrcheck.model.language.domains import (
 HUGE: Final = 1 << 64
 """Represents this number and every larger number."""
 MOST_LEAVES: Final = 10_000
-"""The most leaves (stored integers) of a variable: every state, and every expression that reads it all, has each leaf.
-"""
+"""The most leaves (stored integers) of a variable, because each state contains each leaf of each variable."""
 MOST_INSTANCES: Final = 10_000
 """The most instances of an action, and the most choices of `initial`. The method runs once for each of them."""
 

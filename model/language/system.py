@@ -37,7 +37,7 @@ class Label:
         return f"{self.action}({inner})"
 
     def members(self) -> Iterator[BrokerId]:
-        """The members of scalarsets, such as brokers, among the parameters; members of a set come in order."""
+        """The members of scalarsets (such as brokers) that the parameters name; the members of a set in order."""
         for (_, value), domain in zip(self.parameters, self.domains, strict=True):
             if isinstance(domain, Broker) and value is not None:
                 yield BrokerId(value, domain.of)
@@ -54,7 +54,7 @@ def actor_of(actor: str, label: Label) -> str:
 
 
 def shown(data: Any) -> str:
-    """JSON data as text for people: `[...]` for sets and sequences, and the words none, true and false."""
+    """JSON data as text for people: a set or a sequence is `[...]`, and null is `none`."""
     if isinstance(data, dict):
         return "(" + ", ".join(f"{k} {shown(v)}" for k, v in data.items()) + ")"
     if isinstance(data, list):
@@ -64,10 +64,10 @@ def shown(data: Any) -> str:
 
 @dataclass(frozen=True)
 class Transition:
-    """An instance of an action: where `guard` holds, leaves in `updates` take new values and other leaves keep theirs.
+    """An instance of an action: where `guard` holds, it gives new values to the leaves in `updates`.
 
-    Where `failure` holds, the instance is undefined (a value leaves its domain), which is an evaluation error. Where
-    `cut` holds, only conditions marked with `s.room` disable the instance.
+    Other leaves keep their values. Where `failure` holds, the instance is undefined (a value leaves its domain), which
+    is an evaluation error. Where `cut` holds, only conditions marked with `s.room` disable the instance.
     """
 
     label: Label
@@ -98,7 +98,7 @@ class Predicate:
 class Question:
     """An instance of a property: does a fair behaviour enter a state of `source` and stay in `region` from there on?
 
-    The behaviour must be infinitely often in a state where `mark` holds. If `never` is not empty, the behaviour must
+    The behaviour must visit states where `mark` holds infinitely often. If `never` is not empty, the behaviour must
     also take actions of `never` infinitely often. If `initially` is true, only initial states are sources. For a
     `stable` property the question is whether a step leaves the region. Where `failure` holds, the property is
     undefined.
@@ -120,9 +120,9 @@ class TransitionSystem:
     """Variables, initial states, transitions in the order of their labels, and predicates.
 
     `initial` has the integers of the leaves of each initial state, in order and without repetitions. `actions` has the
-    names of all actions, in order. `absent` has the names of actions without an instance at these settings. A state
-    counts only if every constraint holds in the state. `shut_out` has the instances whose `s.room` conditions are never
-    true.
+    names of all actions, in order. `absent` has the names of actions without an instance at these settings. The search
+    continues only from states in which every constraint holds. `shut_out` has the instances whose `s.room` conditions
+    are never true.
     """
 
     model: str
@@ -155,5 +155,5 @@ class TransitionSystem:
         return tuple(v.domain.decode(rest) for v in self.variables)
 
     def encode(self, state: Iterable[Value]) -> tuple[int, ...]:
-        """The leaves of a state given by the values of its variables."""
+        """The leaves of the state in which the variables have these values."""
         return tuple(x for v, value in zip(self.variables, state, strict=True) for x in v.domain.encode(value))

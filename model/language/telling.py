@@ -1,10 +1,10 @@
 """Sentences that describe steps in the protocol's words, and the read-only states from which these sentences are made.
 
-For an action `shrink_isr` a model may define a method `told_shrink_isr(self, old, new, ...)`. Its arguments are the
-states before and after the action, then the action's parameters. The method returns a sentence without its full stop.
-Subclasses may override the method. `old` and `new` are read-only and hold plain Python values: numbers, strings,
-`True`, brokers (printed as `broker 1`, `None` for none), sets of brokers (printed as `{0, 1}`), sequences with `len`
-and `[offset]`, records with fields.
+For an action `shrink_isr`, for example, a model may define a method `told_shrink_isr(self, old, new, ...)`. The
+arguments are the states before and after the action, then the action's parameters. The method returns a sentence
+without its full stop. Subclasses may override the method. `old` and `new` are read-only and hold plain Python values:
+numbers, strings, `True`, brokers (printed as `broker 1`, `None` for none), sets of brokers (printed as `{0, 1}`),
+sequences with `len` and `[offset]`, records with fields.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class SeenPer:
 
 
 class SeenState:
-    """A state for `told_*` methods. Its own attributes begin with an underscore, the others are the variables."""
+    """A state for `told_*` methods. Attributes without a leading underscore are the variables."""
 
     __slots__ = ("_model", "_state")
 
@@ -130,7 +130,7 @@ def seen(domain: Domain, value: Value) -> Any:
 
 
 def asked(state: SeenState, method: Callable[..., Any], *arguments: Any) -> Any:
-    """The result of a method of the model in a state, as a plain value: `asked(old, self.high_watermark)`."""
+    """The plain value that a method of the model returns in a state: `asked(old, self.high_watermark)`."""
     model = state._model
     answer = method(ConcreteState(model, state._state), *arguments)
     if not isinstance(answer, CONCRETE):
@@ -168,7 +168,7 @@ def listed(values: Any) -> str:
 
 
 def told(model: Model, label: Label, old: tuple[Value, ...], new: tuple[Value, ...]) -> str:
-    """The sentence of an action instance that leads from one state to another, without its full stop.
+    """The sentence, without its full stop, that tells how an action instance leads from one state to another.
 
     An exception in a `told_*` method does not stop the check: the step is then described by its name and the exception.
     """
@@ -212,9 +212,9 @@ def _bracketed(named: Iterable[tuple[str, Any]]) -> str:
 def last_held(what: str, holds: Callable[..., bool]) -> Callable[[Method], Method]:
     """Adds a condition to an invariant; a report says until which state of a violating trace the condition held.
 
-    `holds(model, s, last, **choice)` reads a state and the trace's last state. In the last state the invariant is false
-    for `choice`, which has values for its quantified parameters. Both states hold plain values, as in `told_*` methods.
-    `what` is the condition in words: "every member of the ISR had the lost record".
+    `holds(model, s, last, **choice)` reads a state and the trace's last state. `choice` has the values of the
+    quantified parameters for which the invariant is false in the last state. The values in a state are plain, as in
+    `told_*` methods. `what` is the condition in words: "every member of the ISR had the lost record".
     """
 
     def mark(method: Method) -> Method:

@@ -25,7 +25,7 @@ Binder = tuple[str, ast.expr | None, int]
 
 @dataclass(frozen=True)
 class Quantified:
-    """A quantifier, `every b in brokers: ...`. Without `in` it ranges over the brokers, or the only scalarset."""
+    """A quantifier: `every b in brokers: ...`. Without `in`, `b` ranges over the brokers, or the only scalarset."""
 
     word: str
     binders: tuple[Binder, ...]
@@ -44,7 +44,7 @@ Condition = Quantified | Bare
 
 
 def whole(text: str) -> Condition:
-    """The parsed text; raises `NotRead` unless the text is one printable line that is not too long."""
+    """The parsed text; raises `NotRead` if the text is too long or is not a single printable line."""
     if len(text) > LONGEST:
         raise NotRead(f"a condition of {len(text)} characters; {LONGEST} are the most")
     if not text.isprintable():

@@ -24,7 +24,7 @@ class Clash:
 
 @dataclass(frozen=True)
 class Idle:
-    """Settings that do nothing unless the condition `unless` is true of the model; `words` says what they need."""
+    """Settings that have an effect only if the model fulfils the condition `unless`; `words` says what they need."""
 
     settings: tuple[str, ...]
     unless: Condition
@@ -41,7 +41,7 @@ def clash(*settings: str, where: Condition, why: str) -> Clash:
 
 
 def idle(*settings: str, unless: Condition, words: str) -> Idle:
-    """Declares settings that may do nothing; if so, a report says that they do nothing."""
+    """Declares settings that do nothing at some settings of the model; reports then say so."""
     return Idle(settings, unless, words)
 
 
@@ -54,7 +54,7 @@ def refuse_clashes(model: AtSettings) -> None:
 
 
 def idle_settings(model: AtSettings) -> dict[str, str]:
-    """The settings that do nothing although they differ from their defaults, each with the words for what it needs."""
+    """The settings that do nothing although they differ from their defaults, each with what it needs, in words."""
     declared = model.declared_settings()
     changed = {name for name, setting in declared.items() if model.settings[name] != setting.default}
     found = {

@@ -57,8 +57,8 @@ class SymbolicState(TheState):
     """The state that a traced method reads and assigns. Every read returns the value before the action.
 
     If another model's state represents this state, `nodes` are the expressions for the leaves; by default each leaf is
-    its own expression. `guards` has the guards of the action instances that were traced before, by the action's
-    function.
+    its own expression. `guards` has, for each action's function, the guards of the action's instances that were traced
+    before.
     """
 
     def __init__(
@@ -243,7 +243,7 @@ def trace(
 
 
 def _require_counted(model: Model, initial: tuple[tuple[int, ...], ...], constraints: tuple[Predicate, ...]) -> None:
-    """Raises `ModelError` if constraints exclude every initial state: without any state, all invariants would hold."""
+    """Raises `ModelError` if constraints exclude every initial state: no invariant would be checked in any state."""
     false = [[c.name for c in constraints if e.evaluate([c.holds, c.failure], leaves) == [0, 0]] for leaves in initial]
     if all(false):
         names = sorted({name for names in false for name in names})
@@ -253,7 +253,7 @@ def _require_counted(model: Model, initial: tuple[tuple[int, ...], ...], constra
 
 
 def judging(model: Model, system: TransitionSystem, invariants: dict[str, Invariant]) -> TransitionSystem:
-    """The system with predicates traced on `model`, because they may ask which actions of `model` are enabled."""
+    """The system with predicates traced on `model`, because predicates may ask which actions of `model` are enabled."""
     sheet = _Sheet(model, *layout(model))
     return replace(
         system,
@@ -308,7 +308,7 @@ def meaningless(model: Model, invariants: dict[str, Invariant]) -> frozenset[str
 
 
 def askable(model: Model, properties: dict[str, Invariant]) -> dict[str, Invariant]:
-    """The properties that can be checked. Those that raise `UnknownName` are left out: a setting switches them off."""
+    """The properties that a setting has not switched off: those whose function does not raise `UnknownName`."""
     sheet, found = _Sheet(model, *layout(model)), {}
     for name, asked in properties.items():
         with suppress(UnknownName):
@@ -366,7 +366,7 @@ class _Sheet:
         return found
 
     def asks(self, name: str, method: Callable[..., Any]) -> bool:
-        """True if an instance of an action calls `s.enabled`. The sheet must not have traced anything else."""
+        """True if an instance of an action calls `s.enabled`; call this on a sheet that has traced nothing yet."""
         self.transitions(name, method)
         return len(self._guards) > 1
 

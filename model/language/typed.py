@@ -25,7 +25,7 @@ class Value:
 
 
 class Flag(Value):
-    """A condition on the state: Python's `if` cannot branch on it; use `when`."""
+    """A condition on the state. Python's `if` cannot branch on a condition: use `when`."""
 
     def __and__(self, other: Flag | bool) -> Flag: ...  # type: ignore[empty-body]
     def __rand__(self, other: Flag | bool) -> Flag: ...  # type: ignore[empty-body]
@@ -35,7 +35,7 @@ class Flag(Value):
 
 
 class Number(Value):
-    """A whole number of the state."""
+    """A whole number that the state holds."""
 
     def __lt__(self, other: Number | int) -> Flag: ...  # type: ignore[empty-body]
     def __le__(self, other: Number | int) -> Flag: ...  # type: ignore[empty-body]

@@ -1,8 +1,8 @@
 """ISR changes through asynchronous requests to the controller, as in the published sketch for KIP-497.
 
-One member is the *leader* and remains the leader. It asks the controller to shrink or expand the ISR. Requests and the
-controller's updates are sets from which nothing is ever removed, so a message may arrive late, repeatedly, or never.
-While a request is pending, the high watermark waits for the union of the ISR and all requested ISRs.
+One replica is the *leader* at all times. It asks the controller to shrink or expand the ISR. Requests and the
+controller's updates are kept in sets from which nothing is ever removed. So a message may arrive late, repeatedly, or
+never. While a request is pending, the high watermark waits for the union of the ISR and all requested ISRs.
 
 Left out: leader changes, contents of logs (offsets only). The source has no bounds. Here a state constraint bounds the
 leader's offset and the controller's version.
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def any_version(model: Any) -> Any:
-    """The versions up to the bound."""
+    """The versions of the controller's ISR, up to their bound."""
     return number(0, model.max_version)
 
 
@@ -122,7 +122,7 @@ class AsyncIsr(Model):
         return str(self.leader) if actor == "leader" else actor
 
     def drawn_logs(self, s: Any) -> list[dict[str, Any]]:
-        """The log end of each replica; the model does not tell records apart."""
+        """The log ends to draw, without records: the model does not tell records apart."""
         least = min(s.offsets[b] for b in [self.leader, *(s.leader.isr | s.leader.pending_isr)])
         isr = sorted(b.number for b in s.leader.isr)
         lead = {"role": "leader", "high_watermark": least, "isr": tuple(isr)}

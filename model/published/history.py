@@ -1,7 +1,7 @@
 """The committed records, as a history variable of the published models: steps write the variable and never read it.
 
 At each offset, the first record that a leader's high watermark has passed is *committed*. A deposed leader that still
-believes it leads counts too, because consumers may read its records.
+believes it leads also commits records, because consumers may read its records.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ RAISES = "-inc-high-watermark"
 
 
 def with_history(cls: Any) -> type[KafkaReplication]:
-    """A published model with the variable `committed`."""
+    """A subclass of a published model that adds the variable `committed`."""
 
     def variables(self: Any) -> dict[str, Any]:
         """The model's own variables, and the committed records."""
@@ -35,7 +35,7 @@ def with_history(cls: Any) -> type[KafkaReplication]:
 
 
 def _noting(method: Callable[..., Any]) -> Callable[..., Any]:
-    """The action, in which a leader raises its high watermark by one, with an addition: it notes what is committed."""
+    """An action that raises a leader's high watermark by one, extended so that it also notes the committed record."""
 
     def raise_and_note(self: Any, s: Any, leader: Any) -> None:
         passed, log, records = s.replica[leader].high_watermark, s.log[leader], s.committed

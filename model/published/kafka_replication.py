@@ -1,9 +1,10 @@
-"""Kafka's replication after Jason Gustafson's published TLA+ specification: the part that its variants share.
+"""Kafka's replication after Jason Gustafson's published TLA+ specification: the part that all variants share.
 
 A *replica* has a log and a *belief*: the leader epoch, leader and ISR that it last heard of, and a high watermark. The
 *controller* writes the *quorum* state (leader epoch, leader, ISR) to ZooKeeper, and sends the same values as a
-LeaderAndIsr *request*. Requests are never lost and never removed. A replica may take any request whose epoch is above
-its own, late and in any order. Each operation of the controller begins an epoch with exactly one request.
+LeaderAndIsr *request*. Requests are never lost and never removed. A replica may take requests late and in any order, if
+the epoch of the request is greater than its own epoch. Each operation of the controller begins an epoch with exactly
+one request.
 
 Left out: several partitions, fetch requests in flight, crashes with loss of data (a crash is an ISR shrink by the
 controller), unclean election. Also left out: a version of the quorum state, because the true leader writes this state
@@ -77,7 +78,7 @@ class KafkaReplication(Model):
     )
 
     def variables(self) -> dict[str, Any]:
-        """Logs, beliefs, the two counters, the controller's requests by epoch, and the quorum state."""
+        """Logs, beliefs, the next record id and epoch, the controller's requests by epoch, and the quorum state."""
         epoch = number(-1, self.max_leader_epoch)
         written = record(id=number(0, self.max_records - 1), epoch=number(0, self.max_leader_epoch))
         belief = record(
@@ -108,7 +109,7 @@ class KafkaReplication(Model):
         return (s.quorum.leader == leader) & self.presumes_leadership(s, leader) & same_epoch
 
     def controller_decides(self, s: Kip320State, leader: Any, isr: Any) -> None:
-        """Begins a new epoch: writes the quorum state and sends the request."""
+        """The controller begins a new epoch: it writes the quorum state and sends the request."""
         epoch = s.next_leader_epoch
         s.require(epoch <= self.max_leader_epoch)
         s.requests[epoch] = {"leader": leader, "isr": isr}
@@ -116,7 +117,7 @@ class KafkaReplication(Model):
         s.next_leader_epoch = epoch + 1
 
     def leader_writes_isr(self, s: Kip320State, leader: Any, isr: Any) -> None:
-        """The true leader changes the ISR in the quorum state and in its own belief. No other replica learns of it."""
+        """The true leader changes the ISR in the quorum state and in its own belief, and tells no other replica."""
         s.require(self.is_true_leader(s, leader))
         s.quorum.isr = isr
         s.replica[leader].isr = isr
@@ -127,7 +128,7 @@ class KafkaReplication(Model):
         return sent & (s.replica[replica].leader_epoch < epoch)
 
     def become_follower_and_truncate(self, s: Kip320State, leader: Any, follower: Any, epoch: int) -> None:
-        """Takes a request and truncates the log; impossible if the log is shorter than the part that it has to keep."""
+        """A follower takes a request and truncates its log, which must be at least as long as the part to keep."""
         s.require(self.hears_of(s, follower, leader, epoch))
         length = self.truncation_offset(s, leader, follower)
         s.require(length <= s.log[follower].length)
@@ -144,7 +145,7 @@ class KafkaReplication(Model):
         raise NotImplementedError
 
     def fetch_next_record(self, s: Kip320State, follower: Any, leader: Any) -> None:
-        """Copies the leader's record at the follower's log end, and with it the leader's high watermark."""
+        """A follower copies the leader's record at the follower's log end, and the leader's high watermark."""
         end = s.log[follower].length
         s.require(end < s.log[leader].length)
         s.log[follower].append(s.log[leader].at(end))
@@ -232,7 +233,7 @@ class KafkaReplication(Model):
 
 
 class UnfencedReplication(KafkaReplication):
-    """The actions of the time before fetches carried the leader epoch. They compare only the lengths of logs."""
+    """The actions from before KIP-320, when fetches carried no leader epoch. They compare only the lengths of logs."""
 
     abstract = True
 

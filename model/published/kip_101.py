@@ -1,8 +1,8 @@
 """KIP-101: a new follower asks the leader where the epoch of its own last record ends, and truncates there.
 
-The leader answers with its log end if its last record has that epoch, otherwise with its first offset of a greater
-epoch. If neither exists, the follower truncates to its own high watermark. As in the source, a replica cannot become a
-follower at all if its log is shorter than the part to keep. Two fast failovers can still leave logs diverged
+The leader answers with its log end if its last record has this epoch, otherwise with its first offset of a later epoch.
+If there is no later epoch, the follower truncates to its own high watermark. As in the source, a replica cannot become
+a follower at all if its log is shorter than the part to keep. Two fast failovers can still leave logs diverged
 (KAFKA-6361).
 
 Source: github.com/hachikuji/kafka-specification, module Kip101.
@@ -30,7 +30,7 @@ class Kip101(UnfencedReplication):
     def _first_later(self, s: Kip320State, leader: Any, follower: Any) -> Any:
         """The leader's first offset with a later epoch than the follower's last record.
 
-        If there is no such offset: the follower's high watermark.
+        If the leader has no such offset, returns the follower's high watermark.
         """
         offset = s.replica[follower].high_watermark
         for o in reversed(range(self.log_size)):

@@ -1,4 +1,4 @@
-"""KIP-320, first try: followers truncate while they fetch, and only epochs of records are compared, not of leaders.
+"""KIP-320, first try: followers truncate while they fetch, and compare only epochs of records, not of leaders.
 
 A replica that becomes a follower keeps its log. A fetch carries the epoch of the follower's last record. If the leader
 has another epoch at that offset, the follower truncates. KIP-320 lists this under its rejected alternatives.

@@ -1,7 +1,7 @@
 """Why KIP-320 keeps committed records: an inductive invariant over a history of commits.
 
 The *history* is the sequence of committed records, each with the epoch of the leader that committed it first. The
-model's own state does not remember them: a record may be committed although no high watermark shows this any more.
+model's own state does not remember these records: later all high watermarks may be below a committed record.
 
 `request e` is the controller's LeaderAndIsr request of epoch e; the *newest* request has the quorum's epoch. A request
 is *taken* once the leader that it names is in the request's epoch or in a later epoch. A log *has* a committed record
@@ -70,7 +70,7 @@ class Kip320Proof(Proof):
         return some((leader == r) & (self.epoch(s, r) >= epoch) for r in self.model.brokers)
 
     def someone_is_later(self, s: Any, isr: Any, epoch: Any) -> Any:
-        """Whether some member of an ISR is in a later epoch than the given one."""
+        """Whether some member of an ISR is in a later epoch than `epoch`."""
         return some(isr.has(r) & (self.epoch(s, r) > epoch) for r in self.model.brokers)
 
     def is_committed(self, s: Any, offset: Any) -> Any:

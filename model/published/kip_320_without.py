@@ -1,4 +1,4 @@
-"""Variants of KIP-320, each without one of its rules: the proof must fail for each.
+"""Variants of KIP-320, each without one of the rules of KIP-320: the proof must fail for each variant.
 
 They cannot be named on the command line; `isrcheck prove kip-320 --mutants` tries the proof on each variant.
 """

@@ -1,1 +1,1 @@
-"""Specifications: what a design must do, not how. Mappings from states of models to states of specifications."""
+"""Specifications (what a design must do, not how), and mappings from states of models to states of specifications."""

@@ -1,4 +1,4 @@
-"""The designs as a replicated log. Ghost variables hold what was committed, acknowledged and read (docs/ghosts.md)."""
+"""Mappings from the designs to a replicated log. Ghost variables hold what clients saw (docs/ghosts.md)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _settings(m: Any) -> dict[str, Any]:
 @refinement(of="replicated-log", settings=_settings)
 @needs("log", "replica", "committed", "acknowledged", family="designs")
 def what_clients_saw(m: Any, s: Any) -> dict[str, Any]:
-    """Clients saw which records were committed, acknowledged and read; a legitimate leader speaks for the log."""
+    """The log has the committed, acknowledged and read records that clients saw; a legitimate leader speaks for it."""
     found: dict[str, Any] = {
         "committed": [s.committed[p].records for p in m.all_partitions],
         "agreed": [_is_agreed(m, s, p) for p in m.all_partitions],

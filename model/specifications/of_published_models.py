@@ -1,4 +1,4 @@
-"""The published models of Kafka's replication as a replicated log."""
+"""Mappings from the published models of Kafka's replication to a replicated log."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from isrcheck.model.published.history import with_history
 @refinement(of="replicated-log", settings=lambda m: {"end_offsets": "may-fall"}, history=with_history)
 @needs("log", "replica", "quorum", "requests")
 def what_leaders_commit(m: Any, s: Any) -> dict[str, Any]:
-    """Records below a high watermark are committed; the true leader speaks for the log, any replica shows its end."""
+    """Records below a high watermark are committed and shown to readers; the true leader speaks for the log."""
     return {
         "committed": [s.committed],
         "agreed": [_is_agreed(m, s)],

@@ -1,17 +1,17 @@
 """A replicated log as its writers and readers see it: no brokers, no ISR, and an epoch is only a field of a record.
 
 * *Committed* records are in the log for good. They never change, and new committed records are added at the end.
-* *Acknowledged* records are committed records that a producer was told are safe.
-* The log is *agreed* as long as each of its speakers (leaders) has every committed record. No action makes this false.
+* *Acknowledged* records are committed records that were acknowledged to a producer.
+* The log is *agreed* as long as each of its speakers (leaders) has every committed record. It stays agreed for ever.
 * The log is *kept* as long as every committed record is in some copy of the log. With `must_keep` the log is kept at
   all times, even while it has no speaker.
 * A consumer has *read* a prefix of the committed records.
-* The *shown* offset is the end of the log that readers are told. It is never past the committed records. After a
-  failover this offset may be less than before, until the new leader has learnt which records are committed. With
-  `end_offsets=never-fall` it never falls, as KIP-207 requires.
+* The *shown* offset is the log end that is reported to readers, and is never past the committed records. After a
+  failover the shown offset may be less than before, until the new leader has learnt which records are committed. With
+  `end_offsets=never-fall` the shown offset never falls, as KIP-207 requires.
 
-Left out: which broker commits a record, and how long that takes. The properties at the end say what must happen in fair
-behaviours.
+Left out: which broker commits a record, and how long a commit takes. The properties at the end of this file say what
+must happen in fair behaviours.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def any_end(m: Any) -> Any:
 
 
 class ReplicatedLog(Model):
-    """A log whose committed records stay; only committed records are acknowledged and shown to readers."""
+    """A log that keeps all committed records, and acknowledges and shows to readers no other records."""
 
     partitions = setting(1, at_least=1, meaning="partitions, each a log")
     log_size = setting(2, at_least=1, meaning="records that a log can hold")
@@ -68,10 +68,10 @@ class ReplicatedLog(Model):
     deletions = setting(False, meaning="the owner may delete the log, with all that was acknowledged and read")
 
     def variables(self) -> dict[str, Any]:
-        """What the state has for each partition, and for each record id.
+        """The variables of each partition and of each record id.
 
-        For a partition: the committed records, whether the log is agreed, whether it is kept, and what readers see. For
-        a record id: whether it is acknowledged.
+        A partition has the committed records, whether the log is agreed, whether the log is kept, and what readers see.
+        A record id has whether the record is acknowledged.
         """
         records = sequence(record(id=any_id(self), epoch=any_epoch(self)), self.log_size)
         found: dict[str, Any] = {

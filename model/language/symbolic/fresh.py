@@ -14,8 +14,8 @@ from isrcheck.model.language.symbolic.terms import TracedFlag, TracedIdentity
 def least_unheld(state: Traced, variables: Sequence[tuple[Domain, int]], of: Identity) -> TracedIdentity:
     """The least identity except 0 that the state does not hold; defined where such an identity exists.
 
-    `variables` are the domains of the state's variables, each with its first leaf. Unused places of a sequence hold 0,
-    so they hold no other identity.
+    `variables` are the domains of the state's variables, each with its first leaf. Unused places of a sequence hold the
+    identity 0.
     """
     places = [place for domain, start in variables for place in _places(domain, start, of)]
     # If there are fewer places than values, some value is always free.
@@ -42,7 +42,7 @@ def _holds(state: Traced, leaf: int, values: frozenset[Value] | None, value: Val
 
 
 def _places(domain: Domain, start: int, of: Identity) -> Iterator[tuple[int, frozenset[Value] | None]]:
-    """The leaves from which one sees the held identities, each with None or with a set of identities.
+    """The leaves that show which identities the state holds, each with None or with a set of identities.
 
     With None, the leaf stores an identity. With a set, the state holds these identities while the leaf is not 0.
     """

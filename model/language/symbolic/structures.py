@@ -47,14 +47,14 @@ class Structure(Symbolic):
         return self._place.defined if self._place is not None else self._defined
 
     def _part(self, domain: Domain, offset: int) -> Any:
-        """The part of this structure that begins at its leaf `offset` and has the domain `domain`."""
+        """The part of this structure that has the domain `domain` and begins at the leaf number `offset`."""
         if self._place is not None:
             return placed(domain, self._place.within(offset))
         return wrapped(domain, self._given[offset : offset + domain.width], self._defined)
 
     @property
     def _given(self) -> list[Expression]:
-        """The expressions of a computed value, which has no place."""
+        """The expressions of this value, which is computed and has no place in the state."""
         assert self._value is not None
         return self._value
 
@@ -237,7 +237,7 @@ class TracedSequence(Structure):
         return TracedFlag(e.and_(fits_in, *same), e.and_(self._is_defined, defined), Flag())
 
     def without(self, offset: Any) -> TracedSequence:
-        """The sequence without the element at an offset; later elements move up. Defined where it has this offset."""
+        """The sequence without the element at an offset, which must be below the length; later elements move up."""
         at = self.length._lift(offset)
         slots = [*self._slots(), self._padding()]
         moved = [
@@ -447,7 +447,7 @@ def placed(domain: Domain, place: Place) -> Any:
 
 
 def wrapped(domain: Domain, nodes: list[Expression], defined: Expression) -> Any:
-    """The value of a domain whose leaves are these expressions."""
+    """A value of a domain, made from the expressions of its leaves."""
     if type(domain) in TERMS:
         return TERMS[type(domain)](nodes[0], defined, domain)
     return STRUCTURES[type(domain)](domain, None, nodes, defined)
