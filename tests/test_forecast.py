@@ -77,6 +77,6 @@ def test_many_levels_cost_no_more_fits_than_some_hundred(monkeypatch: pytest.Mon
 def test_a_search_of_many_levels_forecasts_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = list[int]()
     monkeypatch.setattr(searching, "forecast", lambda levels: asked.append(len(levels)))
-    found, _ = search(grid([3000, 2]), keep_going=True, deadlock=False, limits=Limits(), report=None, small=0)
-    assert len(found.levels) == 3001
-    assert 10 < len(asked) < 500
+    found, _ = search(grid([1000, 2]), keep_going=True, deadlock=False, limits=Limits(), report=None, small=0)
+    assert len(found.levels) == 1001
+    assert 10 < len(asked) < 300

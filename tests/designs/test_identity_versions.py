@@ -43,6 +43,7 @@ def test_it_is_the_protocol_that_counts_up_to_names() -> None:
     assert up_to_names("identity", 9)[0] == 2_200
 
 
+@pytest.mark.exhaustive
 def test_a_cycle_that_no_counted_version_closes_is_found() -> None:
     flaps = {**V3, "max_leader_epoch": 1, "max_version": 5, "checkpoint": "at-stop", "controller_write": "conditional"}
     asked: dict[str, Any] = {"profile": BARE, "invariants": [], "liveness": ["isr-settles"]}

@@ -195,7 +195,7 @@ def test_crosscheck_catches_an_export_with_one_wrong_guard(tool: str, monkeypatc
     assert "DIFFERS" in output
 
 
-@pytest.fixture(params=["columns", "compiled"])
+@pytest.fixture(params=["columns", pytest.param("compiled", marks=pytest.mark.exhaustive)])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """How the kernel of a search runs: on numpy columns, or compiled, because columns give up immediately."""
 

@@ -145,6 +145,7 @@ def test_where_a_limit_is_reached_nothing_is_said(park: Path) -> None:
     assert (found.outcome, found.unfinished_in) == ("equivalent", ("nothing-sold",))
 
 
+@pytest.mark.exhaustive
 def test_any_number_of_processes_says_the_same(park: Path, asked: Mutation) -> None:
     assert _asked(park, workers=3).to_json() == asked.to_json()
 

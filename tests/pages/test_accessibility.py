@@ -86,7 +86,11 @@ def overflow(browser: Browser) -> int:
     return int(browser.run("return document.documentElement.scrollWidth - innerWidth"))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.__name__)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=() if page is report else pytest.mark.exhaustive) for page in PAGES],
+    ids=lambda page: page.__name__,
+)
 def test_a_page_breaks_no_rule(
     page: Callable[[Path], str], browser: Browser, screen: Callable[[str, int], None], tmp_path: Path
 ) -> None:

@@ -12,7 +12,7 @@ from tests.pages.test_accessibility import overflow, screen, violations
 from tests.scenarios.shipped import FOLDERS
 
 __all__ = ["screen"]
-pytestmark = [pytest.mark.needs("chromium"), pytest.mark.needs("chromedriver")]
+pytestmark = [pytest.mark.needs("chromium"), pytest.mark.needs("chromedriver"), pytest.mark.exhaustive]
 
 LONG = "v3-missed-epoch-same-leader"
 STEPS, LANES = 23, 6

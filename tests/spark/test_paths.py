@@ -126,13 +126,13 @@ def assert_least_failure(case: Case) -> None:
         assert error == (None if not there else (there[0][0], leaves(there[0][1]), None if predicates_fail else 1))
 
 
-@examples(90)
+@examples(40)
 @given(CASES)
 def test_paths_are_those_that_the_contract_picks(case: Case) -> None:
     assert_canonical(case)
 
 
-@examples(40)
+@examples(20)
 @given(CASES)
 def test_the_least_failure_is_found(case: Case) -> None:
     assert_least_failure(case)

@@ -69,8 +69,9 @@ def run(folder: Path, **more: Any) -> Exploration:
     return explored(TOY, folder, StandIn(2), **more)[0]
 
 
+@pytest.mark.parametrize("every", [pytest.param(1, marks=pytest.mark.exhaustive), 5])
 def test_a_search_killed_at_any_point_goes_on_to_the_same_dataset(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    every: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted, points = run(tmp_path / "whole"), 0
     left = [10**9]
@@ -87,7 +88,7 @@ def test_a_search_killed_at_any_point_goes_on_to_the_same_dataset(
     total = points
     assert total > 100
     begun = 0
-    for point in range(1, total + 1):
+    for point in range(1, total + 1, every):
         folder = tmp_path / f"killed-{point}"
         left[0] = point
         with pytest.raises(Killed):
@@ -97,7 +98,7 @@ def test_a_search_killed_at_any_point_goes_on_to_the_same_dataset(
         begun += resume
         assert counts(run(folder, resume=resume)) == counts(wanted)
         assert files_of(folder) == files_of(tmp_path / "whole")
-    assert begun > 100
+    assert begun > 100 // every
 
 
 def test_a_search_killed_again_and_again_gets_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
