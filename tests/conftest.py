@@ -72,13 +72,6 @@ for more in ({"storing": Storing("disk")}, {"limits": Limits(memory=1 << 28)}):
 _processes: list[subprocess.Popen[bytes]] = []
 
 
-def pytest_xdist_auto_num_workers() -> int | None:
-    """One worker more than processors, because many tests wait for Spark, a browser or another process."""
-    if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ or not hasattr(os, "sched_getaffinity"):
-        return None
-    return len(os.sched_getaffinity(0)) + 1
-
-
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Compiles the loops in another process, once. Otherwise each worker would compile them, for 15 seconds."""
     from isrcheck.checker.engines.local import ready
