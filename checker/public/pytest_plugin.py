@@ -33,14 +33,14 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFi
 
 
 class ScenarioFile(pytest.File):
-    """One scenario's folder."""
+    """The file of one scenario, which gives one test."""
 
     def collect(self) -> Iterator[ScenarioItem]:
         yield ScenarioItem.from_parent(self, name=self.path.parent.name)
 
 
 class ScenarioItem(pytest.Item):
-    """One scenario, which the test derives again. Its model's file may be anywhere below pytest's root."""
+    """The test of one scenario. The file of the scenario's model may be anywhere below pytest's root folder."""
 
     def runtest(self) -> None:
         from isrcheck.checker.scenarios.scenario import read

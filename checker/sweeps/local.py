@@ -10,7 +10,7 @@ from typing import Any
 from isrcheck.checker.sweeps.cells import Cells
 
 Heard = Callable[[int, dict[str, Any]], None]
-"""Called with the position and the outcome of each cell, as it arrives."""
+"""A function that is called with the position and the outcome of each cell, when the outcome arrives."""
 
 
 def outcomes(cells: list[dict[str, Any]], workers: int, heard: Heard) -> None:
