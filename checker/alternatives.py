@@ -25,7 +25,7 @@ from isrcheck.model.language.system import shown
 
 
 def alternatives(result: Result, invariant: str, loaded: LoadedModel, limits: Limits) -> Alternatives:
-    """The outcome for each other value of a single setting. Only settings with choices and boolean settings are tried.
+    """The outcome for each other value of one setting. Only boolean settings and settings with choices are tried.
 
     Values that the model refuses together with the other settings are left out.
     """

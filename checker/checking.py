@@ -83,8 +83,8 @@ def check(
     `report` is called with the progress of the search. `stage` is called at the beginning of each stage, with its name,
     such as "trace", "compile", "search" and "counterexample".
 
-    Raises `UnknownName` for names and values that the model does not have. Also raises it for `symmetry` if the model
-    treats every broker differently. Raises `ModelError` for a mistake in the model.
+    Raises `UnknownName` for names and values that the model does not have, and for `symmetry` if the model treats every
+    broker differently. Raises `ModelError` for a mistake in the model.
 
     >>> check("kip-101", {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 0}).verdict
     'holds'
@@ -178,8 +178,7 @@ def properties_of(
 def asked_of(loaded: LoadedModel, model: Model, names: Sequence[str]) -> dict[str, Callable[[Any, Any], Any]]:
     """The properties with these names, as in `properties_of`, but without a check of the names in a fairness.
 
-    This function is for the properties of a specification, because they are checked under the fairness of another
-    model.
+    It is for the properties of a specification, because their fairness names the actions of another model.
     """
     named = loaded.asked(set(names) - {"all"})
     return named | askable(model, loaded.asked(names)) if "all" in names else named
@@ -247,7 +246,7 @@ def _require_nothing_over(settings: dict[str, Any], profile: str | None) -> None
 def _search(
     engine: str, interpreter: Interpreter, system: TransitionSystem, question: dict[str, Any]
 ) -> tuple[Exploration, Paths, list[int]]:
-    """The engine's result, the paths to its findings, and the interpreter's number for each instance of the engine."""
+    """Runs an engine. Returns its result, the paths to its findings, and the interpreter's number of each instance."""
     if engine == "reference":
         from isrcheck.checker.engines import reference
 

@@ -1,4 +1,4 @@
-"""The one-line message to the user after an error, and the documented exit code of the error."""
+"""Turns an error into a message to the user in one line, and a documented exit code."""
 
 from __future__ import annotations
 

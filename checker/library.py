@@ -32,7 +32,7 @@ SHIPPED: Final = "isrcheck."
 MODELS: Final = "isrcheck.model."
 """The prefix of the names of shipped modules that contain models."""
 NO_MODELS: Final = (".language", ".specifications")
-"""The endings of the names of packages in `model` without models. Specifications are loaded separately."""
+"""The endings of the names of the packages in `model` that have no models. Specifications are loaded separately."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class LoadedModel:
         raise UnknownName(f"model {self.name} has no property {name!r}; {nearest(name, {*self.properties, 'all'})}")
 
     def with_written(self, names: Iterable[str | None]) -> LoadedModel:
-        """This model, where each of `names` that is a condition written as text is a further invariant."""
+        """This model with further invariants: those of `names` that are conditions written as text."""
         found = {name: written(name) for name in names if name is not None and is_written(name)}
         return replace(self, invariants={**self.invariants, **found}) if found else self
 
@@ -154,7 +154,7 @@ def fitting_properties(cls: type[Model], module: ModuleType | None) -> dict[str,
 
 
 def about(cls: type[Model], known: dict[str, Invariant]) -> dict[str, Invariant]:
-    """The predicates that fit a model: it has the variables, setting, family and actions that the predicate needs."""
+    """The predicates that fit a model: it has the variables, setting, family and actions that each predicate needs."""
     variables, settings, actions = set(cls().domains), {None, *cls.declared_settings()}, set(cls.actions())
     families = {None, *(base.__module__.removeprefix(MODELS).partition(".")[0] for base in cls.__mro__)}
     return {
@@ -206,12 +206,12 @@ def needed(invariant: Invariant) -> tuple[str, ...]:
 
 
 def needed_setting(invariant: Invariant) -> str | None:
-    """The setting that an invariant is about. A model that lacks or fixes this setting has nothing to judge."""
+    """The setting that an invariant is about, or None. A model that lacks or fixes the setting is not judged by it."""
     return getattr(invariant, "__needs_setting__", None)
 
 
 def needed_family(invariant: Invariant) -> str | None:
-    """The folder of models that an invariant is for. Models that inherit from these models are included."""
+    """The folder of models for which an invariant is, or None. Models that inherit from these models are included."""
     return getattr(invariant, "__needs_family__", None)
 
 
@@ -229,7 +229,7 @@ def _shipped_model(name: str) -> type[Model] | None:
 
 @cache
 def _homes() -> dict[str, str]:
-    """The modules that may have a model, by the name of the model."""
+    """The names of the modules that may have a model, by the name of the model."""
     packages = [info.name for info in _inside(shipped_models) if info.ispkg and not info.name.endswith(NO_MODELS)]
     modules = [info.name for name in packages for info in _inside(importlib.import_module(name))]
     return {kebab(name.rpartition(".")[2]): name for name in modules}
@@ -291,7 +291,7 @@ def _from_file(path: Path, wanted: str) -> LoadedModel:
 
 
 def run_file(path: Path) -> ModuleType:
-    """The module of a user's file, which may import files beside it."""
+    """Runs a user's file, and returns its module. The file may import files beside it."""
     with path.open("rb"):
         pass  # an unreadable file is an OSError, not a mistake in a model
     loader = _FromSource(path.stem, str(path.resolve()))

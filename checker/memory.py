@@ -1,4 +1,4 @@
-"""The memory that is free for this process, by the system's figures and by the limits of its control groups.
+"""The memory that is free for this process, by the system's figures and by the limits of control groups.
 
 The memory of a container is limited by a control group. The system's own figures do not show this limit, but a process
 that exceeds it is killed.

@@ -14,7 +14,7 @@ from isrcheck.model.language.together import said
 
 
 def profile_of(loaded: LoadedModel, wanted: str | None) -> str | None:
-    """The name of the wanted profile, by default `plain` if the model has it. None for the defaults of the settings.
+    """The name of the wanted profile, by default `plain` if the model has it. Returns None for the bare defaults.
 
     Raises `UnknownName` for a name that the model does not have.
     """

@@ -36,8 +36,8 @@ def replay(
 
     `model` must be given if the file is about a model that is not shipped. `settings` replace single settings of the
     file. With `invariant` only the trace of this invariant is replayed. For each trace, the answer says whether the
-    model allows the trace (`outcome.valid`), else which step the model refuses first and why. It also says whether the
-    trace ends as it was recorded (`confirmed`).
+    model allows the trace (`outcome.valid`) and, if not, which step the model refuses first and why. It also says
+    whether the trace ends as it was recorded (`confirmed`).
 
     Raises OSError for a file that cannot be read, `DamagedFile` for a file without traces, `UnknownName` for names and
     values that the model does not have.
@@ -122,7 +122,7 @@ def walkers_of(
 
 
 def _specification(loaded: LoadedModel, name: str) -> LoadedModel:
-    """A shipped specification, or one in the file of the user's model. A path in a file of traces is never followed."""
+    """A specification: shipped, or in the file of the user's model. A path in a file of traces is never followed."""
     file, _, cls = name.partition(":")
     if name in specifications():
         return load_specification(name)

@@ -20,7 +20,7 @@ COUNTS: Final = ("distinct", "generated", "constraint_rejected", "levels", "left
 
 
 class Exit:
-    """Exit codes. `PRECEDENCE` says which code wins if several apply."""
+    """The exit codes of commands. If several codes apply, the one that comes first in `PRECEDENCE` is used."""
 
     HOLDS = 0
     USAGE = 2
@@ -176,10 +176,11 @@ def told_json(trace: Trace, story: Story | None) -> list[dict[str, Any]]:
 class Asked:
     """The result for one choice of a property's parameters.
 
-    `region` counts the states in which the property is open. A fair behaviour may stay for ever in the `fair_ends` and
-    `fair_components`, which have `fair_states` states. The `unfair_components` have a cycle, but no fair behaviour
-    stays there. The `excused_ends` and `excused_components` are unfair only because the search has no room for a step.
-    `vacuous` says that nothing had to happen.
+    `region` counts the states of the property's region. The property is violated if a fair behaviour stays in this
+    region for ever. A fair behaviour may stay for ever in the `fair_ends` and `fair_components`, which have
+    `fair_states` states. The `unfair_components` have a cycle, but no fair behaviour stays there. The `excused_ends`
+    and `excused_components` are unfair only because the search has no room for a step. `vacuous` says that nothing had
+    to happen.
     """
 
     choice: tuple[tuple[str, Any], ...]

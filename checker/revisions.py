@@ -75,7 +75,7 @@ def _git(file: Path, arguments: list[str], told: bytes = b"") -> bytes:
 
 @contextmanager
 def _without_modules_of(folder: Path, other: Path) -> Iterator[None]:
-    """Sets aside the loaded modules of one folder, and afterwards removes those of the other folder.
+    """Sets aside the loaded modules of `folder` for a while. At the end, removes the loaded modules of `other`.
 
     Files beside a model are imported by their bare names. Each version of a model must find only its own files.
     """

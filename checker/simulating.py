@@ -1,4 +1,4 @@
-"""`simulate` for Python: verdicts from random walks, with shortened traces and a summary of what was sampled.
+"""`simulate` for Python: verdicts from random walks, with shortened traces and a summary of the walks.
 
 Walks never show that an invariant holds. After the walks, a small exhaustive search looks for the same violations, and
 may find a trace of the least length.
@@ -49,7 +49,7 @@ def simulate(
     report: Report | None = None,
     stage: Callable[[str], None] | None = None,
 ) -> Result:
-    """Walks at random through a model and reports violations with short traces, or that none was found so far.
+    """Walks at random through a model. Reports violations with short traces, or that no violation was found so far.
 
     `model`, `settings`, `profile` and `invariants` are as for `check`. There are `walks` walks of at most `depth`
     states. Without `walks` there are 10,000, or as many as the given `seconds` allow. All steps are drawn with `seed`.
@@ -116,7 +116,7 @@ def _reason(sampled: Sampled, walks: int | None, seconds: float | None) -> str |
 
 
 def _numbers(interpreter: Interpreter, system: TransitionSystem) -> list[int]:
-    """The interpreter's number of the instance of each transition."""
+    """For each transition of the system, the interpreter's number for this action instance."""
     numbers = {label: i for i, label in enumerate(interpreter.labels)}
     return [numbers[t.label] for t in system.transitions]
 
@@ -184,7 +184,7 @@ class _Shown:
         return path
 
     def error(self, name: str) -> tuple[tuple[int, ...], int | None]:
-        """The last state of the path to an error, and the least instance that fails there."""
+        """The last state of the path to an error, and the least instance that fails there, if an instance fails."""
         kernel, path = self.sampled.kernel, self.paths[name]
         state = kernel.layout.pack([path.start])
         for step in path.instances:

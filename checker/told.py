@@ -189,8 +189,9 @@ class Need:
 class Reasons:
     """Why a trace ends in a violation. Each step is in at most one reason.
 
-    `at_once` is a chain of steps at the end of the trace. Each step of the chain alone caused everything after it, and
-    `reasons` are the reasons for the first of them. `needs` has for each step the earlier steps that it needs directly.
+    `at_once` is a chain of steps at the end of the trace. Each step of the chain alone caused everything after this
+    step. `reasons` are the reasons for the first step of the chain. `needs` has for each step the earlier steps that it
+    needs directly.
     """
 
     at_once: tuple[int, ...]
@@ -209,7 +210,7 @@ class Reasons:
 
 @dataclass(frozen=True)
 class Read:
-    """A scalar of a state with its value, and the state since which it has that value."""
+    """A scalar of a state with its value, and the number of the state since which it has that value."""
 
     path: str
     value: str
@@ -260,8 +261,8 @@ class Fix:
 
     `how` has one of four values. `refused`: the fixed design refuses step `step`, at `where` (`file:line`), by the
     requirement `source`. Its part `condition` is false, and `reads` has the values that this part reads. `absent`: the
-    fixed design has no such instance. `differs`: it gives another value to something that matters. `allows`: it allows
-    every step, and `verdict` says whether the invariant holds at the end.
+    fixed design has no such instance. `differs`: the fixed design gives another value to a part that matters. `allows`:
+    the fixed design allows every step, and `verdict` says whether the invariant holds at the end.
 
     `enabled` has the steps that only the fixed design can take, at the end of the trace or in place of the absent step.
     `changes` are the model and the settings, if they differ: name, value in the trace, value with the fix. `rules`
@@ -324,7 +325,10 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Alternatives:
-    """The other values of single settings. `passing` of them allow the same trace; `tried` has results for the rest."""
+    """The effects of other values of single settings. `passing` counts the values that allow the same violation.
+
+    `length` is the number of states of the trace. `tried` has the results of searches with the remaining values.
+    """
 
     length: int
     passing: int

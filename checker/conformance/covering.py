@@ -49,7 +49,7 @@ class Covering:
             self.driven.add(action)
 
     def note_refusals(self, interpreter: Interpreter, state: State, action: str, instances: Sequence[int]) -> None:
-        """Counts the lines of the model that refuse instances of an action, unless the action was ever taken."""
+        """Counts the lines of the model that refuse instances of an action, unless the action was taken before."""
         if action in self.driven:
             return
         places = self.refused.setdefault(action, Counter())
