@@ -1,8 +1,8 @@
 """Finds which other values of a single setting prevent a violation.
 
-First, the trace of the violation is walked with each other value. If the trace is possible with a value and still ends
-in the violation, the value is no fix, and no search is needed. For each remaining value, a search answers the same
-question within the same bounds and limits.
+First, the steps of the violation's trace are tried with each other value. If the trace is possible with a value and
+still ends in the violation, the value is no fix, and no search is needed. For each remaining value, a search answers
+the same question within the same bounds and limits.
 """
 
 from __future__ import annotations

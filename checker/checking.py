@@ -72,13 +72,14 @@ def check(
 
     The engine `symbolic` looks for violations level by level, stops at `limits.depth`, and never says `holds`. If
     `limits` has no limit on memory, the limit is nine tenths of the free memory. For the engine `spark`, `cluster` says
-    where and how to explore, and `spark` is a session to use. Spark's own settings limit the memory of this engine.
+    where and how to explore, and `spark` is the Spark session to use. Spark's own settings limit the memory of this
+    engine.
 
     `workers`, `symmetry`, `keeping` and `storing` are for the local engine. `workers` is the number of threads, by
     default one for each processor. The result does not depend on `workers`. With `symmetry` the engine keeps one state
     of each orbit. An orbit is a set of states that differ only by an exchange of brokers. All counts are then counts of
-    orbits. Verdicts and traces are the same. `keeping` names the folder for checkpoints, and says whether the search
-    continues from a checkpoint. `storing` says where the states are kept.
+    orbits. Verdicts and traces are the same as without `symmetry`. `keeping` names the folder for checkpoints, and says
+    whether the search continues from a checkpoint. `storing` says where the states are kept.
 
     `report` is called with the progress of the search. `stage` is called at the beginning of each stage, with its name,
     such as "trace", "compile", "search" and "counterexample".
@@ -176,9 +177,9 @@ def properties_of(
 
 
 def asked_of(loaded: LoadedModel, model: Model, names: Sequence[str]) -> dict[str, Callable[[Any, Any], Any]]:
-    """The properties with these names, as in `properties_of`, but without a check of the names in a fairness.
+    """The properties with these names, as in `properties_of`, but the names in a fairness are not checked.
 
-    It is for the properties of a specification, because their fairness names the actions of another model.
+    This is for the properties of a specification, because their fairness names the actions of another model.
     """
     named = loaded.asked(set(names) - {"all"})
     return named | askable(model, loaded.asked(names)) if "all" in names else named

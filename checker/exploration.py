@@ -47,7 +47,7 @@ class Keeping:
 class Storing:
     """Where a search keeps its states: in memory, or on disk.
 
-    `folder` is the folder for the files; None is the temporary folder.
+    `folder` is the folder for the files on disk; None is the system's temporary folder.
     """
 
     kind: Literal["memory", "disk"] = "memory"
@@ -83,7 +83,7 @@ class OrbitCounts:
 
     The members of a class are interchangeable. Each member is the name of its scalarset (such as broker) and a number.
     `permutations` is the number of ways to exchange the members. `states[k - 1]` is the number of states in the orbits
-    of level k. A search without symmetry has the same count at level k.
+    of level k. A search without symmetry counts as many states at level k.
     """
 
     classes: Sequence[Sequence[tuple[str, int]]]
@@ -110,17 +110,17 @@ class Exploration:
     """The answer of a search.
 
     `levels[k - 1]` counts the states of level k. `generated[k - 1]` counts the enabled instances of each action (in the
-    order of `TransitionSystem.actions`) in the states of level k. Levels that were not expanded have no entry.
-    `violated`, `goals` and `bounds` map each name that was seen to the first level at which it was seen. `violated`
-    also takes states outside the constraints into account. `degrees` are the least and the greatest number of enabled
-    instances of an expanded state.
+    order of `TransitionSystem.actions`) in the states of level k. Levels that were not expanded have no entry in
+    `generated`. `violated`, `goals` and `bounds` map each name that was seen to the first level at which it was seen.
+    `violated` also takes states outside the constraints into account. `degrees` are the least and the greatest number
+    of enabled action instances in an expanded state.
 
     `deadlock` is the first level with a state without an enabled instance. `error` says where evaluation failed: the
     level, the leaves of the state, and the index of the transition (None if a predicate failed). If evaluation failed
-    in several places, `error` is the least. `stopped` says why the search ended early; it is None if the search
-    explored everything. After a limit or an interruption, `partial` has the generated and distinct counts of the level
-    being built. All other data are about whole levels, with one exception: an invariant may be violated in a level that
-    is not whole. `partial_violations` has the names of such invariants.
+    in several places, `error` is the least of these places. `stopped` says why the search ended early; it is None if
+    the search explored everything. After a limit or an interruption, `partial` has the generated and distinct counts of
+    the level being built. All other data are about whole levels, with one exception: an invariant may be violated in a
+    level that is not whole. `partial_violations` has the names of such invariants.
 
     Some searches, such as the symbolic search, count no states. Instead, `unrolled` has two numbers: the number of
     levels whose states were examined, and the number of levels whose steps were also examined (whether each step is

@@ -18,7 +18,7 @@ class Failure(Exception):
 
 
 def failure_of(error: BaseException) -> Failure | None:
-    """The message to the user about an exception; None if it is a bug in isrcheck."""
+    """The message to the user about an exception, or None if the exception is a bug in isrcheck."""
     match error:
         case Failure():
             return error

@@ -54,7 +54,7 @@ class Forecast:
 
 
 def forecast(levels: Sequence[int]) -> Forecast | None:
-    """An estimate of the final number of states, from the sizes of whole levels. None if they allow no estimate."""
+    """An estimate of the final number of states from the sizes of levels. Returns None if they allow no estimate."""
     if len(levels) < LEVELS or min(levels) < 1:
         return None
     sizes, seen = np.log(np.array(levels, dtype=float)), sum(levels)
@@ -95,7 +95,7 @@ def _bytes(expected: Forecast, result: Result) -> Forecast:
 
 
 def _by_ratios(sizes: np.typing.NDArray[np.float64], ratios: np.typing.NDArray[np.float64]) -> float | None:
-    """The number of remaining states if the logarithms of ratios stay on a line. None if the line never falls."""
+    """The number of remaining states if the logarithms of ratios stay on a line, or None if this line never falls."""
     slope, start = np.polyfit(np.arange(len(ratios)), ratios, 1)
     if slope >= -FLAT:
         return None
@@ -109,7 +109,7 @@ def _by_ratios(sizes: np.typing.NDArray[np.float64], ratios: np.typing.NDArray[n
 
 
 def _by_sizes(sizes: np.typing.NDArray[np.float64]) -> float | None:
-    """The number of remaining states if the logarithms of sizes continue along a parabola. None if it opens upwards."""
+    """The number of remaining states if the logarithms of sizes stay on a parabola, or None if this opens upwards."""
     bent, slope, start = np.polyfit(np.arange(len(sizes)), sizes, 2)
     if bent >= -FLAT:
         return None

@@ -1,4 +1,4 @@
-"""The result of a check as data: a verdict for each invariant, traces, counts. Its JSON format is a contract."""
+"""The result of a check as data: a verdict for each invariant, traces, counts. The JSON format is a contract."""
 
 from __future__ import annotations
 
@@ -275,7 +275,7 @@ FOUND: Final = (
 class EvaluationFailure:
     """An error in the evaluation of the model: the message, the `file:line`, the action, and the trace to the state.
 
-    `canonical` is false if another such state or path of the same length may come earlier in the order.
+    `canonical` is false if another such state, or another path of the same length, may come earlier in the order.
     """
 
     what: str
@@ -290,7 +290,7 @@ class EvaluationFailure:
 class Result:
     """The whole result of a check.
 
-    `left` counts the states that were found and not expanded. `generated` maps each action to its enabled instances,
+    `left` counts the states that were found but not expanded. `generated` maps each action to its enabled instances,
     level by level. `degrees` is the (least, mean, greatest) number of enabled instances of an expanded state. An engine
     that enumerates no states has no counts; `unrolled` is the number of levels that it examined. Under symmetry all
     counts are counts of orbits, and `orbits` has the counts of states.
@@ -352,14 +352,14 @@ class Result:
         return {name: value for name, value in self.settings.items() if name not in self.unrecorded}
 
     def bound(self, name: str) -> str:
-        """The note on a setting that is a bound: hit, not hit, or not explored. Empty for any other setting."""
+        """The note on a setting that is a bound: hit, not hit, or not explored. Any other setting has an empty note."""
         if name in self.bounds_not_explored:
             return NOT_EXPLORED
         return {True: "bound hit", False: "bound not hit"}.get(self.bounds[name], "") if name in self.bounds else ""
 
     @property
     def counted(self) -> bool:
-        """Whether states were enumerated. If not, there are no counts, and vacuity is not known."""
+        """Whether states were enumerated. If they were not, there are no counts, and vacuity is not known."""
         return self.unrolled is None
 
     @property

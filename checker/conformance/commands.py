@@ -20,8 +20,8 @@ Values = dict[str, Any]
 class Moment:
     """A step of the model: the action's arguments by name, and the states before and after the step, as JSON data.
 
-    The data of a state are given by variable. `last_batch` is the number of the last batch in the metadata log before
-    the step, counted from 0.
+    The data of a state map the names of variables to their values. `last_batch` is the number of the last batch in the
+    metadata log before the step, counted from 0.
     """
 
     model: Any

@@ -36,7 +36,7 @@ LAMBDA: Final = re.compile(r"(?:lambda|\$anonfun)\$(.+?)(?:\$\d+)*(?:\$adapted)?
 
 @dataclass(frozen=True)
 class Reached:
-    """A method of a class. `instructions` and `branches` are pairs: how many were reached, and how many there are.
+    """A method of Kafka. `instructions` and `branches` are pairs: how many were reached, and how many there are.
 
     `line` is the first line of the method. Methods with the same name count as one method. A function that is written
     inside a method belongs to that method.

@@ -40,7 +40,7 @@ class Covering:
     refused: dict[str, Counter[str]] = field(default_factory=dict)
 
     def order(self, before: str, actions: Sequence[str]) -> list[str]:
-        """The actions, beginning with those that were tried least often after `before`. The sort is stable."""
+        """The actions, beginning with those that were tried least often after `before`. Equals keep their order."""
         return sorted(actions, key=lambda action: self.tried[before, action])
 
     def note(self, before: str, action: str, taken: bool) -> None:

@@ -135,7 +135,7 @@ class Driver:
         return step
 
     def _compared(self, step: int, after: State) -> Difference | None:
-        """The difference between a state of the model and Kafka's state; None if they are equal."""
+        """The difference between a state of the model and Kafka's state, or None if the states are equal."""
         data = as_data(self.model.domains, after)
         seen = SeenState(self.model, after)
         says = self.mapping.expected(self.model, data, seen)
@@ -199,7 +199,7 @@ class Driver:
         return Step(label, self.interpreter.actors[number], after) if after is not None and possible else None
 
     def shortened(self, driven: Driven) -> Driven:
-        """A shorter path that differs in the same way, without irrelevant steps. It has the same last step.
+        """A shorter path that differs in the same way, without irrelevant steps. The last step stays.
 
         Larger parts are left out first, then single steps, then pairs of steps. If a later step is then no longer
         enabled, another instance of the same action may replace it. For example, an offset in the metadata log changes

@@ -187,7 +187,7 @@ def _stop(x: Moment) -> list[Command]:
 
 
 def _start(x: Moment) -> list[Command]:
-    """A broker starts, and registers with the data in its directories about its last stop."""
+    """A broker starts, and registers with what its directories say about its last stop."""
     new = {"broker": x.arguments["b"], "broker_epoch": x.after["broker_epoch"][x.arguments["b"]]}
     return [
         *_call("start", **new, failed_directory=x.model.failed_directory),
@@ -216,7 +216,7 @@ def _session_ends(x: Moment) -> list[Command]:
 
 
 def _reassign(x: Moment) -> list[Command]:
-    """The operator names replicas in the model's order. If the partition has this order already, it is reversed."""
+    """The operator names replicas in the model's order, which is reversed if the partition has this order already."""
     return _call("reassign", replicas=[b for b in in_order(x.model) if b in x.arguments["target"]])
 
 

@@ -55,7 +55,7 @@ def _unraisable(forgotten: sys.UnraisableHookArgs) -> None:
 
 
 def _forget_output() -> None:
-    """Drops output that is still buffered, because Python would otherwise complain about it when it ends."""
+    """Drops output that is still buffered. Otherwise Python would complain about this output when the process ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

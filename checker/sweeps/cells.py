@@ -101,7 +101,7 @@ class Cells:
         return outcome
 
     def kill(self) -> None:
-        """Ends the process while another thread waits for its answer."""
+        """Ends the process, while another thread may wait for the answer of this process."""
         if self._process is not None:
             self._process.kill()
 
@@ -121,7 +121,7 @@ def _ended(code: int) -> dict[str, Any]:
 
 
 def main(asked: IO[str], answers: IO[str]) -> None:
-    """Writes the outcome of each cell of the input. If memory runs out, the system ends this process first."""
+    """Writes the outcome of each cell of the input. If memory runs out, the system ends this process before others."""
     with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as score:
         score.write("1000")
     for line in asked:

@@ -24,7 +24,7 @@ OTHER: Final = "{} does not hold the outcomes of a sweep; name another file; not
 class Kept:
     """A file of outcomes, open for writing. Raises `DatasetRefused` for another file, or if a sweep writes to it.
 
-    A new file is made if there is none. Raises OSError if that fails.
+    A new file is made if there is none. Raises OSError if the file cannot be opened.
     """
 
     def __init__(self, path: str) -> None:
