@@ -13,8 +13,8 @@ ENGINES: Final = ("local", "reference", "spark", "symbolic")
 class Ability:
     """An ability that only `engines` have, and the options of `isrcheck check` and arguments of `check` that use it.
 
-    `lacking` is the text that refuses the option for any other engine. `usual` is the value of an option that is not
-    given.
+    `lacking` is the text that refuses the option for any other engine. `usual` is the value that the option has if the
+    user does not give it.
     """
 
     engines: tuple[str, ...]
@@ -98,7 +98,7 @@ def helped(option: str, text: str) -> str:
 
 
 def as_lines() -> list[str]:
-    """The table as Markdown."""
+    """The table of abilities as lines of Markdown."""
     rows = [
         f"| {', '.join(f'`{x}`' for x in a.options)} | {', '.join(f'`{x}`' for x in a.arguments)} "
         f"| {', '.join(a.engines)} | {a.lacking} |"

@@ -1,8 +1,8 @@
 """Finds which other values of a single setting prevent a violation.
 
-First, the trace of the violation is walked with each other value. If the trace is possible with a value and still ends
-in the violation, the value is no fix, and no search is needed. For each remaining value, a search answers the same
-question within the same bounds and limits.
+First, the steps of the violation's trace are tried with each other value. If the trace is possible with a value and
+still ends in the violation, the value is no fix, and no search is needed. For each remaining value, a search answers
+the same question within the same bounds and limits.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from isrcheck.model.language.system import shown
 
 
 def alternatives(result: Result, invariant: str, loaded: LoadedModel, limits: Limits) -> Alternatives:
-    """The outcome for each other value of a single setting. Only settings with choices and boolean settings are tried.
+    """The outcome for each other value of one setting. Only boolean settings and settings with choices are tried.
 
     Values that the model refuses together with the other settings are left out.
     """

@@ -59,7 +59,7 @@ class Lamps(Model):
 
 
 def variant(loaded: LoadedModel, stem: str, actions: Iterable[str]) -> str:
-    """The text of a subclass with the source of the named actions.
+    """The text of a file with a subclass of the model, and with copies of the named actions.
 
     Raises `UnknownName` for a name that is not an action of the model.
     """
@@ -95,7 +95,7 @@ def _source(method: Callable[..., Any]) -> list[str]:
 def _imports(cls: type, methods: list[Callable[..., Any]]) -> list[str]:
     """The imports that the model's class and the copied methods need.
 
-    Each name of a method is imported from the same module as in the method's own file.
+    Each name that a method uses is imported from the same module as in the method's own file.
     """
     wanted = {cls.__module__: {cls.__name__}}
     for method in methods:

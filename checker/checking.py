@@ -72,19 +72,20 @@ def check(
 
     The engine `symbolic` looks for violations level by level, stops at `limits.depth`, and never says `holds`. If
     `limits` has no limit on memory, the limit is nine tenths of the free memory. For the engine `spark`, `cluster` says
-    where and how to explore, and `spark` is a session to use. Spark's own settings limit the memory of this engine.
+    where and how to explore, and `spark` is the Spark session to use. Spark's own settings limit the memory of this
+    engine.
 
     `workers`, `symmetry`, `keeping` and `storing` are for the local engine. `workers` is the number of threads, by
     default one for each processor. The result does not depend on `workers`. With `symmetry` the engine keeps one state
     of each orbit. An orbit is a set of states that differ only by an exchange of brokers. All counts are then counts of
-    orbits. Verdicts and traces are the same. `keeping` names the folder for checkpoints, and says whether the search
-    continues from a checkpoint. `storing` says where the states are kept.
+    orbits. Verdicts and traces are the same as without `symmetry`. `keeping` names the folder for checkpoints, and says
+    whether the search continues from a checkpoint. `storing` says where the states are kept.
 
     `report` is called with the progress of the search. `stage` is called at the beginning of each stage, with its name,
     such as "trace", "compile", "search" and "counterexample".
 
-    Raises `UnknownName` for names and values that the model does not have. Also raises it for `symmetry` if the model
-    treats every broker differently. Raises `ModelError` for a mistake in the model.
+    Raises `UnknownName` for names and values that the model does not have, and for `symmetry` if the model treats every
+    broker differently. Raises `ModelError` for a mistake in the model.
 
     >>> check("kip-101", {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 0}).verdict
     'holds'
@@ -176,10 +177,9 @@ def properties_of(
 
 
 def asked_of(loaded: LoadedModel, model: Model, names: Sequence[str]) -> dict[str, Callable[[Any, Any], Any]]:
-    """The properties with these names, as in `properties_of`, but without a check of the names in a fairness.
+    """The properties with these names, as in `properties_of`, but the names in a fairness are not checked.
 
-    This function is for the properties of a specification, because they are checked under the fairness of another
-    model.
+    This is for the properties of a specification, because their fairness names the actions of another model.
     """
     named = loaded.asked(set(names) - {"all"})
     return named | askable(model, loaded.asked(names)) if "all" in names else named
@@ -247,7 +247,7 @@ def _require_nothing_over(settings: dict[str, Any], profile: str | None) -> None
 def _search(
     engine: str, interpreter: Interpreter, system: TransitionSystem, question: dict[str, Any]
 ) -> tuple[Exploration, Paths, list[int]]:
-    """The engine's result, the paths to its findings, and the interpreter's number for each instance of the engine."""
+    """Runs an engine. Returns its result, the paths to its findings, and the interpreter's number of each instance."""
     if engine == "reference":
         from isrcheck.checker.engines import reference
 

@@ -29,7 +29,7 @@ def control(name: str, fixed: LoadedModel, settings: Mapping[str, Any], broken: 
 
 
 def explain(finding: Finding, name: str, model: Model, predicate: Any, controls: Sequence[Control]) -> Finding:
-    """The finding with the step at which each control differs from its trace. Without a trace, the same finding."""
+    """Adds to a finding the step at which each control differs from the finding's trace, if there is a trace."""
     if finding.trace is None or finding.reasons is None or not controls:
         return finding
     asked = {name: predicate} if is_written(name) else {}  # a text is checked in the fixed design too
@@ -38,7 +38,7 @@ def explain(finding: Finding, name: str, model: Model, predicate: Any, controls:
 
 
 def parted(finding: Finding, name: str, walked: Walked | None, controls: Sequence[Control]) -> Finding:
-    """The finding with the step at which each control differs from the trace `walked`. Without it, the same finding."""
+    """Adds to a finding the step at which each control differs from the trace `walked`, unless `walked` is None."""
     if walked is None:
         return finding
     fixes = (replace(fix(walked, name, each), singly=tuple(_singly(walked, name, each))) for each in controls)
@@ -57,7 +57,7 @@ def _singly(walked: Walked, invariant: str, fixed: Control) -> Iterator[Fix]:
 
 
 def explain_all(result: Result, loaded: LoadedModel, controls: Sequence[Control]) -> None:
-    """Adds to each violation of a result the step at which the controls differ from its trace."""
+    """Adds to each violation of a result the steps at which the controls differ from the violation's trace."""
     model = loaded.cls(**result.settings)
     for name, finding in result.findings.items():
         result.findings[name] = explain(finding, name, model, loaded.invariants.get(name), controls)

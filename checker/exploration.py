@@ -1,4 +1,4 @@
-"""The types of a question to an engine and of its answer."""
+"""The types of a question to an engine, and of the engine's answer."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Stop = Literal["violation", "error", "states", "depth", "memory", "time", "inter
 class Limits:
     """The limits at which a search stops; None is no limit.
 
-    `states` is tested at the end of a level, `seconds` and `memory` at any moment. `depth` is the last level that a
-    search examines. Only a search that unrolls the steps has it, such as the symbolic one.
+    `states` is tested at the end of a level. `seconds` and `memory` (in bytes) are tested at any moment. `depth` is the
+    last level that a search examines. Only the symbolic engine has this limit.
     """
 
     states: int | None = None
@@ -36,7 +36,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Keeping:
-    """The folder for checkpoints of a search, the least seconds between two checkpoints, and whether to resume."""
+    """The folder for a search's checkpoints, the least number of seconds between two of them, and whether to resume."""
 
     folder: str
     resume: bool = False
@@ -47,7 +47,7 @@ class Keeping:
 class Storing:
     """Where a search keeps its states: in memory, or on disk.
 
-    `folder` is the folder for the files; None is the temporary folder.
+    `folder` is the folder for the files on disk; None is the system's temporary folder.
     """
 
     kind: Literal["memory", "disk"] = "memory"
@@ -56,7 +56,7 @@ class Storing:
 
 @dataclass(frozen=True)
 class Progress:
-    """The progress of a search: the level being built, counts so far, bytes in use, seconds since it began.
+    """The progress of a search: the level being built, counts so far, bytes in use, seconds since the search began.
 
     If states are not counted, all counts are None.
     """
@@ -69,9 +69,9 @@ class Progress:
     memory: int
     seconds: float
     note: str = ""
-    """A message of the engine beside the counts."""
+    """A message of the engine, which is shown beside the counts."""
     levels: tuple[int, ...] = ()
-    """The number of states of each whole level, if the engine reports it. A forecast needs these."""
+    """The number of states of each whole level, if the engine reports it. A forecast needs these numbers."""
 
 
 Report = Callable[[Progress], None]
@@ -79,11 +79,11 @@ Report = Callable[[Progress], None]
 
 @dataclass
 class OrbitCounts:
-    """The numbers of all states, computed for a search under symmetry, whose own counts are only counts of orbits.
+    """The numbers of all states after a search under symmetry. The counts of such a search are counts of orbits.
 
     The members of a class are interchangeable. Each member is the name of its scalarset (such as broker) and a number.
     `permutations` is the number of ways to exchange the members. `states[k - 1]` is the number of states in the orbits
-    of level k. A search without symmetry has the same count at level k.
+    of level k. A search without symmetry counts as many states at level k.
     """
 
     classes: Sequence[Sequence[tuple[str, int]]]
@@ -110,21 +110,21 @@ class Exploration:
     """The answer of a search.
 
     `levels[k - 1]` counts the states of level k. `generated[k - 1]` counts the enabled instances of each action (in the
-    order of `TransitionSystem.actions`) in the states of level k. Levels that were not expanded have no entry.
-    `violated`, `goals` and `bounds` map each name that was seen to the first level at which it was seen. `violated`
-    also takes states outside the constraints into account. `degrees` are the least and the greatest number of enabled
-    instances of an expanded state.
+    order of `TransitionSystem.actions`) in the states of level k. Levels that were not expanded have no entry in
+    `generated`. `violated`, `goals` and `bounds` map each name that was seen to the first level at which it was seen.
+    `violated` also takes states outside the constraints into account. `degrees` are the least and the greatest number
+    of enabled action instances in an expanded state.
 
     `deadlock` is the first level with a state without an enabled instance. `error` says where evaluation failed: the
     level, the leaves of the state, and the index of the transition (None if a predicate failed). If evaluation failed
-    in several places, `error` is the least. `stopped` says why the search ended early; it is None if the search
-    explored everything. After a limit or an interruption, `partial` has the generated and distinct counts of the level
-    being built. All other data are about whole levels, with one exception: an invariant may be violated in a level that
-    is not whole. `partial_violations` has the names of such invariants.
+    in several places, `error` is the least of these places. `stopped` says why the search ended early; it is None if
+    the search explored everything. After a limit or an interruption, `partial` has the generated and distinct counts of
+    the level being built. All other data are about whole levels, with one exception: an invariant may be violated in a
+    level that is not whole. `partial_violations` has the names of such invariants.
 
-    A search that unrolls the steps, such as the symbolic one, counts no states. Instead, `unrolled` has two numbers: of
-    the levels whose states were examined, and of the levels whose steps were examined too (whether a step is possible,
-    and whether it is defined). `why` is the message of a solver that gave up.
+    Some searches, such as the symbolic search, count no states. Instead, `unrolled` has two numbers: the number of
+    levels whose states were examined, and the number of levels whose steps were also examined (whether each step is
+    possible and defined). `why` is the message of a solver that gave up.
     """
 
     initial: int = 0
@@ -145,7 +145,7 @@ class Exploration:
     seconds: dict[str, float] = field(default_factory=dict)
     peak_store_bytes: int = 0
     sorting_bytes: tuple[int, int] = field(default=(0, 0), compare=False)
-    """Of these bytes, those for sorting what is found, and the most that they can be, however many states there are."""
+    """The part of `peak_store_bytes` for sorting the found states, and the upper limit of this part for any search."""
     workers: int = 1
     extra: dict[str, Any] = field(default_factory=dict)
     """Further data of an engine for the JSON of a result."""
@@ -165,7 +165,7 @@ class Exploration:
 
 @dataclass(frozen=True)
 class Path:
-    """The leaves of an initial state, and the instances to take from there, as positions in the order of labels.
+    """A path: the leaves of an initial state, and the instances to take from there (positions in the order of labels).
 
     `canonical` is false if another path of the same length may come earlier in the order of paths.
     """
@@ -179,7 +179,7 @@ class Paths(Protocol):
     """The paths that an engine can give after its search. A path has `length` states and leads to a found state."""
 
     def to_violation(self, invariant: str, length: int) -> Path:
-        """The path to a state in which the invariant is false; it has at least 2 states."""
+        """The path to a state in which the invariant is false. The path has at least 2 states."""
         ...
 
     def to_deadlock(self, length: int) -> Path:

@@ -1,4 +1,4 @@
-"""The one-line message to the user after an error, and the documented exit code of the error."""
+"""Turns an error into a message to the user in one line, and a documented exit code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Failure(Exception):
 
 
 def failure_of(error: BaseException) -> Failure | None:
-    """The message to the user about an exception; None if it is a bug in isrcheck."""
+    """The message to the user about an exception, or None if the exception is a bug in isrcheck."""
     match error:
         case Failure():
             return error

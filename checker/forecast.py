@@ -1,11 +1,11 @@
 """Estimates the final number of states of a search, as a range, from the growth of its levels.
 
-The sizes of levels first rise and then fall. Once their growth slows down, two kinds of curves extrapolate it. A line
-is fitted to the logarithms of the ratios between successive levels. A parabola is fitted to the logarithms of the
+The sizes of levels first rise and then fall. Once their growth slows down, two kinds of curves extrapolate the sizes. A
+line is fitted to the logarithms of the ratios between successive levels. A parabola is fitted to the logarithms of the
 sizes. Each curve is fitted several times, to different numbers of the last levels. The range goes from the least
 estimate to the greatest, widened by a factor of two on each side. There is no range if one of the curves shows no
-slower growth, or if nearly all states would still be to come. Tests on finished runs showed that such a range is only a
-guess (`benchmarks/forecast.py` measures this).
+slower growth, or if nearly all states would remain to be found. Tests on finished runs showed that such a range is only
+a guess (`benchmarks/forecast.py` measures this).
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from isrcheck.checker.results import Result
 
 LEVELS: Final = 8
-"""With fewer levels there is no estimate."""
+"""The least number of levels for an estimate."""
 SHORTEST: Final = 4
 """The shortest run of ratios for fitting a line."""
 LONGEST: Final = 256
-"""Longer runs are not fitted: a space of very many levels would take minutes."""
+"""The longest run of ratios or sizes for fitting. Longer runs would take minutes if there are very many levels."""
 WIDER: Final = 0.7
-"""The logarithm of the factor by which the range of the states to come is widened on each side."""
+"""The logarithm of the factor by which the range of the remaining states is widened on each side."""
 NARROWEST: Final = 0.01
-"""The least share by which the range of the total is widened on each side. It never goes below the states so far."""
+"""The least share by which the range is widened on each side. The range never begins below the states found so far."""
 MOST: Final = 10.0
 """The greatest allowed ratio between the total and the states so far, and between the two ends of a range."""
 FARTHEST: Final = 2_000
@@ -46,7 +46,7 @@ class Forecast:
     high: int
 
     def times(self, factor: float) -> Forecast:
-        """The forecast for a quantity that is proportional to the states."""
+        """The forecast for a quantity that is proportional to the number of states."""
         return Forecast(*(round(x * factor) for x in (self.low, self.middle, self.high)))
 
     def to_json(self) -> dict[str, int]:
@@ -54,7 +54,7 @@ class Forecast:
 
 
 def forecast(levels: Sequence[int]) -> Forecast | None:
-    """An estimate of the final number of states, from the whole levels of a search; None if it would be a guess."""
+    """An estimate of the final number of states from the sizes of levels. Returns None if they allow no estimate."""
     if len(levels) < LEVELS or min(levels) < 1:
         return None
     sizes, seen = np.log(np.array(levels, dtype=float)), sum(levels)
@@ -87,7 +87,7 @@ def outlook(result: Result) -> dict[str, Any] | None:
 
 
 def _bytes(expected: Forecast, result: Result) -> Forecast:
-    """The bytes for so many states. What sorting takes grows with them up to a limit only."""
+    """The forecast of the bytes for the states. The bytes for sorting grow with the states only up to a limit."""
     sorting, most = result.sorting_bytes
     states = expected.times((result.store_bytes - sorting) / result.distinct)
     room = expected.times(sorting / result.distinct)
@@ -95,7 +95,7 @@ def _bytes(expected: Forecast, result: Result) -> Forecast:
 
 
 def _by_ratios(sizes: np.typing.NDArray[np.float64], ratios: np.typing.NDArray[np.float64]) -> float | None:
-    """The number of states to come if the logarithms of ratios continue along a line; None if the line never falls."""
+    """The number of remaining states if the logarithms of ratios stay on a line, or None if this line never falls."""
     slope, start = np.polyfit(np.arange(len(ratios)), ratios, 1)
     if slope >= -FLAT:
         return None
@@ -109,7 +109,7 @@ def _by_ratios(sizes: np.typing.NDArray[np.float64], ratios: np.typing.NDArray[n
 
 
 def _by_sizes(sizes: np.typing.NDArray[np.float64]) -> float | None:
-    """The number of states to come if the logarithms of sizes continue along a parabola. None if it opens upwards."""
+    """The number of remaining states if the logarithms of sizes stay on a parabola, or None if this opens upwards."""
     bent, slope, start = np.polyfit(np.arange(len(sizes)), sizes, 2)
     if bent >= -FLAT:
         return None

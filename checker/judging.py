@@ -197,7 +197,7 @@ class Judge:
 
 
 def reason(found: Exploration, limits: Limits) -> str | None:
-    """The reason why a run did not finish, in words; None if it finished."""
+    """The reason, in words, why a run did not finish. Returns None if the run finished."""
     match found.stopped:
         case "states":
             return f"more than {limits.states} states (--max-states)"

@@ -32,7 +32,7 @@ SHIPPED: Final = "isrcheck."
 MODELS: Final = "isrcheck.model."
 """The prefix of the names of shipped modules that contain models."""
 NO_MODELS: Final = (".language", ".specifications")
-"""The endings of the names of packages in `model` without models. Specifications are loaded separately."""
+"""The endings of the names of the packages in `model` that have no models. Specifications are loaded separately."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class LoadedModel:
     """A model's class, its name, its file if it is a user's file (else None), and the invariants that fit it.
 
     `beside` names the invariants in the model's own file. `properties` are the properties of whole behaviours that fit
-    the model. `mappings` are the refinement mappings in its file.
+    the model. `mappings` are the refinement mappings in the model's file.
     """
 
     cls: type[Model]
@@ -69,12 +69,12 @@ class LoadedModel:
         raise UnknownName(f"model {self.name} has no property {name!r}; {nearest(name, {*self.properties, 'all'})}")
 
     def with_written(self, names: Iterable[str | None]) -> LoadedModel:
-        """This model, where each of `names` that is a condition written as text is a further invariant."""
+        """This model with further invariants: those of `names` that are conditions written as text."""
         found = {name: written(name) for name in names if name is not None and is_written(name)}
         return replace(self, invariants={**self.invariants, **found}) if found else self
 
     def chosen(self, names: tuple[str, ...] | None) -> dict[str, Invariant]:
-        """The invariants with these names; without names, the default invariants."""
+        """The invariants with these names. If `names` is None, these are the default invariants."""
         picked = self._default() if names is None else names
         return {name: self._invariant(name) for name in sorted(set(picked))}
 
@@ -91,7 +91,7 @@ class LoadedModel:
         return {*self.cls.invariants} if named_here else {*self.cls.invariants, *self._in_the_file()}
 
     def _in_the_file(self) -> set[str]:
-        """The invariants in the user's own file; none for a shipped model."""
+        """The names of the invariants in the user's own file. A shipped model has none."""
         module = self.cls.__module__
         if module.startswith(SHIPPED):
             return set()
@@ -154,7 +154,7 @@ def fitting_properties(cls: type[Model], module: ModuleType | None) -> dict[str,
 
 
 def about(cls: type[Model], known: dict[str, Invariant]) -> dict[str, Invariant]:
-    """The predicates that fit a model: it has the variables, setting, family and actions that the predicate needs."""
+    """The predicates that fit a model: it has the variables, setting, family and actions that each predicate needs."""
     variables, settings, actions = set(cls().domains), {None, *cls.declared_settings()}, set(cls.actions())
     families = {None, *(base.__module__.removeprefix(MODELS).partition(".")[0] for base in cls.__mro__)}
     return {
@@ -206,12 +206,12 @@ def needed(invariant: Invariant) -> tuple[str, ...]:
 
 
 def needed_setting(invariant: Invariant) -> str | None:
-    """The setting that an invariant is about. A model that lacks or fixes this setting has nothing to judge."""
+    """The setting that an invariant is about, or None. The invariant does not fit a model that lacks or fixes it."""
     return getattr(invariant, "__needs_setting__", None)
 
 
 def needed_family(invariant: Invariant) -> str | None:
-    """The folder of models that an invariant is for. Models that inherit from these models are included."""
+    """The folder whose models an invariant is for, or None. Also models that inherit from these models are meant."""
     return getattr(invariant, "__needs_family__", None)
 
 
@@ -229,7 +229,7 @@ def _shipped_model(name: str) -> type[Model] | None:
 
 @cache
 def _homes() -> dict[str, str]:
-    """The modules that may have a model, by the name of the model."""
+    """The names of the modules that may have a model, by the name of the model."""
     packages = [info.name for info in _inside(shipped_models) if info.ispkg and not info.name.endswith(NO_MODELS)]
     modules = [info.name for name in packages for info in _inside(importlib.import_module(name))]
     return {kebab(name.rpartition(".")[2]): name for name in modules}
@@ -291,7 +291,7 @@ def _from_file(path: Path, wanted: str) -> LoadedModel:
 
 
 def run_file(path: Path) -> ModuleType:
-    """The module of a user's file, which may import files beside it."""
+    """Runs a user's file, and returns its module. The file may import files beside it."""
     with path.open("rb"):
         pass  # an unreadable file is an OSError, not a mistake in a model
     loader = _FromSource(path.stem, str(path.resolve()))
@@ -315,8 +315,8 @@ def run_file(path: Path) -> ModuleType:
 def own_neighbours(folder: Path) -> Iterator[None]:
     """Sets aside each loaded module of another folder that has the same name as a file in this folder.
 
-    Files beside a model are imported by their bare names. Two models, or two versions of a model, may each have their
-    own file of the same name.
+    Files beside a model are imported by their bare names. Two models, or two versions of a model, may have different
+    files of the same name beside them.
     """
     names = {p.stem for p in folder.glob("*.py")} | {p.parent.name for p in folder.glob("*/__init__.py")}
     others = {name for name in names & sys.modules.keys() if _stands_elsewhere(sys.modules[name], folder)}
@@ -345,8 +345,8 @@ def _taken_out(tops: set[str]) -> dict[str, ModuleType]:
 class _FromSource(importlib.machinery.SourceFileLoader):
     """Compiles a file whenever it is loaded.
 
-    Otherwise Python would use its cached bytecode if the file has the same length and was saved within the same second.
-    The answer would then be about the earlier text of the model.
+    Without this loader, Python would use cached bytecode if the file has the same length and was saved within the same
+    second. The answer would then be about the earlier text of the model.
     """
 
     def get_code(self, fullname: str) -> CodeType:

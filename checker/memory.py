@@ -1,7 +1,7 @@
-"""The memory that is free for this process, by the system's figures and by the limits of its control groups.
+"""The memory that is free for this process, by the system's figures and by the limits of control groups.
 
 The memory of a container is limited by a control group. The system's own figures do not show this limit, but a process
-that exceeds it is killed.
+that exceeds the limit is killed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def peak_memory() -> int:
 
 
 def _room_in_groups(root: Path) -> Iterator[int]:
-    """The memory left in the process's control group and in each group above it, if the group has a limit."""
+    """The bytes left in the process's control group and in each group above this group, if they have limits."""
     for line in _lines(root / "proc/self/cgroup"):
         _, kinds, place = (*line.split(":", 2), "", "")[:3]
         if kinds and "memory" not in kinds.split(","):
@@ -60,7 +60,7 @@ def _room_in_groups(root: Path) -> Iterator[int]:
 
 
 def _room(folder: Path, version: _Version) -> int | None:
-    """The memory left in a group, or None if it has no limit. Cached files that can be dropped count as free."""
+    """The bytes left in a group, or None if the group has no limit. Cached files that can be dropped count as free."""
     limit, used = (_number(folder / name) for name in (version.limit, version.used))
     if limit is None:
         return None

@@ -1,4 +1,4 @@
-"""The settings that a question begins with: a profile of the model, or the defaults of its settings."""
+"""The settings that a question begins with: those of a profile of the model, or the defaults."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from isrcheck.model.language.together import said
 
 
 def profile_of(loaded: LoadedModel, wanted: str | None) -> str | None:
-    """The name of the wanted profile, by default `plain` if the model has it. None for the defaults of the settings.
+    """The name of the wanted profile, by default `plain` if the model has it. Returns None for the bare defaults.
 
     Raises `UnknownName` for a name that the model does not have.
     """
@@ -28,7 +28,7 @@ def profile_of(loaded: LoadedModel, wanted: str | None) -> str | None:
 
 
 def size_of(loaded: LoadedModel, profile: str) -> dict[str, Any]:
-    """The recorded result of a check of a shipped model at a profile: verdict, states, depth, lengths of traces.
+    """The recorded result of checking a shipped model at a profile: verdict, states, depth, lengths of traces.
 
     The result is empty for a model that is not shipped, even if it is built upon a shipped model.
     """
@@ -48,7 +48,7 @@ def begun(loaded: LoadedModel, profile: str | None, settings: dict[str, Any]) ->
 
 
 def _explained(error: UnknownName, profile: str | None, taken: dict[str, Any]) -> UnknownName:
-    """The error, with a note on the values that come from the profile and not from the user."""
+    """Adds to an error a note on the values that come from the profile and not from the user."""
     named = [f"{name}={said(value)}" for name, value in taken.items() if f"{name}={said(value)}" in str(error)]
     if not named:
         return error

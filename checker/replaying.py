@@ -34,10 +34,10 @@ def replay(
 ) -> list[Replayed]:
     """Replays the traces of a file (JSON of a result, or ITF), step by step, with the model's own methods.
 
-    `model` must be given if the file is about a model that is not shipped. `settings` replace single settings of the
-    file. With `invariant` only the trace of this invariant is replayed. For each trace, the answer says whether the
-    model allows the trace (`outcome.valid`), else which step the model refuses first and why. It also says whether the
-    trace ends as it was recorded (`confirmed`).
+    `model` must be given if the file is about a model that is not shipped. `settings` replace settings of the file.
+    With `invariant` only the trace of this invariant is replayed. For each trace, the answer says whether the model
+    allows the trace (`outcome.valid`) and, if not, which step the model refuses first and why. The answer also says
+    whether the trace ends as it was recorded (`confirmed`).
 
     Raises OSError for a file that cannot be read, `DamagedFile` for a file without traces, `UnknownName` for names and
     values that the model does not have.
@@ -50,7 +50,7 @@ def replay(
 
 
 def walked_again(interpreter: Interpreter, recording: Recording, implementation: Implementation | None) -> Replayed:
-    """Replays a trace. If it ends in a step that its specification does not allow, adds the reason.
+    """Replays a trace. If the trace ends in a step that the specification does not allow, adds the reason.
 
     The reason is left out if the specification has too many states to determine it.
     """
@@ -122,7 +122,7 @@ def walkers_of(
 
 
 def _specification(loaded: LoadedModel, name: str) -> LoadedModel:
-    """A shipped specification, or one in the file of the user's model. A path in a file of traces is never followed."""
+    """A specification that ships, or one in the user's file. A path in a file of traces is never followed."""
     file, _, cls = name.partition(":")
     if name in specifications():
         return load_specification(name)
@@ -132,7 +132,7 @@ def _specification(loaded: LoadedModel, name: str) -> LoadedModel:
 
 
 def interpreter_of(loaded: LoadedModel, traces: TraceFile, settings: dict[str, Any]) -> Interpreter:
-    """The interpreter of the model at the settings of the file. The given settings replace those of the file."""
+    """The interpreter of the model at the settings of the file. The given settings replace settings of the file."""
     recorded, declared = traces.settings or {}, loaded.cls.declared_settings()
     for name in recorded:
         if name not in declared:

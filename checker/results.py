@@ -1,4 +1,4 @@
-"""The result of a check as data: a verdict for each invariant, traces, counts. Its JSON format is a contract."""
+"""The result of a check as data: a verdict for each invariant, traces, counts. The JSON format is a contract."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COUNTS: Final = ("distinct", "generated", "constraint_rejected", "levels", "left
 
 
 class Exit:
-    """Exit codes. `PRECEDENCE` says which code wins if several apply."""
+    """The exit codes of commands. If several codes apply, the one that comes first in `PRECEDENCE` is used."""
 
     HOLDS = 0
     USAGE = 2
@@ -176,10 +176,11 @@ def told_json(trace: Trace, story: Story | None) -> list[dict[str, Any]]:
 class Asked:
     """The result for one choice of a property's parameters.
 
-    `region` counts the states in which the property is open. A fair behaviour may stay for ever in the `fair_ends` and
-    `fair_components`, which have `fair_states` states. The `unfair_components` have a cycle, but no fair behaviour
-    stays there. The `excused_ends` and `excused_components` are unfair only because the search has no room for a step.
-    `vacuous` says that nothing had to happen.
+    `region` counts the states of the property's region. The property is violated if a fair behaviour stays in this
+    region for ever. A fair behaviour may stay for ever in the `fair_ends` and `fair_components`, which have
+    `fair_states` states. The `unfair_components` have a cycle, but no fair behaviour stays there. The `excused_ends`
+    and `excused_components` are unfair only because the search has no room for a step. `vacuous` says that nothing had
+    to happen.
     """
 
     choice: tuple[tuple[str, Any], ...]
@@ -274,7 +275,7 @@ FOUND: Final = (
 class EvaluationFailure:
     """An error in the evaluation of the model: the message, the `file:line`, the action, and the trace to the state.
 
-    `canonical` is false if another such state or path of the same length may come earlier in the order.
+    `canonical` is false if another such state, or another path of the same length, may come earlier in the order.
     """
 
     what: str
@@ -289,7 +290,7 @@ class EvaluationFailure:
 class Result:
     """The whole result of a check.
 
-    `left` counts the states that were found and not expanded. `generated` maps each action to its enabled instances,
+    `left` counts the states that were found but not expanded. `generated` maps each action to its enabled instances,
     level by level. `degrees` is the (least, mean, greatest) number of enabled instances of an expanded state. An engine
     that enumerates no states has no counts; `unrolled` is the number of levels that it examined. Under symmetry all
     counts are counts of orbits, and `orbits` has the counts of states.
@@ -351,14 +352,14 @@ class Result:
         return {name: value for name, value in self.settings.items() if name not in self.unrecorded}
 
     def bound(self, name: str) -> str:
-        """The note on a setting that is a bound: hit, not hit, or not explored. Empty for any other setting."""
+        """The note on a setting that is a bound: hit, not hit, or not explored. Any other setting has an empty note."""
         if name in self.bounds_not_explored:
             return NOT_EXPLORED
         return {True: "bound hit", False: "bound not hit"}.get(self.bounds[name], "") if name in self.bounds else ""
 
     @property
     def counted(self) -> bool:
-        """Whether states were enumerated. If not, there are no counts, and vacuity is not known."""
+        """Whether states were enumerated. If they were not, there are no counts, and vacuity is not known."""
         return self.unrolled is None
 
     @property

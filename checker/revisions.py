@@ -52,7 +52,7 @@ def _commit(file: Path, revision: str) -> str:
 
 
 def _content(file: Path, commit: str, name: str) -> bytes | None:
-    """The content of the file `name` beside `file` at the commit, with links followed. None if it does not exist."""
+    """The content of the file `name` beside `file` at the commit, or None if there is no such file. Follows links."""
     told = _git(file, ["cat-file", "--batch", "--follow-symlinks"], f"{commit}:./{name}\n".encode())
     # Git prints `<object> blob <size>`, the content and a newline. For folders and broken links it prints other words.
     header, _, content = told.partition(b"\n")
@@ -68,14 +68,14 @@ def _link_packages(today: Path, folder: Path) -> None:
 
 
 def _git(file: Path, arguments: list[str], told: bytes = b"") -> bytes:
-    """The output of git in the folder of a file, empty if git refuses the command."""
+    """The output of git in the folder of a file. The output is empty if git refuses the command."""
     command = ["git", "-C", str(file.resolve().parent), *arguments]
     return subprocess.run(command, input=told, capture_output=True, check=False).stdout
 
 
 @contextmanager
 def _without_modules_of(folder: Path, other: Path) -> Iterator[None]:
-    """Sets aside the loaded modules of one folder, and afterwards removes those of the other folder.
+    """Sets aside the loaded modules of `folder` and later restores them, after it has removed the modules of `other`.
 
     Files beside a model are imported by their bare names. Each version of a model must find only its own files.
     """

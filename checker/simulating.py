@@ -1,4 +1,4 @@
-"""`simulate` for Python: verdicts from random walks, with shortened traces and a summary of what was sampled.
+"""`simulate` for Python: verdicts from random walks, with shortened traces and a summary of the walks.
 
 Walks never show that an invariant holds. After the walks, a small exhaustive search looks for the same violations, and
 may find a trace of the least length.
@@ -49,12 +49,12 @@ def simulate(
     report: Report | None = None,
     stage: Callable[[str], None] | None = None,
 ) -> Result:
-    """Walks at random through a model and reports violations with short traces, or that none was found so far.
+    """Walks at random through a model. Reports violations with short traces, or that no violation was found so far.
 
     `model`, `settings`, `profile` and `invariants` are as for `check`. There are `walks` walks of at most `depth`
-    states. Without `walks` there are 10,000, or as many as the given `seconds` allow. All steps are drawn with `seed`.
-    Without `seed` a seed is drawn and reported. The same seed gives the same result for any number of `workers`, unless
-    time ends the walks.
+    states. Without `walks` there are 10,000 walks, or as many as the given `seconds` allow. All steps are drawn with
+    `seed`. Without `seed` a seed is drawn and reported. The same seed gives the same result for any number of
+    `workers`, unless time ends the walks.
 
     Raises `UnknownName` for names and values that the model does not have, `ModelError` for a mistake in the model.
 
@@ -116,7 +116,7 @@ def _reason(sampled: Sampled, walks: int | None, seconds: float | None) -> str |
 
 
 def _numbers(interpreter: Interpreter, system: TransitionSystem) -> list[int]:
-    """The interpreter's number of the instance of each transition."""
+    """For each transition of the system, the interpreter's number for this action instance."""
     numbers = {label: i for i, label in enumerate(interpreter.labels)}
     return [numbers[t.label] for t in system.transitions]
 
@@ -167,7 +167,7 @@ class _Shown:
             self.paths[name] = self._nearest(name, nearby, canonical) or self._made_short(name, nearby)
 
     def _nearest(self, name: str, nearby: Exploration, canonical: CanonicalPaths | None) -> Path | None:
-        """The canonical path to a violation or a deadlock, if the small search has found it in a whole level."""
+        """The canonical path to a violation or deadlock that the small search has found in a whole level, or None."""
         length = nearby.deadlock if name == STUCK else nearby.violated.get(name)
         if length is None or length == 1 or canonical is None or name in nearby.partial_violations:
             return None
@@ -175,7 +175,7 @@ class _Shown:
         return canonical.to_deadlock(length) if name == STUCK else canonical.to_violation(name, length)
 
     def _made_short(self, name: str, nearby: Exploration) -> Path:
-        """The shortened path of a walk. It is a shortest path if the small search has judged all nearer states."""
+        """The shortened path of a walk. No path is shorter if the small search has judged all nearer states."""
         path = shortened(self.sampled, name)
         known = nearby.expanded if name == STUCK else nearby.depth
         judged = name not in (FAILING, MEANINGLESS) and len(path.instances) <= known
@@ -184,7 +184,7 @@ class _Shown:
         return path
 
     def error(self, name: str) -> tuple[tuple[int, ...], int | None]:
-        """The last state of the path to an error, and the least instance that fails there."""
+        """The last state of the path to an error, and the least instance that fails there, if an instance fails."""
         kernel, path = self.sampled.kernel, self.paths[name]
         state = kernel.layout.pack([path.start])
         for step in path.instances:

@@ -1,6 +1,6 @@
-"""A trace told as a story, as data: for each step the actor, the sentence, the changes, and the logs after the step.
+"""The data of a trace that is told as a story: for each step the actor, the sentence, the changes, and the logs.
 
-`isrcheck.checker.traces.narration` makes the story. `isrcheck.checker.reports.story` or a page draws it.
+`isrcheck.checker.traces.narration` makes the story. `isrcheck.checker.reports.story` or a page draws the story.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from isrcheck.model.language.system import Label
 
 @dataclass(frozen=True)
 class DrawnRecord:
-    """A record of a log. If a model's records have no id or no epoch, that field is None."""
+    """A record of a log. If the records of a model have no id or no epoch, the missing field is None."""
 
     offset: int
     id: int | None
@@ -90,7 +90,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Sentence:
-    """One step of a trace. It leads from the previous state to the state at `position`, counted from 1.
+    """One step of a trace. The step leads from the previous state to the state at `position`, counted from 1.
 
     `brokers` are the brokers among the action's parameters, except the broker that acts. `logs` are all logs after the
     step. `redrawn` has the positions of the logs that the step has changed.
@@ -134,7 +134,7 @@ class Story:
 
     @cached_property
     def changes_of_actor(self) -> int:
-        """How often a step has another actor than the step before."""
+        """The number of steps whose actor differs from the actor of the previous step."""
         names = [sentence.lane.name for sentence in self.sentences]
         return sum(a != b for a, b in pairwise(names))
 
@@ -187,10 +187,11 @@ class Need:
 
 @dataclass(frozen=True)
 class Reasons:
-    """Why a trace ends in a violation. Each step is in at most one reason.
+    """The reasons why a trace ends in a violation. Each step is in at most one reason.
 
-    `at_once` is a chain of steps at the end of the trace. Each step of the chain alone caused everything after it, and
-    `reasons` are the reasons for the first of them. `needs` has for each step the earlier steps that it needs directly.
+    `at_once` is a chain of steps at the end of the trace. Each step of the chain alone caused everything after this
+    step. `reasons` are the reasons for the first step of the chain. `needs` has for each step the earlier steps that it
+    needs directly.
     """
 
     at_once: tuple[int, ...]
@@ -209,7 +210,7 @@ class Reasons:
 
 @dataclass(frozen=True)
 class Read:
-    """A scalar of a state with its value, and the state since which it has that value."""
+    """A scalar of a state with its value, and the number of the state since which it has that value."""
 
     path: str
     value: str
@@ -233,7 +234,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Taken:
-    """A step that a design has taken, and the state after it. The first entry has no step."""
+    """A step that a design has taken, and the state after the step. The entry for the initial state has no step."""
 
     label: Label | None
     actor: str | None
@@ -259,9 +260,10 @@ class Fix:
     """The step at which a fixed design differs from a trace, and how.
 
     `how` has one of four values. `refused`: the fixed design refuses step `step`, at `where` (`file:line`), by the
-    requirement `source`. Its part `condition` is false, and `reads` has the values that this part reads. `absent`: the
-    fixed design has no such instance. `differs`: it gives another value to something that matters. `allows`: it allows
-    every step, and `verdict` says whether the invariant holds at the end.
+    requirement `source`. The part `condition` of this requirement is false, and `reads` has the values that this part
+    reads. `absent`: the fixed design has no such instance. `differs`: the fixed design gives another value to a part
+    that matters. `allows`: the fixed design allows every step, and `verdict` says whether the invariant holds at the
+    end.
 
     `enabled` has the steps that only the fixed design can take, at the end of the trace or in place of the absent step.
     `changes` are the model and the settings, if they differ: name, value in the trace, value with the fix. `rules`
@@ -309,7 +311,8 @@ class Fix:
 class Alternative:
     """Another value of one setting, and the result of a search with this value within the same bounds.
 
-    `length` is the length of the shortest violation with this value. `lost` are goals that are no longer reached.
+    `length` is the length of the shortest violation with this value. `lost` are the goals that are no longer reached
+    with this value.
     """
 
     setting: str
@@ -324,7 +327,10 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Alternatives:
-    """The other values of single settings. `passing` of them allow the same trace; `tried` has results for the rest."""
+    """The effects of other values of single settings. `passing` counts the values that allow the same violation.
+
+    `length` is the number of states of the trace. `tried` has the results of searches with the remaining values.
+    """
 
     length: int
     passing: int

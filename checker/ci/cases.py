@@ -21,7 +21,7 @@ from isrcheck.checker.wording.source import repository_path
 from isrcheck.checker.wording.values import label_text
 
 Outcome = Literal["passed", "failed", "error", "skipped"]
-"""`failed`: a violation or a difference. `error`: a question without an answer. `skipped`: a failure came first."""
+"""`failed`: a violation or a difference. `error`: a question without an answer. `skipped`: the search ended first."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,11 @@ class Location:
 
 @dataclass(frozen=True)
 class Case:
-    """A verdict. `message` is its text in one line, `text` its full text, and `rule` one sentence that should be true.
+    """A verdict. `message` is the verdict in one line, and `text` in full. `rule` is the sentence that should be true.
 
-    `location` has the lines to show; for a violation these are the lines of the action that ends the trace. `path` has
-    the actions of the trace in order. `about` has the lines of the violated invariant. `seconds` is the time that the
-    answer took.
+    `location` has the lines to show. For a violation these are the lines of the action that ends the trace. `path` has
+    the lines of all actions of the trace, in order. `about` has the lines of the violated invariant. `seconds` is the
+    time that the answer took.
     """
 
     suite: str
@@ -57,7 +57,7 @@ class Case:
 
 
 def cases_of(result: Result, loaded: LoadedModel) -> list[Case]:
-    """The verdicts of a check: on each invariant and property, and on deadlock, evaluation and vacuity if they matter.
+    """The verdicts of a check: on each invariant and property and, if they apply, on deadlock, evaluation and vacuity.
 
     One search answers all invariants, and all properties are checked on its result. So each invariant gets an equal
     share of the time of the search, and each property an equal share of the time after the search. All shares add up to
@@ -123,7 +123,7 @@ class _Maker:
         return "error", f"{so_far}: {self.result.reason or 'the search did not finish'}"
 
     def _path(self, trace: Trace) -> Iterator[Location]:
-        """The action of each step."""
+        """The lines of the action of each step, with a message about the step."""
         actions = self.loaded.cls.actions()
         for i, step in enumerate(trace.steps[1:], 2):
             if step.label is not None:
@@ -159,12 +159,12 @@ def location_of(function: Callable[..., Any], message: str = "") -> Location:
 
 
 def unfinished(suite: str, reason: str, code: int) -> Case:
-    """The case for a check that did not begin a search."""
+    """The test case for a check that gave no result."""
     return Case(suite, "check", "error", f"{reason} (exit code {code})", "The model is checked.")
 
 
 def worst(cases: Sequence[Case]) -> Outcome:
-    """The outcome of several cases together."""
+    """The worst outcome of several test cases."""
     found = {case.outcome for case in cases}
     order: tuple[Outcome, ...] = ("failed", "error", "passed", "skipped")
     return next((outcome for outcome in order if outcome in found), "passed")

@@ -1,6 +1,6 @@
 """JUnit XML in the form that Jenkins, GitLab and most test reporters read.
 
-There is no standard. This form follows the schema junit-10.xsd of Jenkins' xUnit plugin.
+There is no standard for this format. This form follows the schema junit-10.xsd of Jenkins' xUnit plugin.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ COMPILING: Final = (
 
 
 class Commands(click.Group):
-    """The commands by name. An error in a command ends in one line and an exit code."""
+    """Finds each command by its name. An error in a command is reported in one line, with an exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)

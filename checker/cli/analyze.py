@@ -1,4 +1,4 @@
-"""`isrcheck analyze`: the contents of a dataset from an exploration on Spark."""
+"""`isrcheck analyze`: describes the dataset that an exploration on Spark has written."""
 
 from __future__ import annotations
 
@@ -34,8 +34,9 @@ def command(
 ) -> None:  # fmt: skip
     """Describes the dataset in DIR: states of each level, actions, bounds, out-degrees, and values of variables.
 
-    With --diff it also shows the states that only one of two datasets has, compared by the variables that both have. It
-    counts these states by level, and by the action that leads to them from a state that both have.
+    With --diff it also counts the states that only one of the two datasets has. It counts them by level, and by the
+    action that leads to them from a state of both datasets. States are compared by the variables that both datasets
+    have.
 
     Exit codes: 0; with --diff, 10 if one dataset has states that the other does not have.
     """
@@ -86,7 +87,10 @@ def _leaves(dataset: Any, variables: tuple[str, ...]) -> list[int]:
 def _ask_spark(
     dataset: Any, data: dict[str, Any], leaves: list[int], model: str | None, decode: str | None, cluster: Any
 ) -> tuple[Any, Any]:
-    """Starts Spark, and adds to `data` counts that the manifests do not have. Returns the origin and Spark."""
+    """Starts Spark, adds to `data` the counts that the manifests lack, and writes the tables of --decode.
+
+    Returns the origin of the dataset, and the Spark session.
+    """
     from isrcheck.checker.datasets.origin import origin_of
     from isrcheck.checker.datasets.summary import add_degrees, add_variables
     from isrcheck.checker.engines.spark import analysis
@@ -116,7 +120,7 @@ def _decode(spark: Any, dataset: Dataset, origin: Origin, data: dict[str, Any], 
 def _compare(
     spark: Any, datasets: tuple[Dataset, Dataset], origin: Origin, model_b: str | None, data: dict[str, Any]
 ) -> None:
-    """Adds to `data` the states that only the first dataset has, and those that only the second has."""
+    """Adds to `data`, for each of the two datasets, the counts of the states that only this dataset has."""
     from isrcheck.checker.datasets.common import common
     from isrcheck.checker.datasets.origin import origin_of
     from isrcheck.checker.datasets.summary import add_difference

@@ -1,4 +1,4 @@
-"""`isrcheck diff --behaviours`: what one model can do and another cannot."""
+"""`isrcheck diff --behaviours`: shows the behaviours that only one of two models has."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Asked:
 
 
 def asked_of(options: dict[str, Any]) -> Asked | None:
-    """The comparison of behaviours that the options ask for, or None."""
+    """The comparison of behaviours that the options ask for, or None without --behaviours."""
     wanted, sides = options.pop("behaviours"), Sides.of(options)
     given = sides.given or next((f"--{n.replace('_', '-')}" for n in options if options[n]), None)
     if not wanted and given is not None:

@@ -1,4 +1,4 @@
-"""`isrcheck cache`: the compiled modules that are kept between runs, and the option to keep none."""
+"""`isrcheck cache`: shows or clears the compiled code that is kept between runs. Also the option `--no-cache`."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from isrcheck.checker.kernel.objects import VARIABLE, objects
 def command(clear: bool) -> None:
     """Shows the folder that keeps compiled code between runs, and its size.
 
-    Each user has a folder of their own. Code is used again only on the same kind of processor and with the same version
-    of LLVM.
+    Each user has a separate folder. Code is used again only on the same kind of processor and with the same version of
+    LLVM.
 
-    The environment variable ISRCHECK_CACHE names another folder. If it is empty, nothing is kept, as with --no-cache.
+    The environment variable ISRCHECK_CACHE names another folder. If the variable is empty, nothing is kept, as with
+    --no-cache.
     """
     from isrcheck.checker.wording.layout import plural
 

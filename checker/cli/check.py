@@ -1,4 +1,4 @@
-"""`isrcheck check`: explores a model and reports."""
+"""`isrcheck check`: explores a model and reports whether its invariants hold."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def _scenario(question: Question) -> Scenario | None:
 
 
 def _answer(question: Question, scenario: Scenario | None) -> Result:
-    """First looks for mistakes in the question, then searches."""
+    """Answers the question by a search. Mistakes in the question are reported before the search begins."""
     question.output.require_writable()
     from isrcheck.checker.library import blaming, load_model_class
 
@@ -230,7 +230,10 @@ def _answer(question: Question, scenario: Scenario | None) -> Result:
 
 
 def _explain(question: Question, scenario: Scenario | None, loaded: LoadedModel, result: Result) -> None:
-    """Adds the steps at which the scenario's controls and the named controls differ from the traces."""
+    """Adds to the result the steps at which controls differ from the traces.
+
+    The controls are those of the scenario and of --control. --fixes also adds the settings that prevent a violation.
+    """
     from isrcheck.checker.explaining import explain_all
     from isrcheck.checker.scenarios.controls import controls_of, named
 
@@ -246,7 +249,7 @@ def _explain(question: Question, scenario: Scenario | None, loaded: LoadedModel,
 
 
 def _add_alternatives(result: Result, loaded: LoadedModel, question: Question) -> None:
-    """Adds to the shortest violation the settings that prevent it if they have another value."""
+    """Adds to the shortest violation the outcomes with other values of single settings."""
     from isrcheck.checker.alternatives import alternatives
     from isrcheck.checker.exploration import Limits
     from isrcheck.checker.reports.text import violated

@@ -1,4 +1,4 @@
-"""The options of `check` and `regress` for continuous integration, and the reports that they write."""
+"""The options of several commands for continuous integration, and the reports that these options ask for."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MERMAID = click.option(
 
 
 def ci_options(command: Command) -> Command:
-    """`--junit`, `--sarif` and `--github`."""
+    """Adds the options `--junit`, `--sarif` and `--github`."""
     return _JUNIT(_SARIF(_GITHUB(command)))
 
 
@@ -60,7 +60,7 @@ class Reports:
         return {name: path for name, path in given.items() if path is not None}
 
     def write(self, result: Result, loaded: LoadedModel | None) -> None:
-        """Writes the reports on a check. Raises `Failure` (153) if one cannot be written."""
+        """Writes the reports on a check. Raises `Failure` (153) if a report cannot be written."""
         if self.mermaid is not None:
             self._write_mermaid(self.mermaid, result)
         if self.junit is None and self.sarif is None and not self.github:
@@ -84,7 +84,7 @@ class Reports:
     def write_cases(
         self, cases: list[Case], exit_code: int, settings: dict[str, Any], title: str, headline: str
     ) -> None:
-        """Writes test cases in the requested forms."""
+        """Writes the requested reports (JUnit, SARIF, GitHub) on these test cases."""
         if self.junit is not None:
             from isrcheck.checker.ci.junit import junit
 
@@ -111,7 +111,7 @@ class Reports:
                 raise Failure(f"cannot write {SUMMARY} ({path}): {error.strerror}", Exit.OUTPUT) from None
 
     def write_failure(self, suite: str, settings: dict[str, Any], failure: Failure) -> None:
-        """Writes the reports on a check that could not begin. A report that cannot be written is skipped silently."""
+        """Writes the reports on a check that gave no result. A report that cannot be written is skipped silently."""
         from isrcheck.checker.ci.cases import unfinished
 
         with suppress(Failure):

@@ -1,6 +1,6 @@
 """Completions for a shell's Tab: models, their settings with values, scenarios, invariants.
 
-Completing never runs the code of a user's file. For a model in a file, no settings and invariants are offered.
+Completing never runs the code of a user's file. So settings and invariants are not completed for a model in a file.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def models(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Names of models; if no model matches, names of files."""
+    """The names of the models that match. If no model matches, the shell completes the name of a file."""
     from isrcheck.checker.library import model_names
 
     names = [CompletionItem(name) for name in model_names() if name.startswith(incomplete)]
@@ -31,7 +31,7 @@ def scenarios(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 
 
 def settings(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """`NAME=` for each setting of the model; after the equals sign its possible values, if they have names."""
+    """Completes `NAME=` for each setting of the model and, after the equals sign, the values if they have names."""
     loaded = _model(ctx)
     if loaded is None:
         return []
@@ -46,7 +46,7 @@ def settings(ctx: click.Context, param: click.Parameter, incomplete: str) -> lis
 
 
 def invariants(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The invariants that fit the model."""
+    """The names of the invariants that can be checked in the model."""
     loaded = _model(ctx)
     return [CompletionItem(name) for name in (loaded.invariants if loaded else ()) if name.startswith(incomplete)]
 

@@ -49,8 +49,8 @@ def command(
     """Drives paths of MODEL step by step through Kafka's own classes, and compares the state after each step.
 
     The paths are the recorded traces of the model's scenarios, then random walks at the settings of -s. A path ends
-    before the first action that the harness cannot carry out. The command needs Java 17 and Maven, and keeps its
-    builds.
+    before the first action that cannot be carried out on these classes. The command needs Java 17 and Maven, and keeps
+    its builds.
 
     Exit codes: 0 every path conforms as far as it was driven; 14 a path does not conform; 150 an unknown name or
     version; 153 Java or Maven is missing or has failed.

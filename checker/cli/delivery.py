@@ -1,4 +1,4 @@
-"""Delivers a result: prints the report, then writes the files. If one of these fails, the others still follow."""
+"""Delivers a result: prints the report, then writes the files. If one of them fails, the others are still written."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ html_option = click.option(
 
 @dataclass
 class Output:
-    """The requested files; - is standard output, and the report then goes to standard error.
+    """The files that the options name. `-` is standard output; the report then goes to standard error.
 
-    `loaded` is the model, as soon as it is known, because reports for continuous integration name its source. `beside`
-    is the result that the page shows instead, if the page shows more than the model's own states.
+    `loaded` is the model, once it is loaded: the reports for continuous integration name its source file. `beside` is
+    the result for the page of `isrcheck refine`, which also shows the states of the specification.
     """
 
     json: str | None = None
@@ -74,7 +74,7 @@ class Output:
         return STDOUT in self.files.values()
 
     def write(self, result: Result) -> Failure | None:
-        """Writes the JSON last, because it names the files that failed. Returns the last failure."""
+        """Writes all files, the JSON last because it names a file that failed. Returns the last failure, or None."""
         failure = None
         for write in (self._write_itf, self._write_page, self._write_reports):
             try:

@@ -54,7 +54,7 @@ def datasets(
     one: str, other: str, json_path: str | None, model_a: str | None, model_b: str | None, plot: str | None,
     master: str | None, conf: dict[str, str],
 ) -> NoReturn:  # fmt: skip
-    """Shows which states of one dataset are not in another."""
+    """Shows which states of the dataset `one` are not in the dataset `other`, and ends the command."""
     require_different({"--json": json_path, "--plot": plot})
     on_stdout = STDOUT in (json_path, plot)
     require_writable(json_path)

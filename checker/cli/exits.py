@@ -17,7 +17,7 @@ DEBUG = "ISRCHECK_DEBUG"
 
 @contextmanager
 def reporting_failures() -> Iterator[None]:
-    """Ends the command with a line and an exit code, never with a traceback (except with `ISRCHECK_DEBUG`)."""
+    """Turns an error in the command into one line and an exit code. ISRCHECK_DEBUG=1 adds a traceback."""
     try:
         yield
         sys.stdout.flush()
@@ -36,7 +36,7 @@ def reporting_failures() -> Iterator[None]:
 
 
 def tell(error: BaseException) -> int:
-    """Prints the error in one line. Returns its exit code."""
+    """Prints an error in one line, and returns the exit code for this error."""
     failure = failure_of(error)
     if failure is None:
         what = " ".join(f"{type(error).__name__}: {error}".split())
@@ -48,7 +48,7 @@ def tell(error: BaseException) -> int:
 
 
 def _forget_output() -> None:
-    """Drops output that cannot be written. Otherwise Python would complain when it ends, and exit with code 120."""
+    """Drops output that cannot be written. Otherwise Python would complain at the end, and exit with code 120."""
     for stream in (sys.stdout, sys.stderr):
         try:
             if stream is not None:

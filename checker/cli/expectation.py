@@ -1,4 +1,4 @@
-"""`isrcheck check --scenario`: the question of a scenario, and whether the outcome is as its author expects."""
+"""`isrcheck check --scenario`: says whether the outcome of a scenario is as its author expects."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def settle(scenario: Scenario, given: Iterable[str], result: Result) -> None:
-    """Gives an outcome that is not as expected the exit code 10, unless its own exit code takes precedence.
+    """Sets the exit code 10 if the outcome is not as expected, unless the present exit code takes precedence.
 
-    `given` are the settings of the command line. If they differ from the scenario's settings, no outcome is expected.
+    `given` names the settings of the command line. If their values differ from the scenario's, no outcome is expected.
     """
     if not _changed(scenario, given, result) and _unmet(scenario, result):
         codes = {result.exit_code, Exit.DIFFERENCE}
@@ -24,7 +24,7 @@ def settle(scenario: Scenario, given: Iterable[str], result: Result) -> None:
 
 
 def expectation_lines(scenario: Scenario, given: Iterable[str], result: Result, ink: Ink) -> list[str]:
-    """The title, then the settings that differ from the scenario's, or else whether the outcome is as expected."""
+    """Lines: the scenario's title, then the changed settings or, without any, whether the outcome is as expected."""
     from isrcheck.checker.wording.layout import columns
 
     if changed := _changed(scenario, given, result):
@@ -49,7 +49,7 @@ def _unmet(scenario: Scenario, result: Result) -> list[str]:
 
 
 def _changed(scenario: Scenario, given: Iterable[str], result: Result) -> list[tuple[str, str]]:
-    """The settings of the command line that differ from the scenario's settings: the name and both values in words."""
+    """Each setting whose value on the command line differs from the scenario's: its name, and both values in words."""
     own = {name: _text(value) for name, value in scenario.settings.items()}
     now = {name: _text(result.settings[name]) for name in sorted(given)}
     return [(n, f"{value}, there {own.get(n, 'the default')}") for n, value in now.items() if value != own.get(n)]

@@ -48,8 +48,8 @@ def command(
     """Looks for an order of the lines of FILE that the model allows, with unrecorded steps between the lines.
 
     FILE is a recording (docs/explain.md). The order of the lines on one lane is known, and the order between lanes is
-    not. The answer is a story with all lines. If there is no such story, the answer is the line that no order explains,
-    and the reason why this line cannot happen at the point where the most lines are explained.
+    not. The answer is a story with all lines. If there is no such story, the answer is the line that no order explains.
+    It says why this line cannot happen at the point where the most lines are explained.
 
     Exit codes: 0 explained; 12 explained, and an invariant is false in the story; 15 not explained; 75 the model is
     undefined somewhere; 150 a damaged file, or an unknown name; 152 a limit was reached first.

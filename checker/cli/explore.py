@@ -46,7 +46,7 @@ def command(
     no_browser: bool,
     terminal: bool,
 ) -> None:
-    """Serves a page on which MODEL (a name, my_model.py or my_model.py:Class) is walked step by step.
+    """Serves a page on which you walk through MODEL (a name, my_model.py or my_model.py:Class) step by step.
 
     With --spec, each state is shown beside the state of the specification that it is mapped to, and each step that the
     specification does not allow is marked. The page can be reached only from this machine and only at its exact
@@ -102,7 +102,10 @@ def _lines() -> Iterator[str]:
 def _walking(
     spec: str, texts: dict[str, str], profile: str | None, asked: tuple[str, str | None, dict[str, str]] | None
 ) -> Walking:
-    """The walk through a model; `asked` has the specification to show beside it, its mapping and its settings."""
+    """The walk through a model at its settings.
+
+    `asked` names the specification to show beside the model, the mapping, and the settings of the specification.
+    """
     from isrcheck.checker.explorer.beside import Beside
     from isrcheck.checker.explorer.walking import Walking
     from isrcheck.checker.library import blaming, load_model_class

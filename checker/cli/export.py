@@ -35,7 +35,7 @@ def command(
     output: str,
     **asked: Any,
 ) -> None:
-    """Writes MODEL at the given settings as it is explored: one block for each transition, grouped under its action.
+    """Writes MODEL at the given settings in another language: a block for each transition, grouped by actions.
 
     With --to tla, a configuration for TLC is written beside FILE, with the ending .cfg. --liveness adds properties, and
     the fairness that they assume.
@@ -71,7 +71,7 @@ def _write_tla(output: str, system: TransitionSystem, obligations: Sequence[Obli
 
 
 def require_names(invariants: tuple[str, ...]) -> None:
-    """Raises `UnknownName` for an invariant given as text: other languages need a name for it."""
+    """Raises `UnknownName` for an invariant that is given as text, because the exported file needs its name."""
     from isrcheck.model.language.written import is_written
 
     for text in filter(is_written, invariants):

@@ -53,8 +53,8 @@ def command(
 ) -> None:
     """Writes the reachable states of MODEL and the steps between them as DOT or GraphML.
 
-    With --around it writes only the states of a trace, and the states that at most --radius steps reach from them.
-    Settings that -s does not give are those of the trace. The exit code is 152 if there are more states than
+    With --around it writes only the states of a trace, and the states that at most --radius steps reach from them. It
+    takes the settings of the trace, unless -s changes them. The exit code is 152 if there are more states than
     --max-states.
     """
     if radius is not None and around is None:

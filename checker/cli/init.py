@@ -24,7 +24,7 @@ command.add_command(new, "scenario")
 @click.argument("file")
 @click.option("--action", "actions", multiple=True, metavar="NAME", help="Copy this action, to change it; repeatable.")
 def variant_of(model: str, file: str, actions: tuple[str, ...]) -> None:
-    """Writes FILE: a subclass of the shipped MODEL, with the text of each named action."""
+    """Writes FILE: a subclass of the shipped MODEL, with a copy of each named action."""
     from isrcheck.checker.beginnings import variant
     from isrcheck.checker.library import load_model_class
 

@@ -21,7 +21,7 @@ from isrcheck.model.language.errors import UnknownName
     "--slides", metavar="FILE", help="Write the lessons, or this one, as slides for a browser; - is standard output."
 )
 def command(number: int | None, plain: bool, slides: str | None) -> None:
-    """Lists the lessons, or shows the one with this NUMBER.
+    """Lists the lessons, or shows lesson NUMBER.
 
     With --slides it writes one page that needs no network. Arrow keys move between slides. When the page is printed,
     each slide fills one sheet of paper.
@@ -71,7 +71,7 @@ def _story(name: str) -> dict[str, Any]:
 
 
 def pages() -> dict[int, Path]:
-    """The pages of the course by number."""
+    """The files of the lessons, by number."""
     from isrcheck.checker.scenarios.collection import shipped
 
     return {int(page.name.partition("-")[0]): page for page in sorted((shipped() / "lessons").glob("*.md"))}

@@ -14,7 +14,7 @@ from isrcheck.model.language.profiles import BARE
 
 
 def model_or_scenario(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds to a command MODEL, `-s`, `--profile`, and `--scenario`, which takes the place of MODEL and `--profile`.
+    """Adds MODEL, `-s`, `--profile` and `--scenario` to a command. `--scenario` replaces MODEL and `--profile`.
 
     The command is called with `model`, `settings` and `profile`. A scenario also gives `invariants`, if the command has
     this option and the command line names no invariants.
@@ -40,7 +40,10 @@ def model_or_scenario(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _asked(model: str | None, name: str, options: dict[str, Any]) -> str:
-    """The model of a scenario. `options` gets its invariants, and its settings where the command line gives none."""
+    """Returns the model of a scenario.
+
+    Adds the scenario's settings and invariants to `options`, except those that the command line gives.
+    """
     given = [option for option, value in (("MODEL", model), ("--profile", options["profile"])) if value is not None]
     if given:
         raise click.UsageError(f"--scenario names already what it is about; take {' and '.join(given)} away")

@@ -25,7 +25,7 @@ SIZE: Final = re.compile(r"(\d{1,18}(?:\.\d{1,9})?(?:e\d{1,2})?) ?([KMGT]?)(i?)(
 
 
 def size_of(text: str) -> int:
-    """A number of bytes: `512MB`, `2GiB`, `1e9`; K, M, G, T alone are binary."""
+    """The number of bytes in a text such as `512MB`, `2GiB` or `1e9`. K, M, G and T alone are binary."""
     found = SIZE.fullmatch(text)
     count = 0 if found is None else int(float(found[1]) * _unit(found[2].upper(), bool(found[3]), bool(found[4])))
     if count < 1:
@@ -57,7 +57,7 @@ def assignment(text: str) -> tuple[str, str]:
 
 
 def once(ctx: click.Context, param: click.Parameter, pairs: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    """The settings of a command line by name. No setting may be given twice."""
+    """The values of an option by their names. Raises a usage error if a name is given twice."""
     for name, _ in pairs:
         if sum(other == name for other, _ in pairs) > 1:
             raise click.BadParameter(f"{name} is given more than once", ctx, param)
@@ -102,7 +102,7 @@ shipped_option = click.option("--shipped", is_flag=True, help="Take the scenario
 
 
 def meant(paths: tuple[str, ...], shipped: bool) -> tuple[str, ...]:
-    """The folders of scenarios that a command line names; none for the default."""
+    """The folders of scenarios that a command line names. An empty result represents the default folder."""
     if not shipped:
         return paths
     if paths:
@@ -127,7 +127,7 @@ def limits_options(command: Command) -> Command:
 
 
 def specification_options(default: str | None) -> Callable[[Command], Command]:
-    """Adds the options for the specification that a model should refine. Without a default it is optional."""
+    """Adds the options for the specification that a model should refine. Without a default, `--spec` is optional."""
 
     def added(command: Command) -> Command:
         for option in reversed((_specification_option(default), *_SPECIFICATION)):
@@ -156,7 +156,7 @@ def liveness_options(command: Command) -> Command:
 
 
 def fairness_of(options: dict[str, Any]) -> Fairness:
-    """Removes the fairness from the options of a command, and returns it."""
+    """Removes the options for fairness from the options of a command, and returns the fairness."""
     default, names = options.pop("fairness"), {name: options.pop(name) for name in ("strong", "weak", "unfair")}
     given = ["--fairness"] * (default is not None) + [f"--{name}" for name, actions in names.items() if actions]
     if given and not options["liveness"]:
@@ -183,7 +183,7 @@ def storing_of(store: str, folder: str | None) -> Storing:
 
 
 def fitting_options(command: click.Command) -> click.Command:
-    """Adds to the help of each option the engines that support the option, unless all do."""
+    """Adds to the help of each option the engines that support the option, unless all engines support it."""
     for option in command.params:
         if isinstance(option, click.Option):
             option.help = helped(option.opts[0], option.help or "")
@@ -260,7 +260,7 @@ _CLUSTER: Final = (
 
 
 def cluster_of(engine: str, options: dict[str, Any]) -> Cluster | None:
-    """The Spark cluster that the options name; None for another engine."""
+    """The Spark cluster that the options describe. Returns None for an engine other than Spark."""
     if engine != "spark":
         return None
     # 0 is a threshold, though it equals False.
@@ -272,7 +272,7 @@ def cluster_of(engine: str, options: dict[str, Any]) -> Cluster | None:
 
 
 def keeping_of(engine: str, checkpoint: str | None, resume: str | None, every: float | None) -> Keeping | None:
-    """The checkpoints of the local engine, or None. For Spark they are in its dataset, and other engines keep none."""
+    """How the local engine keeps checkpoints, or None. Spark keeps them in its dataset, and other engines keep none."""
     if checkpoint is not None and resume is not None:
         raise click.UsageError("--checkpoint begins and --resume goes on; take one of them away")
     folder = checkpoint if resume is None else resume
@@ -286,7 +286,7 @@ def keeping_of(engine: str, checkpoint: str | None, resume: str | None, every: f
 
 
 def model_at(loaded: LoadedModel, texts: dict[str, str], profile: str | None) -> Model:
-    """The model at a profile; the settings of a command line override those of the profile."""
+    """The model with the settings of a profile. The settings of the command line override these settings."""
     from isrcheck.checker.profiles import begun, profile_of, settings_of
 
     return begun(loaded, profile_of(loaded, profile), settings_of(loaded.cls, loaded.name, texts))

@@ -1,4 +1,4 @@
-"""The files that a command writes: tested before the work starts, then written at its end, completely or not at all."""
+"""The files that a command writes. They are tested before the work starts, then written completely or not at all."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def require_writable(path: str | None) -> None:
 
 
 def svg_file(text: str) -> str:
-    """The name of a file for a picture. The picture is SVG, so no other ending is allowed."""
+    """The name of a file for a picture in SVG. Refuses an ending other than .svg."""
     return _named(text, ".svg")
 
 
 def plot_file(text: str) -> str:
-    """The name of a file for plots, which are SVG or PNG."""
+    """The name of a file for plots in SVG or PNG. Refuses an ending other than .svg and .png."""
     name = _named(text, ".svg", ".png")
     if name.lower().endswith(".png"):
         from isrcheck.checker.datasets.shapes import require_png
@@ -64,7 +64,7 @@ def _named(text: str, *endings: str) -> str:
 
 
 def write_plot(path: str, drawing: Drawing) -> None:
-    """Writes a plot as `write_text` does: PNG if the file's name ends in .png, and SVG otherwise."""
+    """Writes a plot completely or not at all: as PNG if the file's name ends in .png, and otherwise as SVG."""
     from isrcheck.checker.datasets.shapes import png, svg
 
     if Path(path).suffix.lower() == ".png":
@@ -84,12 +84,12 @@ def require_different(paths: dict[str, str | None]) -> None:
 
 
 def write_json(path: str, data: Any) -> None:
-    """Writes JSON as `write_text` does."""
+    """Writes data as JSON, completely or not at all, or to standard output (`-`)."""
     write_text(path, json.dumps(data, indent=1) + "\n")
 
 
 def write_text(path: str, text: str) -> None:
-    """Writes a file completely or not at all, or to standard output (`-`). Raises `Failure` (153) if that fails."""
+    """Writes a text to a file, completely or not at all, or to standard output (`-`). May raise `Failure` (153)."""
     if path == STDOUT:
         click.echo(text, nl=False)
     else:

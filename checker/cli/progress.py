@@ -1,4 +1,4 @@
-"""Progress of a check on standard error: a live line on a terminal, elsewhere plain lines from time to time."""
+"""Shows the progress of a check on standard error: a live line on a terminal, elsewhere plain lines."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ STAGES: Final = {
 
 
 class Watcher:
-    """Keeps the latest progress of a check and shows it. Nothing is shown before `interval` seconds have passed.
+    """Keeps the latest progress of a check and shows it: live on a terminal, elsewhere a line every `interval` seconds.
 
-    A thread shows the progress, because a compilation reports none while it runs.
+    A thread shows the progress, so the elapsed time also advances during a compilation, which reports no progress.
     """
 
     def __init__(self, stream: TextIO | None = None, interval: float = INTERVAL, quiet: bool = False) -> None:
@@ -91,7 +91,7 @@ class Watcher:
 
 
 def counts(progress: Progress) -> str:
-    """Level, counts, rates and memory of a running search."""
+    """The level, counts, rates and memory of a running search, as a text."""
     if progress.distinct is None or progress.generated is None:
         return progress.note or f"level {progress.level}, no violation before, {size(progress.memory)}"
     spent = max(progress.seconds, 1e-9)

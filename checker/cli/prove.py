@@ -121,7 +121,7 @@ def _require_sensible(k: int | None, proof: str | None, others: dict[str, Any]) 
 
 
 def _file(spec: str | None) -> Path | None:
-    """The user's file that a proof comes from."""
+    """The user's file that a proof comes from, or None for a shipped proof."""
     path = (spec or "").partition(":")[0]
     return Path(path) if path.endswith(".py") else None
 

@@ -51,9 +51,9 @@ def command(model: str, settings: dict[str, str], quiet: bool, plain: bool, **as
     """Explores MODEL (a name, my_model.py or my_model.py:Class) and compares each of its steps with a specification.
 
     A mapping turns each state of the model into a state of the specification. Each step of the model must correspond to
-    zero, one or more steps of the specification. The shortest trace to a step that does not is shown, with exit code
-    12. With --liveness, the liveness properties of the specification are also checked, with exit code 13 if one is
-    violated.
+    zero, one or more steps of the specification. If a step does not, the command shows the shortest trace to such a
+    step, with exit code 12. With --liveness, the liveness properties of the specification are also checked, with exit
+    code 13 if one is violated.
     """
     output, asked["fairness"] = Output.taken(asked), fairness_of(asked)
     output.require_apart()
@@ -97,7 +97,7 @@ def _answer(model: str, texts: dict[str, str], quiet: bool, asked: dict[str, Any
 
 
 def _explain(found: Refined, loaded: LoadedModel, named: tuple[str, ...], mapping: Any) -> None:
-    """Adds, for each named control and each control of the scenario, the step at which it differs from the trace."""
+    """Adds to the finding the step at which each control (named, or of the scenario) differs from the trace."""
     from isrcheck.checker.explaining import parted
     from isrcheck.checker.refinement.named import with_history
     from isrcheck.checker.scenarios import controls

@@ -33,7 +33,7 @@ ORDER: Final = (*Exit.PRECEDENCE[:-2], Exit.UNKNOWN, *Exit.PRECEDENCE[-2:])
 
 @dataclass
 class Regression:
-    """The outcome of one scenario: a `status` in a word or two, and all that is not as recorded or not as expected.
+    """The outcome of one scenario. `drift` lists what is not as recorded, and `unmet` what is not as expected.
 
     `reason` says why the scenario could not run. `rewritten` names the files that were updated. `seconds` is the time
     that the scenario took in its process.
@@ -84,7 +84,7 @@ def command(
     max_seconds: float | None,
     **options: Any,
 ) -> None:
-    """Derives the scenarios of PATH again and compares every byte.
+    """Derives the scenarios of PATH again and compares every byte of the generated files.
 
     Without PATH it derives those in ./counterexamples. If there is no such folder, or with --shipped, it derives those
     that come with isrcheck.
@@ -135,7 +135,7 @@ def command(
 def _regressions(
     found: list[tuple[Path, Path]], derive: Callable[[Scenario], Answer], workers: int, update: bool
 ) -> Iterator[Regression]:
-    """The outcomes in the order of the folders. A scenario that cannot run does not stop the others."""
+    """Yields the outcomes in the order of the folders. A scenario that cannot run does not stop the others."""
     from isrcheck.checker.scenarios.pool import in_order
 
     readable = [_read(pair) for pair in found]
@@ -277,7 +277,7 @@ def _total(outcomes: list[Regression]) -> str:
 
 
 def _write_page(path: str, outcomes: list[Regression]) -> Failure | None:
-    """Writes the overview. Returns the failure, if there is one."""
+    """Writes the page with all outcomes. Returns the failure if the file cannot be written, else None."""
     from isrcheck.checker.scenarios.overview import overview_page
 
     try:

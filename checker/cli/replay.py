@@ -1,4 +1,4 @@
-"""`isrcheck replay`: checks a recorded trace again."""
+"""`isrcheck replay`: says whether the model allows a recorded trace."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def values_along(interpreter: Interpreter, replayed: Replayed, expressions: tupl
 
 
 def values_text(replayed: list[Replayed], values: list[dict[str, list[str]]]) -> list[str]:
-    """The values of expressions along traces: at the first state, and after each change."""
+    """Lines with the values of expressions along each trace: at the first state, and after each change of a value."""
     lines = []
     for each, along in zip(replayed, values, strict=True):
         for text, found in along.items():
@@ -125,7 +125,10 @@ def replayed_file(
     about: dict[str, Any],
     controls: tuple[str, ...] = (),
 ) -> tuple[Interpreter, list[Replayed]]:
-    """The interpreter, and the traces of a file that it has replayed; `about` gets the model and the settings."""
+    """Replays the traces of a file. Returns the interpreter and the replayed traces.
+
+    Adds the name of the model and the settings to `about`.
+    """
     from isrcheck.checker.library import blaming
     from isrcheck.checker.replaying import chosen, model_of, walked_again, walkers_of, with_specification
     from isrcheck.checker.scenarios.controls import named
@@ -150,7 +153,7 @@ def replayed_file(
 def _explained(
     told: list[Replayed], interpreter: Interpreter, controls: list[Control], implementation: Implementation | None
 ) -> list[Replayed]:
-    """The traces, each with the steps at which the controls differ from it."""
+    """Adds to each replayed trace the steps at which the controls differ from the trace."""
     from isrcheck.checker.explaining import explain, parted
     from isrcheck.checker.refinement.named import with_history
 

@@ -47,7 +47,7 @@ def command(
     """Shows what differs between two versions of a model, and the effects of the differences.
 
     OLD and NEW are two models, or one model with different settings (--b-setting) or revisions in git (--a-ref). Apart
-    from these differences both are checked at the same settings. Each limit applies to each part of the review.
+    from these differences, OLD and NEW are checked at the same settings. Each limit applies to each part of the review.
 
     Exit codes: 0 everything that held still holds, 12 an invariant no longer holds, 13 a property no longer holds, 152
     a question is open, 75 a model cannot be evaluated.

@@ -1,4 +1,4 @@
-"""`isrcheck scenarios`: the scenarios and their expected outcomes; `isrcheck scenarios new` begins another."""
+"""`isrcheck scenarios`: lists scenarios and their expected outcomes. `isrcheck scenarios new` begins a new scenario."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ListOrNew(click.Command):
-    """A command with the subcommand `new`. A folder named `new` is given as `./new`."""
+    """A command with the subcommand `new`. A folder with the name `new` must be given as `./new`."""
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
@@ -33,7 +33,8 @@ def command(paths: tuple[str, ...], shipped: bool, as_json: bool) -> None:
     """Lists the scenarios of PATH: PATH is a scenario's folder, or a folder of such folders.
 
     Without PATH it lists those in ./counterexamples. If there is no such folder, or with --shipped, it lists those that
-    come with isrcheck. `isrcheck scenarios new NAME --model MODEL` begins one: `isrcheck scenarios new --help`.
+    come with isrcheck. `isrcheck scenarios new NAME --model MODEL` begins a new scenario; see `isrcheck scenarios new
+    --help`.
     """
     from isrcheck.checker.scenarios.collection import folders
     from isrcheck.checker.scenarios.scenario import read
@@ -89,7 +90,7 @@ def new(
 
 
 def expected(scenario: Scenario) -> str:
-    """The expected verdict; for violated invariants their names and the lengths of their traces."""
+    """The expected verdict as a text, with each violated invariant and the number of states of its trace."""
     if not scenario.lengths:
         return scenario.expect
     return f"violated: {', '.join(f'{name} {n}' for name, n in sorted(scenario.lengths.items()))}"

@@ -1,4 +1,4 @@
-"""`isrcheck show`: tells a recorded trace."""
+"""`isrcheck show`: tells a recorded trace as a story."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def command(
     controls: tuple[str, ...],
     expressions: tuple[str, ...],
 ) -> None:
-    """Tells the traces of FILE (JSON of `check`, or ITF) in the model's words; nothing is searched.
+    """Tells the traces of FILE (JSON of `check`, or ITF) in the model's words, without a search.
 
     Exit codes: 0 shown, 10 the model does not allow a trace.
     """

@@ -28,7 +28,7 @@ def side_options(command: Command) -> Command:
 
 @dataclass(frozen=True)
 class Sides:
-    """The two sides as the options name them."""
+    """The two sides of a comparison, as the options of the command line name them."""
 
     settings: dict[str, str]
     profile: str | None
@@ -45,7 +45,7 @@ class Sides:
 
     @property
     def given(self) -> str | None:
-        """The first of these options that was given."""
+        """The first given option for the sides, or None."""
         names = ("-s", "--profile", "--a-setting", "--b-setting", "--a-ref", "--b-ref", "--scenario")
         values = (self.settings, self.profile, *self.own_settings, *self.refs, self.scenario)
         return next((name for name, value in zip(names, values, strict=True) if value), None)

@@ -75,7 +75,7 @@ def command(
 
 
 class _Found:
-    """The outcomes so far. A file, if one is named, keeps them and may already have outcomes of an earlier sweep."""
+    """The outcomes of the checks so far. If `results` names a file, it keeps them, also those of earlier sweeps."""
 
     def __init__(self, cells: list[dict[str, Any]], results: str | None) -> None:
         from isrcheck.checker.sweeps.kept import Kept
@@ -89,7 +89,7 @@ class _Found:
             self._say(f"{len(self._outcomes)} of {len(cells)} checks are in {results} already")
 
     def heard(self, position: int, outcome: dict[str, Any]) -> None:
-        """Adds an outcome; `position` is that of its check among the checks that were left."""
+        """Adds the outcome of a check. `position` is the index of the check in `left`."""
         number = self.left[position]
         self._outcomes[number] = outcome
         if self._kept is not None:
@@ -111,7 +111,7 @@ class _Found:
 
 
 def _do(found: _Found, workers: int | None, master: str | None, conf: dict[str, str]) -> None:
-    """Runs the checks that are left."""
+    """Runs the checks that have no outcome yet."""
     left = [found.cells[number] for number in found.left]
     if not left:
         return

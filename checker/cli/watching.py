@@ -14,7 +14,7 @@ LOOK = 50
 
 
 def watched(model: str | None, check: Callable[[], None]) -> None:
-    """Checks a model's file, and checks again after each change of it or of a file beside it, until Ctrl-C."""
+    """Checks a model's file, and again after each change of this file or of a file beside it, until Ctrl-C."""
     path = Path((model or "").partition(":")[0])
     if path.suffix != ".py":
         raise click.UsageError("--watch goes with a file of your own: isrcheck check --watch my_model.py")

@@ -1,8 +1,9 @@
-"""Builds the harness with Maven for a version of Kafka, and keeps it in the user's own cache folder.
+"""Builds the harness, a Java program that drives Kafka's classes, and keeps it in the user's own cache folder.
 
-The files in the folder are executed, so the folder is used only if no other user may write to it. The folder's name
-contains a hash of the sources. Several processes may build at once, so the folder appears only when it is complete. The
-variable ISRCHECK_CACHE names another folder; if the variable is empty, nothing is kept.
+Maven builds the harness for one version of Kafka. The files in the folder are executed, so the folder is used only if
+no other user may write to it. The folder's name contains a hash of the sources. Several processes may build a harness
+at the same time, so the folder appears only when it is complete. The variable ISRCHECK_CACHE names another folder. If
+the variable is empty, nothing is kept.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ MOVED: Final[Mapping[str, Mapping[str, str]]] = {
     "4.3": _SINCE_4_3,
     "4.4": _SINCE_4_4,
 }
-"""For each version of Kafka (its first two numbers): imported names of classes, and their names in that version."""
+"""For each version of Kafka (its first two numbers): maps imported names of classes to the names in that version."""
 NEWEST: Final = "4.4.0"
 BUILD_SECONDS: Final = 540
 JACOCO: Final = "0.8.14"
@@ -91,7 +92,7 @@ def classpath(version: str, tell: Told = lambda line: None) -> str:
 
 
 def jacoco(tell: Told = lambda line: None) -> tuple[Path, Path]:
-    """The jars of JaCoCo's agent and of JaCoCo's command. Maven fetches the jars if they are missing."""
+    """The jar files of JaCoCo's agent and of JaCoCo's command. Maven fetches the files if they are missing."""
     folder = _root() / f"jacoco-{JACOCO}"
     if not _has_jacoco(folder):
         tell(f"fetching JaCoCo {JACOCO} with Maven, once ...")
@@ -111,7 +112,7 @@ def _has_jacoco(folder: Path) -> bool:
 
 
 def known_version(version: str) -> str:
-    """The version, if the harness has sources for it. Raises `Failure` (150) for other versions."""
+    """Returns the version if the harness has sources for it. Raises `Failure` (150) for other versions."""
     found = re.fullmatch(r"(\d+\.\d+)\.\d+", version, re.ASCII)
     if found is None or found[1] not in MOVED:
         known = ", ".join(f"{x}.x" for x in MOVED)
@@ -211,7 +212,7 @@ def _maven(arguments: list[str], folder: Path, what: str) -> None:
 
 @contextmanager
 def _kept_as(folder: Path, is_whole: Callable[[Path], bool]) -> Iterator[Path]:
-    """A new folder to fill. Afterwards it replaces `folder`, if `folder` is missing or not whole."""
+    """Yields a new folder to fill. Afterwards the new folder replaces `folder` if `folder` is missing or not whole."""
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     ready = Path(tempfile.mkdtemp(dir=folder.parent, prefix="."))
     try:

@@ -1,4 +1,4 @@
-"""The commands for the harness, and the interface of a mapping: calls for each action, values for each state."""
+"""The types of the commands for the harness, and the interface of a mapping from a model to the harness."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ Values = dict[str, Any]
 
 @dataclass(frozen=True)
 class Moment:
-    """A step of the model: the action's arguments by name, and the states before and after it as JSON data by variable.
+    """A step of the model: the action's arguments by name, and the states before and after the step, as JSON data.
 
-    `last_batch` is the number of the last batch in the metadata log before the step, counted from 0.
+    The data of a state map the names of variables to their values. `last_batch` is the number of the last batch in the
+    metadata log before the step, counted from 0.
     """
 
     model: Any
@@ -32,7 +33,7 @@ class Moment:
 
 
 class Conformance(Protocol):
-    """A mapping of a model to the harness: a module with these names."""
+    """A mapping from a model to the harness: a module that defines these names."""
 
     walks: Mapping[str, Any]
     """Settings of random walks, unless the user gives others."""
@@ -54,7 +55,7 @@ class Conformance(Protocol):
         """The arguments that the model leaves open and Kafka has decided, read after the calls of the action."""
 
     def is_possible(self, model: Any, action: str, arguments: Mapping[str, Any], answer: Mapping[str, Any]) -> bool:
-        """Whether Kafka can take an action instance in its present state, as far as the model leaves this to Kafka."""
+        """Whether Kafka can now take an action instance, as far as the model leaves this to Kafka."""
 
     def offers(
         self, model: Any, state: Mapping[str, Any], seen: SeenState, answer: Mapping[str, Any]
@@ -62,7 +63,7 @@ class Conformance(Protocol):
         """For each action that can be compared, whether Kafka would take it now."""
 
     def known(self, model: Any, driven: Any) -> str | None:
-        """The words for the difference of a driven path, if the difference is known; None for a new difference."""
+        """A description of the difference that a path has shown, or None if this difference is not known yet."""
 
     def reset(self, model: Any, state: Mapping[str, Any]) -> list[Command]:
         """Calls that set up the first state of a path."""

@@ -55,7 +55,7 @@ class Outcome:
 
     @property
     def left_out(self) -> int:
-        """The number of steps of a recorded path that were skipped because Kafka would not take them there."""
+        """The number of steps of a recorded path that were skipped because Kafka would not take them."""
         if self.length is None or self.driven.difference is not None or self.driven.unreached is not None:
             return 0
         return self.length - self.driven.taken
@@ -80,7 +80,7 @@ class Outcome:
 
 @dataclass
 class Report:
-    """All paths of one run. `shown` is the shortest path found that leads to the first difference.
+    """The outcomes of all paths of one run. `shown` has the shortest path that was found to the first difference.
 
     `pairs` counts pairs of successive actions. For each action that no path took, `why` says why covering walks did not
     take the action. `reached` is the coverage of Kafka's classes, by class.
@@ -160,7 +160,7 @@ def mapping_of(name: str) -> Conformance:
 
 @dataclass
 class Conforming:
-    """One run: a harness, a model's class and its mapping. Each outcome is added to the report as it arrives."""
+    """One run of `isrcheck conform`. The outcome of each path is added to the report when the path has been driven."""
 
     harness: Harness
     loaded: LoadedModel
@@ -182,7 +182,7 @@ class Conforming:
             self._add(driver, outcome)
 
     def controlled(self, driver: Driver, outcome: Outcome, path: list[Step]) -> tuple[Driver, Outcome]:
-        """The outcome of the same steps at Kafka's own settings, if they do not conform there, else `outcome`.
+        """Drives the same steps at Kafka's own settings. Returns the new outcome if it differs, else `outcome`.
 
         At Kafka's own settings, the steps before the difference may be impossible. Then the trial does not show that
         the settings explain the difference, and `of_others` of the outcome is empty.
@@ -245,7 +245,7 @@ def recorded(loaded: LoadedModel, scenario: Scenario) -> tuple[Model, list[Step]
 
 
 def with_traces(model: str, names: tuple[str, ...]) -> list[Scenario]:
-    """The scenarios of a model that have a recorded path, because they expect a violation; only `names`, if given."""
+    """The scenarios of a model that have a recorded path. If `names` are given, only the scenarios with these names."""
     found = [collection.one(name) for name in names] if names else list(_all(model))
     for scenario in found:
         if scenario.model != model:

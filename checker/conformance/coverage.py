@@ -1,7 +1,8 @@
-"""Which methods and branches of Kafka's classes a run has reached, as JaCoCo counts them.
+"""Measures with JaCoCo which methods and branches of Kafka's classes a run has reached.
 
-JaCoCo's agent watches the harness, and JaCoCo's command makes the report. Maven Central has agent and command. Branches
-are counted in byte code, so they include branches that the Scala compiler adds, for example for patterns.
+JaCoCo's agent watches the harness, and JaCoCo's command makes the report. The agent and the command come from Maven
+Central. Branches are counted in byte code, so they include branches that the Scala compiler adds, for example for
+pattern matching.
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ LAMBDA: Final = re.compile(r"(?:lambda|\$anonfun)\$(.+?)(?:\$\d+)*(?:\$adapted)?
 
 @dataclass(frozen=True)
 class Reached:
-    """A method of a class: its first line, and how many of its instructions and branches were reached.
+    """A method of Kafka. `instructions` and `branches` are pairs: how many were reached, and how many there are.
 
-    A method without branches has 0 of 0 branches. Methods with the same name count as one method. A function that is
-    written inside a method belongs to that method.
+    `line` is the first line of the method. Methods with the same name count as one method. A function that is written
+    inside a method belongs to that method.
     """
 
     owner: str
@@ -66,7 +67,7 @@ class Coverage:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The options for starting the harness's Java process."""
+        """The options of Java with which JaCoCo's agent watches the harness."""
         watched = ":".join(name.removesuffix(".class").replace("/", ".") for name in self.classes)
         record = (self.folder / RECORD).resolve()
         return (f"-javaagent:{self._agent}=destfile={record},includes={watched}",)

@@ -1,7 +1,7 @@
 """Covering walks: random walks that prefer the actions which were tried least often after the previous action.
 
 So an action that is seldom enabled is likely to be taken when it is enabled. If an action is never enabled after some
-other action, it is tried there less and less often.
+other action, it is tried after that action less and less often.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ START: Final = "start"
 SHARE: Final = 0.5
 """The share of a covering walk's steps that take the action tried least. The other steps are as in a random walk.
 
-They are needed, because some actions need long preparation: for example, a replica must catch up. Constant change would
-never reach these actions.
+The other steps are needed, because some actions need long preparation: for example, a replica must catch up. Constant
+change would never reach these actions.
 """
 
 
@@ -40,7 +40,7 @@ class Covering:
     refused: dict[str, Counter[str]] = field(default_factory=dict)
 
     def order(self, before: str, actions: Sequence[str]) -> list[str]:
-        """The actions, beginning with those that were tried least often after `before`. The sort is stable."""
+        """The actions, beginning with those that were tried least often after `before`. Equals keep their order."""
         return sorted(actions, key=lambda action: self.tried[before, action])
 
     def note(self, before: str, action: str, taken: bool) -> None:
@@ -49,7 +49,7 @@ class Covering:
             self.driven.add(action)
 
     def note_refusals(self, interpreter: Interpreter, state: State, action: str, instances: Sequence[int]) -> None:
-        """Counts the places at which the instances of an action are refused, until an instance has been taken."""
+        """Counts the lines of the model that refuse instances of an action, unless the action was taken before."""
         if action in self.driven:
             return
         places = self.refused.setdefault(action, Counter())
@@ -77,7 +77,7 @@ def pairs_of(actions: Sequence[str]) -> Counter[Pair]:
 
 
 def by_first(pairs: Mapping[Pair, int]) -> dict[str, dict[str, int]]:
-    """The counted pairs as JSON data: by first action, how often each action was driven after it."""
+    """The counted pairs as JSON data: for each first action, how often each action was the next action."""
     found: dict[str, dict[str, int]] = {}
     for (before, action), count in sorted(pairs.items()):
         found.setdefault(before, {})[action] = count

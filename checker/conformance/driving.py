@@ -42,7 +42,7 @@ class Difference:
         return f"refused: {self.refused}" if self.refused is not None else ", ".join(names)
 
     def rows(self) -> Iterator[tuple[str, Any, Any]]:
-        """Rows of a part, its value in the model and its value in Kafka."""
+        """Rows for the refusal, if any, and for each differing part: the part, its value in the model, and in Kafka."""
         if self.refused is not None:
             yield "this step", "taken", self.refused
         yield from self.parts
@@ -54,7 +54,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Driven:
-    """The steps that were driven, up to a difference, an action that the harness does not reach, or the end."""
+    """The driven steps of a path: to a difference, to an action that the harness cannot take, or to the end."""
 
     steps: tuple[Step, ...]
     difference: Difference | None
@@ -76,14 +76,14 @@ class Driver:
         self.answer: Mapping[str, Any] = {}
 
     def first(self) -> Step:
-        """The first state of a path: one of the model's initial states."""
+        """The start of a path: the first of the model's initial states."""
         return Step(None, None, initial_states(self.model)[0])
 
     def trace(self, steps: Sequence[Step]) -> Trace:
         return Trace(tuple(self.model.domains.items()), tuple(steps))
 
     def drive(self, path: Iterator[Step]) -> Driven:
-        """Takes steps until there is a difference or the path ends, and sends each taken step to the path.
+        """Takes the steps of a path to a difference or to its end, and sends each taken step back to the path.
 
         If the model leaves a choice open and Kafka decides, the taken step may differ from the wanted step.
         """
@@ -121,7 +121,7 @@ class Driver:
         return Difference(step, refusals[0], ()) if refusals else None
 
     def _as_decided(self, moment: Moment, before: Step, step: Step) -> Step:
-        """The same action with the arguments that Kafka has decided, or `step` if the model does not allow them."""
+        """The step with the arguments that Kafka has decided, or `step` itself if the model does not allow them."""
         decided = self.mapping.decided(moment, self.answer)
         if all(moment.arguments[name] == value for name, value in decided.items()):
             return step
@@ -135,7 +135,7 @@ class Driver:
         return step
 
     def _compared(self, step: int, after: State) -> Difference | None:
-        """The difference between a state of the model and Kafka's state; None if they are equal."""
+        """The difference between a state of the model and Kafka's state, or None if the states are equal."""
         data = as_data(self.model.domains, after)
         seen = SeenState(self.model, after)
         says = self.mapping.expected(self.model, data, seen)
@@ -154,10 +154,10 @@ class Driver:
     # --- paths ------------------------------------------------------------------------------------------------------
 
     def walk(self, seed: int, number: int, depth: int, covering: Covering | None = None) -> Path:
-        """A random walk of at most `depth` steps: it chooses an enabled action, then one of its instances.
+        """A random walk of at most `depth` steps. Each step chooses an enabled action, then an instance of this action.
 
-        The walk depends only on the seed, on its number, and on Kafka's decisions during the walk. A covering walk also
-        depends on the walks before it. No walk takes an action that the harness does not reach.
+        The walk depends only on `seed`, on `number`, and on Kafka's decisions during the walk. A covering walk also
+        depends on the walks before it. No walk takes an action that the harness cannot take.
         """
         choose = random.Random(f"{seed}/{number}")
         step: Step | None = Step(None, None, choose.choice(initial_states(self.model)))
@@ -191,7 +191,7 @@ class Driver:
         return None
 
     def _step(self, state: State, number: int) -> Step | None:
-        """An action instance from a state, if it is enabled and Kafka may take it there."""
+        """The step of an action instance from a state, or None if it is not enabled or Kafka cannot take it."""
         label, after = self.interpreter.labels[number], self.interpreter.step(state, number)
         possible = after is not None and (
             not self.answer or self.mapping.is_possible(self.model, label.action, label.to_json(), self.answer)
@@ -199,7 +199,7 @@ class Driver:
         return Step(label, self.interpreter.actors[number], after) if after is not None and possible else None
 
     def shortened(self, driven: Driven) -> Driven:
-        """A shorter path that differs in the same way, without irrelevant steps. It has the same last step.
+        """A shorter path that differs in the same way, without irrelevant steps. The last step stays.
 
         Larger parts are left out first, then single steps, then pairs of steps. If a later step is then no longer
         enabled, another instance of the same action may replace it. For example, an offset in the metadata log changes
@@ -226,7 +226,7 @@ class Driver:
         yield from ({i, k} for i in range(1, last) for k in range(i + 1, last))
 
     def walked(self, steps: Sequence[Step], loosely: bool = False) -> Path:
-        """A path of the same action instances from the same start, without instances that are not enabled any more.
+        """A path with the action instances of `steps`, from the same start. Skips instances that are not enabled.
 
         With `loosely`, an instance that is not enabled is replaced by another instance of the same action and actor, if
         there is one.
@@ -249,7 +249,7 @@ class Driver:
 
 
 def _following(path: Iterator[Step], taken: Step) -> Step | None:
-    """The next step of a path; None at the end. The step may depend on the step that was taken before it."""
+    """The next step of a path, or None at the end. The next step may depend on `taken`, the step before it."""
     try:
         return path.send(taken) if isinstance(path, Generator) else next(path)
     except StopIteration:
@@ -261,7 +261,7 @@ def _kind(driven: Driven) -> str | None:
 
 
 def differences(says: Values, has: Values) -> Iterator[tuple[str, Any, Any]]:
-    """The parts that differ, with both values. If one side lacks a part, its value on that side is `nothing`."""
+    """The parts that differ, each with its value in the model and in Kafka. A missing value is `nothing`."""
     for part in [*says, *(name for name in has if name not in says)]:
         model, kafka = says.get(part, MISSING), has.get(part, MISSING)
         if model != kafka:

@@ -155,9 +155,8 @@ def _call(op: str, **arguments: Any) -> list[Command]:
 def _publish(x: Moment) -> list[Command]:
     """A broker publishes the metadata up to a batch, and late answers arrive.
 
-    If the model drops an answer because the fetcher restarts, that answer is late from now on.
-    The late answer arrives immediately, and again after each batch until the follower fetches again. The late answer
-    must change nothing.
+    If the model drops an answer because the fetcher restarts, that answer is late from now on. The late answer arrives
+    immediately, and again after each batch until the follower fetches again. The late answer must change nothing.
     """
     b, first = x.arguments["b"], x.last_batch - (len(x.before["metadata"]) - 1)
     late = [c for f, leader in dropped(x) for c in _call("late_answer", broker=f, leader=leader) if f == b]
@@ -171,7 +170,10 @@ def _stop_partitions(x: Moment) -> list[Command]:
 
 
 def _stop(x: Moment) -> list[Command]:
-    """A broker is killed (kill -9), crashes and loses the end of its log, or is shut down. Its answers are lost."""
+    """A broker is killed (kill -9), crashes and loses the end of its log, or is shut down.
+
+    The answers that the model drops in this step are lost on their way to other brokers.
+    """
     b, clean = x.arguments["b"], x.action == "finish-controlled-shutdown"
     last = _call("finish_shutdown", broker=b) if clean else []
     clean = clean or (x.action == "crash" and x.model.clean_crashes)
@@ -185,7 +187,7 @@ def _stop(x: Moment) -> list[Command]:
 
 
 def _start(x: Moment) -> list[Command]:
-    """A broker starts, and registers with the data in its directories about its last stop."""
+    """A broker starts, and registers with what its directories say about its last stop."""
     new = {"broker": x.arguments["b"], "broker_epoch": x.after["broker_epoch"][x.arguments["b"]]}
     return [
         *_call("start", **new, failed_directory=x.model.failed_directory),
@@ -214,7 +216,7 @@ def _session_ends(x: Moment) -> list[Command]:
 
 
 def _reassign(x: Moment) -> list[Command]:
-    """The operator names replicas in the model's order, or the harness reverses it if the partition already has it."""
+    """The operator names replicas in the model's order, which is reversed if the partition has this order already."""
     return _call("reassign", replicas=[b for b in in_order(x.model) if b in x.arguments["target"]])
 
 

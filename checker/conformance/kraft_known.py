@@ -1,6 +1,6 @@
-"""The known differences between `kraft` and Kafka, with words that say which of them is wrong.
+"""The known differences between `kraft` and Kafka. The words for each say whether the model or Kafka is wrong.
 
-A condition recognises a difference by its appearance only. docs/conformance.md gives the causes.
+Each difference is recognised by its appearance only. docs/conformance.md gives the causes.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ LOADS: Final = ("apply-local-leaders", "apply-local-followers", "update-metadata
 
 
 def known(model: Any, driven: Driven) -> str | None:
-    """The words for a known difference; None for a new difference."""
+    """The words for the difference that a path has shown, or None if this difference is not known yet."""
     return next((words for words, is_it in KNOWN.items() if is_it(model, driven)), None)
 
 
 def _cleared_elr(model: Any, driven: Driven) -> bool:
-    """A broker registers after an unclean stop, and the version changes once too often because an ELR was cleared."""
+    """A broker registers after an unclean stop. Its partition gets one version too many, because an ELR was cleared."""
     *before, label = _labels(driven)
     parts, cleared = _parts(driven), any(x.action == "incremental-alter-configs" for x in before)
     if label.action != "register-broker" or not cleared or STATE not in parts or not _is_of_the_partition(driven):

@@ -60,7 +60,8 @@ def expected(model: Any, s: State, seen: SeenState) -> Values:
 def found(model: Any, s: State, answer: Mapping[str, Any]) -> Values:
     """The values of Kafka to compare, under the same names as in the model.
 
-    The model's state `s` is used only to choose the values, and to know how many batches of metadata are forgotten.
+    The model's state `s` is used only to choose the values, and to know how many metadata batches the model has
+    forgotten.
     """
     brokers, values = range(len(model.brokers)), Values()
     first_batch = answer["last_batch"] - (len(s["metadata"]) - 1)
@@ -154,7 +155,7 @@ def _registered(real: Mapping[str, Any], like: Mapping[str, Any]) -> Values:
 
 
 def _request(said: Mapping[str, Any]) -> Values:
-    """A request on its way, with the controller's answer if there is an answer."""
+    """An AlterPartition request on its way, with the controller's answer if there is an answer."""
     names = ("isr", "epoch", "version", "broker_epoch", "stage", "said_version")
     return {name: said[name] for name in names if name in said}
 
@@ -179,7 +180,7 @@ def _answered(real: Mapping[str, Any] | None, epoch: int) -> Values:
 
 
 def _said(answer: Mapping[str, Any]) -> Values | None:
-    """An answer on its way, without the fields that this kind of answer does not use."""
+    """The answer to a fetch on its way, without the fields that this kind of answer does not use."""
     if answer["kind"] == "none":
         return None
     values = {name: answer[name] for name in ("kind", "epoch", "offset")}

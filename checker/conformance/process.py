@@ -1,4 +1,4 @@
-"""The harness as a process: it reads a line of commands, and writes a line with their results and its state."""
+"""The harness as a process. It reads a line of commands, and writes a line with the results and with its state."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FLAGS: Final = ("-Xmx1g", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-XX:TieredSto
 """Java uses only its quick compiler, because a run is too short to profit from the optimizing compiler."""
 
 MEMORY: Final = "/dev/shm"
-"""A folder in memory, if there is one. It saves time, because Kafka writes to disk at each start and stop."""
+"""A folder in memory, used if the system has it. It saves time, because Kafka writes files at each start and stop."""
 
 
 class Harness:
@@ -78,7 +78,7 @@ class Harness:
 
 
 class HarnessFault(Exception):
-    """A difference: an unexpected exception in Kafka, with its class and message (`what`) and stack trace."""
+    """An unexpected exception in Kafka: its class and message (`what`) and its stack trace. Counts as a difference."""
 
     def __init__(self, what: str, trace: str) -> None:
         super().__init__(what)

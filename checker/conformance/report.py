@@ -1,4 +1,4 @@
-"""The result of a run of `isrcheck conform`, in lines."""
+"""The report on a run of `isrcheck conform`, as lines of text."""
 
 from __future__ import annotations
 

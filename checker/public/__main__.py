@@ -1,4 +1,4 @@
-"""The command `isrcheck`, also as `python -m isrcheck`. Ctrl-C ends it within a moment, at any time."""
+"""The command `isrcheck`, also as `python -m isrcheck`. Ctrl-C ends the command within a moment, at any time."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def main() -> None:
 
 
 def hear_every_interruption() -> None:
-    """Makes Python repeat an interruption a moment later if it came where Python drops exceptions.
+    """Makes Python repeat an interruption (Ctrl-C) a moment later if it arrives where Python drops exceptions.
 
     Python drops exceptions in finalizers, in callbacks of weak references and in callbacks from C. For example, z3
-    calls back for every expression that it frees.
+    calls back into Python for every expression that it frees.
     """
     sys.unraisablehook = _unraisable
 
@@ -55,7 +55,7 @@ def _unraisable(forgotten: sys.UnraisableHookArgs) -> None:
 
 
 def _forget_output() -> None:
-    """Drops output that is still buffered, because Python would otherwise complain about it when it ends."""
+    """Drops output that is still buffered. Otherwise Python would complain about this output when the process ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -1,11 +1,11 @@
 """A plugin for pytest: `--isrcheck-scenarios` collects scenarios as tests, and reports of failures name the model.
 
 Each `scenario.toml` below the paths of the command line is one test. The test derives the scenario again, and passes if
-the result is as expected and as recorded. If an `isrcheck.testing` assertion fails, the report gets the model, the
-violated invariants and the lengths of their traces as properties, which pytest's own --junit-xml writes.
+the result is as expected and as recorded. If an `isrcheck.testing` assertion fails, the report gets properties: the
+model, the violated invariants and the lengths of their traces. pytest's own --junit-xml writes these properties.
 
-The plugin is loaded by `-p isrcheck.pytest_plugin`. It has no entry point, because pytest rewrites all modules of a
-distribution with an entry point, and rewritten modules cannot be sent to Spark's executors.
+The plugin is loaded by `-p isrcheck.pytest_plugin`. The plugin has no entry point, because pytest rewrites all modules
+of a distribution with an entry point, and rewritten modules cannot be sent to Spark's executors.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFi
 
 
 class ScenarioFile(pytest.File):
-    """One scenario's folder."""
+    """The file of one scenario, which gives one test."""
 
     def collect(self) -> Iterator[ScenarioItem]:
         yield ScenarioItem.from_parent(self, name=self.path.parent.name)
 
 
 class ScenarioItem(pytest.Item):
-    """One scenario, which the test derives again. Its model's file may be anywhere below pytest's root."""
+    """The test of one scenario. The file of the scenario's model may be anywhere below pytest's root folder."""
 
     def runtest(self) -> None:
         from isrcheck.checker.scenarios.scenario import read

@@ -1,4 +1,4 @@
-"""Checks as tests, for pytest, unittest, or any other framework that uses `AssertionError`.
+"""Assertions about models, for pytest, unittest, or any other framework that uses `AssertionError`.
 
 from isrcheck.testing import assert_holds, assert_violated
 
@@ -75,7 +75,7 @@ def assert_violated(
     limits: Limits = Limits(),
     workers: int | None = None,
 ) -> Result:
-    """Explores until something is false, and fails unless every invariant is violated.
+    """Explores all states, and fails unless every checked invariant is violated.
 
     With `deadlock`, there must also be a deadlock. `length` is the expected length of the shortest trace, in states.
     """
@@ -95,7 +95,7 @@ def assert_violated(
 
 
 def told(result: Result) -> str:
-    """A result in words: the verdict, every setting, each counterexample."""
+    """A result in words: the verdict, all settings, and each counterexample."""
     settings = ", ".join(f"{name}={value}" for name, value in result.settings.items())
     found: list[tuple[str, Finding]] = sorted(result.findings.items())
     if result.deadlock is not None:
@@ -118,8 +118,8 @@ class ScenarioChanged(AssertionError):
 def scenarios(*paths: str | Path) -> list[Scenario]:
     """The scenarios in some folders, as parameters for `pytest.mark.parametrize`.
 
-    Without arguments: the scenarios in `counterexamples` of the current directory, or the shipped ones if it does not
-    exist.
+    Without arguments, these are the scenarios in the folder `counterexamples` of the current directory, or the shipped
+    scenarios if there is no such folder.
 
     @pytest.mark.parametrize("scenario", scenarios("counterexamples"), ids=lambda s: s.name)
     def test_scenario(scenario):

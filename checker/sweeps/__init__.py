@@ -1,1 +1,1 @@
-"""Sweeps: many small checks, the product of models, settings and invariants, in separate processes."""
+"""Sweeps: checks of all combinations of given models, settings and invariants, in separate processes."""

@@ -1,7 +1,8 @@
-"""Does the checks of a sweep (cells) one by one in a separate process, so that a cell can harm no other process.
+"""Runs the checks of a sweep (cells) one by one in a separate process. So a cell can harm no other process.
 
-`python -m isrcheck.checker.sweeps.cells` reads one cell as JSON from each line of its input, and answers each cell with
-a line. `Cells` starts this process, and starts a new one if it has ended in the middle of a cell.
+`python -m isrcheck.checker.sweeps.cells` reads one cell as JSON from each line of its input, and writes the outcome of
+the cell as a line. `Cells` starts this process, and starts a new process after one that has ended in the middle of a
+cell.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def failed(reason: str, code: int) -> dict[str, Any]:
 
 
 class Cells:
-    """A process that answers cells. It is started when it is needed, and again when it has ended."""
+    """A process that checks cells. It is started when it is needed, and again when it has ended."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
@@ -79,7 +80,7 @@ class Cells:
     def ask(self, cell: dict[str, Any]) -> dict[str, Any]:
         if self._process is None or self._process.poll() is not None:
             command = [sys.executable, "-m", "isrcheck.checker.sweeps.cells"]
-            # In a process group of its own it is not interrupted by a terminal: its parent ends it.
+            # Ctrl-C in a terminal does not reach a separate process group: the parent process ends this process.
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, process_group=0
             )
@@ -100,7 +101,7 @@ class Cells:
         return outcome
 
     def kill(self) -> None:
-        """Ends the process while another thread waits for its answer."""
+        """Ends the process, while another thread may wait for the answer of this process."""
         if self._process is not None:
             self._process.kill()
 
@@ -120,7 +121,7 @@ def _ended(code: int) -> dict[str, Any]:
 
 
 def main(asked: IO[str], answers: IO[str]) -> None:
-    """Answers until there are no more lines. If memory runs out, the system ends this process first."""
+    """Writes the outcome of each cell of the input. If memory runs out, the system ends this process before others."""
     with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as score:
         score.write("1000")
     for line in asked:

@@ -19,7 +19,7 @@ BOTTOM: Final = 20
 def axes_of(cells: Sequence[Cell], asked: Sequence[str]) -> tuple[str, str]:
     """The two settings for the axes: the given settings or, if none are given, the settings with several values.
 
-    Raises `UnknownName` if there are not exactly two. The first setting goes from left to right.
+    Raises `UnknownName` if there are not exactly two such settings. The first setting is the horizontal axis.
     """
     values: dict[str, dict[str, None]] = {}
     for cell in cells:
@@ -40,7 +40,7 @@ def shown(value: Any) -> str:
 
 
 def heatmaps(cells: Sequence[Cell], outcomes: Sequence[Mapping[str, Any]], axes: tuple[str, str]) -> Drawing:
-    """A map for each model, invariant and choice of the other settings, below each other."""
+    """A drawing with a map for each model, invariant and choice of the other settings, one below the other."""
     maps: dict[str, dict[tuple[str, str], Mapping[str, Any]]] = {}
     for cell, outcome in zip(cells, outcomes, strict=True):
         at = tuple(shown(cell.settings[axis]) if axis in cell.settings else "default" for axis in axes)

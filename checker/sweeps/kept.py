@@ -1,8 +1,8 @@
-"""Keeps the outcomes of a sweep in a file, one line for each outcome. Checks in the file are not done again.
+"""Keeps the outcomes of a sweep in a file, one line for each check. A check with an outcome is not done again.
 
-A line is JSON: the check, a hash of its sources (`sources`), and its outcome. A check without a verdict is done again.
-Every check is done again if the checker, the model's file or a Python file beside it has changed since then. Only one
-sweep at a time writes to a file. If the last line was cut short because its sweep was killed, the line is removed.
+A line is JSON: the check, a hash of its sources (`sources`), and its outcome. A check is done again if it had no
+verdict, or if the checker, the model's file or a Python file beside that file has changed. Only one sweep at a time
+writes to a file. If the last line is incomplete because a sweep was killed, the line is removed.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ OTHER: Final = "{} does not hold the outcomes of a sweep; name another file; not
 
 
 class Kept:
-    """A file of outcomes, open for writing. Raises `DatasetRefused` for any other file, or if a sweep writes to it.
+    """A file of outcomes, open for writing. Raises `DatasetRefused` for another file, or if a sweep writes to it.
 
-    A new file is made if there is none. Raises OSError if that fails.
+    A new file is made if there is none. Raises OSError if the file cannot be opened.
     """
 
     def __init__(self, path: str) -> None:
@@ -36,7 +36,7 @@ class Kept:
             raise
 
     def _read(self, path: str) -> dict[str, dict[str, Any]]:
-        """The outcomes in the file."""
+        """Locks the file, and returns its outcomes by the keys of their checks. Removes an incomplete last line."""
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -55,7 +55,7 @@ class Kept:
         return found
 
     def outcome(self, cell: dict[str, Any]) -> dict[str, Any] | None:
-        """The outcome of a check; None if the file has no outcome with a verdict for it."""
+        """The outcome of a check, or None if the file has no outcome with a verdict for this check."""
         found = self._outcomes.get(_key(cell, sources(cell["model"])))
         return None if found is None or found["verdict"] is None else found
 
@@ -77,7 +77,7 @@ def _read(line: bytes) -> tuple[str, dict[str, Any]]:
 
 
 def _key(cell: dict[str, Any], made_of: str) -> str:
-    # In the form in which it is read back: lists instead of tuples.
+    # The check has the form in which it is read back, with lists instead of tuples.
     return json.dumps([json.loads(json.dumps(cell)), made_of], sort_keys=True)
 
 

@@ -10,11 +10,11 @@ from typing import Any
 from isrcheck.checker.sweeps.cells import Cells
 
 Heard = Callable[[int, dict[str, Any]], None]
-"""Called with the position and the outcome of each cell, as it arrives."""
+"""A function that is called with the position and the outcome of each cell, when the outcome arrives."""
 
 
 def outcomes(cells: list[dict[str, Any]], workers: int, heard: Heard) -> None:
-    """Reports the outcome of each cell, in any order. An interruption ends the processes."""
+    """Reports the outcome of each cell, in any order. An interruption ends the processes of the sweep."""
     free: SimpleQueue[Cells] = SimpleQueue()
     processes = [Cells() for _ in range(max(min(workers, len(cells)), 1))]
     for process in processes:

@@ -1,4 +1,4 @@
-"""The file of a sweep: TOML with one or more tables `[[matrix]]`, each a product.
+"""The file of a sweep: TOML with one or more tables `[[matrix]]`. Each table gives all combinations of its values.
 
 [[matrix]]
 models = ["kip-101", "kip-320"]
@@ -72,7 +72,7 @@ KEYS: Final = {
 
 
 def read(path: Path, size_of: Any) -> list[Cell]:
-    """The cells of a file, in its order. Raises `UnknownName` if it is no sweep, OSError if it cannot be read."""
+    """The cells of a sweep's file, in order. Raises `UnknownName` for any other file, OSError if it cannot be read."""
     try:
         data = tomllib.loads(path.read_bytes().decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -1,4 +1,4 @@
-"""A sweep as Spark tasks: each task gives its cell to a process beside it, which stays for the next task.
+"""A sweep as Spark tasks. Each task gives its cell to a separate process, which the next task uses again.
 
 Executors need this project installed, with everything that the local engine needs. An accumulator reports outcomes
 before the job ends, at the end of each task. The rows of the job are the result.
@@ -20,7 +20,7 @@ MOST_TASKS: Final = 10_000
 
 
 class Gathered:
-    """Adds up the reports of tasks in Spark: outcomes by the cell's position. A task run twice reports the same."""
+    """Merges the reports of Spark's tasks: outcomes by the positions of cells. A task that runs twice counts once."""
 
     def zero(self, value: Outcomes) -> Outcomes:
         return {}
@@ -30,7 +30,7 @@ class Gathered:
 
 
 def outcomes(spark: Spark, cells: list[dict[str, Any]], heard: Callable[[int, dict[str, Any]], None]) -> None:
-    """Reports the outcome of each cell, in any order, some of them as they arrive."""
+    """Reports the outcome of each cell, in any order, and some outcomes before the job ends."""
     ship(sys.modules[__name__])
     told: Any = spark.context.accumulator({}, Gathered())
     known = set[int]()
@@ -47,14 +47,14 @@ def outcomes(spark: Spark, cells: list[dict[str, Any]], heard: Callable[[int, di
 
 
 def doing(cells: list[dict[str, Any]], told: Any) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A function for `mapInArrow`: it takes numbers of cells, and gives outcomes."""
+    """Returns a function for `mapInArrow`, which takes the positions of cells and yields their outcomes."""
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
         from isrcheck.checker.sweeps.cells import Cells
 
-        # Functions that are sent by value have no module of their own to keep anything in.
+        # A function that Spark sends by value has no module of its own in which it could keep the process.
         kept = sys.modules.setdefault("isrcheck_sweep", types.ModuleType("isrcheck_sweep")).__dict__
         process = kept.setdefault("cells", Cells())
         for batch in batches:
