@@ -1,4 +1,4 @@
-"""Settings for all tests: outside tools, processes, the order of tests, garbage collection, and compiled code."""
+"""Settings for all tests: outside tools, the order of tests, garbage collection, and the cache of compiled code."""
 
 from __future__ import annotations
 
@@ -6,13 +6,9 @@ import gc
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import threading
-from typing import Final
 
 import pytest
-from xdist import is_xdist_controller
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -58,29 +54,3 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if hasattr(config, "cache"):  # a worker of pytest-xdist has what its controller has set
         os.environ.setdefault("ISRCHECK_CACHE", str(config.cache.mkdir("compiled")))
-
-
-# --- processes ------------------------------------------------------------------------------------------------------
-
-COMPILING: Final = """
-from isrcheck.checker.checking import check
-from isrcheck.checker.exploration import Limits, Storing
-for more in ({"storing": Storing("disk")}, {"limits": Limits(memory=1 << 28)}):
-    check("kip-320", {"replicas": 2}, workers=2, **more)
-"""
-"""Compiles the loops of a search by runs, and of a search with a table."""
-_processes: list[subprocess.Popen[bytes]] = []
-
-
-def pytest_sessionstart(session: pytest.Session) -> None:
-    """Compiles the loops in another process, once. Otherwise each worker would compile them, for 15 seconds."""
-    from isrcheck.checker.engines.local import ready
-
-    if is_xdist_controller(session) and not ready.were_compiled():
-        _processes.append(subprocess.Popen([sys.executable, "-c", COMPILING], stdout=subprocess.DEVNULL))
-
-
-def pytest_sessionfinish() -> None:
-    for process in _processes:
-        process.terminate()
-        process.wait()

@@ -116,6 +116,7 @@ def essential(report: dict[str, object]) -> dict[str, object]:
     return {name: value for name, value in report.items() if name not in of_a_run}
 
 
+@pytest.mark.exhaustive
 def test_a_full_disk_loses_nothing_that_a_checkpoint_can_keep(tmp_path: Path) -> None:
     """The states' disk is full at half a megabyte. The checkpoint's disk is not, so the last checkpoint is written."""
     kept, found = tmp_path / "kept", tmp_path / "found.json"
@@ -183,6 +184,7 @@ def test_what_memory_has_no_room_for_the_disk_has(tmp_path: Path) -> None:
     assert found["peak_rss_bytes"] <= 24 * MIB + BESIDE
 
 
+@pytest.mark.exhaustive
 def test_the_peak_of_a_process_is_not_that_of_who_started_it(tmp_path: Path) -> None:
     # What `getrusage` says of a process begins with the size of its parent.
     ballast = bytearray(b"x") * (400 * MIB)

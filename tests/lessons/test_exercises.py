@@ -85,6 +85,7 @@ def test_who_forbids_everything_has_no_answer(name: str, tmp_path: Path) -> None
     assert not [line for line in told if "is violated" in line and "service" not in line], "nothing is lost"
 
 
+@pytest.mark.exhaustive
 def test_who_commits_nothing_has_no_answer(tmp_path: Path) -> None:
     """The smaller of the two checks shows already that no record is ever committed."""
     found = EXERCISES["which-copies-count"]

@@ -102,6 +102,7 @@ def test_a_page_breaks_no_rule(
         assert overflow(browser) <= 0
 
 
+@pytest.mark.exhaustive
 def test_the_explorer_breaks_no_rule(browser: Browser, screen: Callable[[str, int], None], explorer: str) -> None:
     for colours, width in (("light", NARROW), ("dark", WIDE)):
         screen(colours, width)

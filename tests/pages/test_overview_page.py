@@ -11,7 +11,7 @@ from tests.cli.running import run
 from tests.pages.browsing import Browser
 from tests.pages.hostile import MARKUP
 
-pytestmark = [pytest.mark.needs("chromium"), pytest.mark.needs("chromedriver")]
+pytestmark = [pytest.mark.needs("chromium"), pytest.mark.needs("chromedriver"), pytest.mark.exhaustive]
 SCENARIO = """\
 title = "%s"
 model = "%s"

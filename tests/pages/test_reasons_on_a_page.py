@@ -10,7 +10,7 @@ from tests.cli.running import run
 from tests.pages.browsing import Browser
 from tests.scenarios.shipped import FOLDERS
 
-pytestmark = [pytest.mark.needs("chromium"), pytest.mark.needs("chromedriver")]
+pytestmark = [pytest.mark.needs("chromium"), pytest.mark.needs("chromedriver"), pytest.mark.exhaustive]
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 from tests.cli.running import counter, run
 from tests.pages.browsing import Browser
 
-pytestmark = [pytest.mark.needs("chromium"), pytest.mark.needs("chromedriver")]
+pytestmark = [pytest.mark.needs("chromium"), pytest.mark.needs("chromedriver"), pytest.mark.exhaustive]
 
 
 def test_what_is_new_and_what_is_gone_are_stepped_through(browser: Browser, tmp_path: Path) -> None:

@@ -88,6 +88,7 @@ def sort_of(source: str) -> str:
     return for_all
 
 
+@pytest.mark.exhaustive
 def test_the_models_are_of_every_sort() -> None:
     found = Counter(sort_of(Author(Dice(seed)).source()) for seed in range(12))
     assert min(found["proved"], found["planted"], found["not proved"]) >= 1

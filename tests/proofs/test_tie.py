@@ -69,7 +69,7 @@ class ComparesLess(Kip320):
     ("other", "action"),
     [
         (CommitWithoutFencing, "fenced-leader-inc-high-watermark"),
-        (TruncationWithoutFencing, "fenced-become-follower-and-truncate"),
+        pytest.param(TruncationWithoutFencing, "fenced-become-follower-and-truncate", marks=pytest.mark.exhaustive),
         (ComparesLess, "fenced-become-follower-and-truncate"),
     ],
 )

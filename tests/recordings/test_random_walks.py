@@ -75,6 +75,7 @@ def compare(recording: Recording, interpreter: Interpreter, wanted: Question, at
 
 @examples(40, shrink=False)
 @given(models(), st.integers(0, 2**32))
+@pytest.mark.exhaustive
 def test_what_was_tampered_with_is_refused_where_brute_force_says(source: str, seed: int) -> None:
     recording, interpreter, wanted, at_most = asked(source, Random(seed), tampers=True)
     compare(recording, interpreter, wanted, at_most)
