@@ -51,6 +51,7 @@ def status(browser: Browser, invariant: str) -> str:
     return str(browser.one(f"[data-invariant='{invariant}']").get_attribute("data-status"))
 
 
+@pytest.mark.exhaustive
 def test_what_may_happen_is_grouped_by_who_acts(browser: Browser, kip_101: str) -> None:
     browser.open(kip_101)
     browser.await_text("#where", "state 1 of 1")
@@ -176,6 +177,7 @@ def test_a_file_that_is_no_trace_of_the_model_is_one_clear_line(browser: Browser
     browser.await_text("#alert", "broken.json: it is not JSON")
 
 
+@pytest.mark.exhaustive
 def test_expressions_are_asked_kept_in_the_address_and_told_since_when(browser: Browser, kip_101: str) -> None:
     browser.open(kip_101)
     browser.await_text("#where", "state 1 of 1")
@@ -199,6 +201,7 @@ def test_expressions_are_asked_kept_in_the_address_and_told_since_when(browser: 
     assert "422" in "".join(browser.complaints())  # Chromium notes the refusal of the last one, and nothing else
 
 
+@pytest.mark.exhaustive
 def test_paths_are_named_gone_back_to_and_shared(browser: Browser, kip_101: str) -> None:
     browser.open(kip_101)
     browser.await_text("#where", "state 1 of 1")
@@ -352,6 +355,7 @@ def test_another_page_in_the_same_browser_gets_no_answer(browser: Browser, kip_1
         assert answer == "refused"
 
 
+@pytest.mark.exhaustive
 def test_a_specification_stands_beside_the_model(browser: Browser, tmp_path: Path) -> None:
     """The mapped hour is twice that of the small hand, and the large hand skips the last hour."""
     file, out = tmp_path / "clock.py", tmp_path / "out.json"
