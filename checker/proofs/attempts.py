@@ -38,7 +38,7 @@ class Attempt:
         return with_history(self.loaded.cls, self.proof)
 
     def chosen(self) -> dict[str, Statement]:
-        """The targets by name. Raises `UnknownName` for a target that the proof does not have."""
+        """The chosen targets by name, or all. Raises `UnknownName` for a target that the proof does not have."""
         known = self.proof.targets(self.loaded.invariants, self.loaded.name)
         for name in self.targets or ():
             if name not in known:
@@ -53,7 +53,10 @@ class Attempt:
 
 
 class Bound:
-    """The model at its settings, without and with history, traced with the lemmas and targets as predicates."""
+    """A model at its settings: `plain` lacks the proof's history variables, `model` has them.
+
+    `system` is the traced `model`, with the lemmas and targets as predicates.
+    """
 
     def __init__(self, attempt: Attempt, settings: dict[str, Any]) -> None:
         self.attempt = attempt

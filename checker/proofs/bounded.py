@@ -1,4 +1,4 @@
-"""Makes the obligations of a proof about a model at its settings, in bit-vectors."""
+"""Makes the obligations of a proof about a model at its settings, usually as terms over bit-vectors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from isrcheck.model.language.system import Predicate, Transition, TransitionSyst
 
 @dataclass(frozen=True)
 class Bounded:
-    """A transition system as terms, with a state before a step and a state after it."""
+    """A transition system as z3 terms. `before` and `after` are the states before and after a step."""
 
     system: TransitionSystem
     terms: Terms
@@ -29,9 +29,10 @@ class Bounded:
         return Bounded(system, terms, terms.state(system.leaves, "before"), terms.state(system.leaves, "after"))
 
     def domain(self, state: State) -> list[Term]:
-        """The conditions under which values form a state.
+        """The conditions that a state's values lie in their domains.
 
-        Values lie in their intervals, sequences have no values behind their end, and bags do not exceed their capacity.
+        Numbers lie in their intervals, slots behind a sequence's end have the first value of their domain, and no bag
+        exceeds its capacity.
         """
         return [*self.terms.inside(self.system.leaves, state), *self.terms.folding(state)(facts(self.system))]
 
@@ -44,12 +45,12 @@ class Bounded:
         }
 
     def enabled(self, transition: Transition) -> Term:
-        """The condition that a transition is possible and defined in the state before."""
+        """The condition that a transition is possible and defined in the state `before`."""
         guard, failure = self.terms.fold([transition.guard, transition.failure], self.before)
         return z3.And(guard, z3.Not(failure))
 
     def effect(self, transition: Transition) -> list[Term]:
-        """The conditions that a transition leads from the state before to the state after."""
+        """The conditions that a transition leads from the state `before` to the state `after`."""
         nodes = list(transition.updates.values())
         new = dict(zip(transition.updates, zip(nodes, self.terms.fold(nodes, self.before), strict=True), strict=True))
         return [
@@ -98,5 +99,5 @@ class Bounded:
         return Obligation(str(transition.label), transition.label.action, conditions, lemmas, goals)
 
     def state(self, model: z3.ModelRef, state: State) -> tuple[Any, ...]:
-        """The values of the variables in `state`, from a model that a solver found."""
+        """The values of the variables in `state`, according to a solution that z3 found (`model`)."""
         return self.system.decode(self.terms.values(model, self.system.leaves, state))

@@ -1,10 +1,9 @@
 """Certificates: the obligations of a proof as SMT-LIB files, each of which a solver must find unsatisfiable.
 
 A certificate is a folder with `manifest.json` and one file for each obligation. The files are made in a fresh process
-that does nothing else, because then the same question gives the same text. The check of a certificate makes the files
-again and compares them. So it finds any file that was changed, left out or added, even if somebody also changed the
-manifest. It compares the manifest word by word with a new manifest, and examines the side conditions of the proof
-again.
+that does nothing else, because then the same question gives the same text. To check a certificate, `verify` makes the
+files again and compares them. This finds any file that was changed, left out or added, even if the manifest was changed
+as well. `verify` also compares the manifest with a new manifest, and checks the side conditions of the proof again.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ KIND: Final = "isrcheck certificate of a proof"
 MANIFEST: Final = "manifest.json"
 LARGEST: Final = 256 * 2**20
 PATIENCE: Final = 20
-"""The seconds that a second solver gets for an obligation by default."""
+"""The default time limit of the second solver for one obligation, in seconds."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,7 @@ def _said(question: Question) -> dict[str, Any]:
 
 
 def written(question: Question) -> dict[str, str]:
-    """The texts of the files of a certificate, by name.
+    """The text of each file of a certificate, by file name.
 
     A fresh process makes the texts, because z3 orders terms by their age in the process.
     """
@@ -140,7 +139,11 @@ def _hash(content: bytes) -> str:
 
 @dataclass
 class Verified:
-    """The result of checking a certificate: how many obligations each solver refutes, and the names of the others."""
+    """The result of checking a certificate.
+
+    `refuted` has the number of obligations that each solver refutes. `undecided` and `satisfiable` name the files of
+    the other obligations.
+    """
 
     folder: str
     manifest: dict[str, Any]
@@ -154,7 +157,7 @@ class Verified:
 
     @property
     def accepted(self) -> bool:
-        """Whether the side conditions hold, z3 refutes every obligation, and no solver finds one satisfiable."""
+        """Whether the side conditions hold, z3 refutes every obligation, and no solver finds any satisfiable."""
         refuted = self.refuted.get("z3") == self.obligations and not any(self.satisfiable.values())
         return refuted and not self.failed_checks
 
@@ -187,10 +190,10 @@ def verify(
     second_opinion: bool = True,
     tell: Tell = lambda text: None,
 ) -> Verified:
-    """Checks that the files of a certificate follow from its question, and that z3 and cvc5 refute each of them.
+    """Checks whether the files of a certificate follow from its question, and whether z3 and cvc5 refute them.
 
-    The model and the proof must be shipped, or the caller must name them. Raises `DamagedFile` if the folder is no
-    certificate, or if its content does not follow from its question.
+    The model and the proof must be shipped with isrcheck, or the caller must name them. Raises `DamagedFile` if the
+    folder is no certificate, or if its content does not follow from its question.
     """
     manifest = _manifest(folder)
     question = _question(manifest, model, proof)
@@ -259,7 +262,7 @@ def _content(path: Path) -> bytes:
 
 
 def _question(manifest: dict[str, Any], model: str | None, proof: str | None) -> Question:
-    """The question of the certificate. It may name only shipped code: the folder never decides which code runs."""
+    """The question of a certificate. A manifest may name only shipped code, so it never decides which code runs."""
     if model is None and manifest["model"] not in model_names():
         raise DamagedFile(f"it is of model {manifest['model']!r}, which is not a shipped one; give --model my_model.py")
     if proof is None and manifest["proof"] not in shipped():
@@ -292,7 +295,7 @@ def _question(manifest: dict[str, Any], model: str | None, proof: str | None) ->
 
 
 def _compared(folder: Path, manifest: dict[str, Any], question: Question) -> dict[str, str]:
-    """The files of the certificate. Raises `DamagedFile` if the question gives other files."""
+    """The text of each file of a certificate, by file name. Raises `DamagedFile` if the question gives other files."""
     expected = written(question)
     present = {path.name for path in folder.iterdir()} - {MANIFEST}
     if present != expected.keys():
@@ -314,7 +317,7 @@ def _compared(folder: Path, manifest: dict[str, Any], question: Question) -> dic
     labels = {text.partition("\n")[0].partition(": ")[2] for text in expected.values()}
     if set(manifest["stages"]) - labels or set(manifest["solvers"]) != {"z3"}:
         raise DamagedFile(f"{MANIFEST}: stages or solvers are not those of this proof")
-    # A user's file may have moved since the certificate was written.
+    # The user's files may have moved since the certificate was written, so the names of model and proof may differ.
     said = {**_said(question), "model": manifest["model"], "proof": manifest["proof"]}
     for key in sorted({*said, *manifest} - {"solvers", "obligations"}):
         if key not in said or manifest.get(key) != said[key]:
@@ -323,7 +326,7 @@ def _compared(folder: Path, manifest: dict[str, Any], question: Question) -> dic
 
 
 def _cvc5() -> Any:
-    """The second solver, if it is installed."""
+    """The second solver, cvc5. Returns None if cvc5 is not installed."""
     try:
         import cvc5
     except ImportError:
@@ -332,7 +335,7 @@ def _cvc5() -> Any:
 
 
 def _cvc5_answer(cvc5: Any, text: str, patience: float) -> str:
-    """The answer of cvc5 for a file: "sat", "unsat" or anything else."""
+    """The answer of cvc5 for the text of a file: "sat", "unsat", or another text if cvc5 cannot decide."""
     solver = cvc5.Solver()
     solver.setOption("tlimit-per", str(int(1000 * patience)))
     parser = cvc5.InputParser(solver)

@@ -33,5 +33,5 @@ def stopped(result: ProofResult, gave_up: GaveUp, limits: Limits) -> None:
 
 
 def unknown(result: ProofResult, solver: Any) -> None:
-    """Records that a solver gave no answer, so that nothing is proved."""
+    """Records that the solver answered "unknown", and why."""
     stopped(result, GaveUp("unknown", solver.reason_unknown()), Limits())

@@ -1,8 +1,8 @@
 """Adds the history variables of a proof to a model. They record past events, and do not change the model's steps.
 
 History cannot restrict a model. A recorder reads the state before the action and returns values, but cannot require
-anything. Its values are stored only in the history variables, after the model's own method has run. `differences`
-checks that the steps have stayed the same.
+anything. The returned values are stored only in the history variables, after the model's own method has run.
+`differences` checks that the steps have stayed the same.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from isrcheck.model.language.system import TransitionSystem
 
 
 def with_history(model: type[Model], proof: type[Proof]) -> type[Model]:
-    """The model with further variables after its own: the history variables of the proof."""
+    """The model with the history variables of the proof, which follow the model's own variables."""
 
     def variables(self: Model) -> dict[str, Any]:
         own, history = model.variables(self), proof(self).history()
@@ -66,9 +66,10 @@ def _recording(
 
 
 def differences(plain: TransitionSystem, remembering: TransitionSystem) -> list[str]:
-    """How the model with history differs from the plain model in the plain model's variables. It should not differ.
+    """The differences, in words, between the plain model and the model with history. There should be none.
 
-    Expressions are compared by identity, because equal expressions are the same object.
+    Only the plain model's variables are compared. Expressions are compared by identity, because equal expressions are
+    the same object.
     """
     own = len(plain.leaves)
     found = [] if remembering.leaves[:own] == plain.leaves else ["the variables of the model are others"]

@@ -1,6 +1,6 @@
-"""k-induction: an invariant holds in the first k states of every path, and after any k states in which it holds.
+"""k-induction: shows that invariants hold in the first k states of every path, and after any k states where they hold.
 
-The induction step assumes that the values of its states lie in their domains and that the states are pairwise
+The induction step assumes that all values in its states lie in their domains, and that its states are pairwise
 different. Paths that repeat a state need no check, because a shortest path to a violation visits no state twice.
 """
 
@@ -101,7 +101,7 @@ class _Attempt:
         return z3.SolverFor("QF_BV")
 
     def _base(self) -> bool:
-        """Whether an invariant is false, or possibly false, in one of the first k states of a path."""
+        """Whether the base case fails: an invariant is false, undefined or undecided in the first k states of a path."""
         path, asserted = Unrolling(self.template), list[Term]()
         for length in range(1, self.k + 1):
             self.tell(f"base: paths of {length} of {self.k} states")

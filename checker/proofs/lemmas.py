@@ -1,4 +1,4 @@
-"""Tries a proof by lemmas, either in bit-vectors at the settings, or without bounds."""
+"""Tries a proof by lemmas, either for a model at its settings (as bit-vectors) or for all bounds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ GOALS = {
 
 
 def by_lemmas(attempt: Attempt, limits: Limits = Limits(), tell: Tell = SILENT, look: bool = True) -> ProofResult:
-    """Tries a proof. Raises `UnknownName` or `ModelError` for mistakes in the question or in the proof's file.
+    """Tries a proof. Raises `UnknownName` or `ModelError` for mistakes in the attempt or in the proof's file.
 
     The side conditions are checked only if `look` is true.
     """
@@ -146,7 +146,7 @@ class _Run:
         if action == START:
             return counterexample(self.bound.model, system, [after], [], why)
         if action == TARGET or found.goal == MEANING:
-            # If an action is undefined in a state, its result is not shown.
+            # Only the state before is shown: a target is about one state, and an undefined step leads to no state.
             return counterexample(self.bound.model, system, [before], [], why)
         return counterexample(self.bound.model, system, [before, after], [label], why)
 

@@ -34,12 +34,12 @@ def shipped() -> dict[str, type[Proof]]:
 
 
 def beside(model: str) -> type[Proof] | None:
-    """The shipped proof about a shipped model, if there is one."""
+    """The shipped proof about a shipped model, or None."""
     return shipped().get(f"{model}-proof")
 
 
 def load(spec: str) -> type[Proof]:
-    """The proof with this name, or the proof in `file.py` or `file.py:Class`. A user's file is run."""
+    """The proof with this name, or the proof in `file.py` or `file.py:Class`. Runs the user's file."""
     path, _, wanted = spec.partition(":")
     if not path.endswith(".py"):
         if spec not in shipped():

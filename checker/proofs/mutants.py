@@ -16,7 +16,7 @@ from isrcheck.model.language.tracing import sentence_of
 
 
 def try_mutants(attempt: Attempt, result: ProofResult, limits: Limits, tell: Tell) -> None:
-    """Records the open goals of each mutant of the proof. If the proof succeeds for a mutant, it is worthless."""
+    """Tries the proof on each of its mutants, and records the open goals. The proof must succeed for no mutant."""
     for mutant in attempt.proof.mutants:
         name = mutant_name(mutant)
         tell(f"mutant {name}")

@@ -1,11 +1,11 @@
-"""The obligations of a proof as z3 terms, whether states have bounds or not.
+"""The obligations of a proof as z3 terms, for models with bounds and without bounds.
 
 An *obligation* says that some conditions and the lemmas imply goals. A proof has three kinds of obligations: every
 lemma holds at the start, every lemma holds after each step from a state in which all lemmas hold, and each target
 follows from the lemmas.
 
-Besides the lemmas, each step has two goals: the step is defined, and the values stay in their domains. A proof makes
-one assumption about a state besides the lemmas: its values lie in their domains.
+Each step has two further goals: the step is defined, and the values stay in their domains. A proof also assumes that
+the values of each state before a step lie in their domains.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ TARGET: Final = "targets"
 class Obligation:
     """A claim: if the conditions and the lemmas hold, all goals hold.
 
-    `action` is the action whose instance makes the step, or START or TARGET. `lemmas` maps a stage to the terms of each
-    lemma, by the name of the lemma. A lemma about all numbers is used only for some numbers. Each of the `stages` uses
-    more numbers.
+    `action` is the action whose instance makes the step, or START or TARGET if there is no step. `lemmas` returns, for
+    a stage, the terms of each lemma by name. A lemma about all numbers is assumed only for some numbers, and for more
+    numbers at each further stage. `stages` is the number of stages.
     """
 
     label: str
@@ -56,7 +56,7 @@ class Obligations:
 
 
 class Lazily(Mapping[str, Term]):
-    """Terms by name. Each term is made when it is first used."""
+    """A mapping from names to terms. Each term is made when it is first used."""
 
     def __init__(self, names: Sequence[str], make: Callable[[str], Term]) -> None:
         self._names, self._make = dict.fromkeys(names), make

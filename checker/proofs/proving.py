@@ -17,7 +17,7 @@ Tell = Callable[[str], None]
 
 @dataclass
 class Open:
-    """A goal that does not follow, or that the solver cannot decide, with its obligation and a model of z3."""
+    """A goal that does not follow or is undecided, with its obligation. `model` is z3's counterexample, if any."""
 
     obligation: Obligation
     goal: str
@@ -55,7 +55,8 @@ def open_goals(
 ) -> list[Open]:
     """The goals of an obligation that do not follow from its conditions and the lemmas.
 
-    A lemma in `without` is neither assumed nor a goal. `stages` records the last stage that was tried for each label.
+    A lemma in `without` is neither assumed nor a goal. The last stage that was tried is stored in `stages`, by the
+    label of the obligation.
     """
     wanted = [name for name in obligation.goals if name not in without]
     found: list[Open] = []
@@ -100,7 +101,7 @@ def _one_by_one(
     watch: Watch,
     without: frozenset[str],
 ) -> list[Open]:
-    """The open goals, asked one by one: a solver may decide a single goal when it cannot decide all goals together."""
+    """The goals that stay open if each is asked alone: a solver may decide one goal when it cannot decide all at once."""
     found = []
     for name in goals:
         solver = _solver(obligations, obligation, stage, without)
@@ -129,7 +130,7 @@ def prove(
 
 
 def redundant(obligations: Obligations, watch: Watch, tell: Tell = lambda text: None) -> list[str]:
-    """The lemmas that the proof does not need, if all other lemmas are kept."""
+    """The lemmas that can be left out one at a time: the proof then succeeds with all other lemmas."""
     found = []
     for name in obligations.lemmas:
         tell(f"without {name}")
@@ -142,7 +143,7 @@ def redundant(obligations: Obligations, watch: Watch, tell: Tell = lambda text: 
 def follows(
     obligations: Obligations, obligation: Obligation, watch: Watch, without: frozenset[str] = frozenset()
 ) -> bool:
-    """Whether all goals of an obligation follow. Unlike `open_goals`, it does not find out which goals do not."""
+    """Whether all goals of an obligation follow. To find the goals that do not follow, use `open_goals`."""
     for stage in range(obligation.stages):
         solver = _solver(obligations, obligation, stage, without)
         solver.add(z3.Not(z3.And([term for name, term in obligation.goals.items() if name not in without])))
@@ -154,9 +155,10 @@ def follows(
 def largest_inductive(
     obligations: Obligations, candidates: Iterable[str], watch: Watch, tell: Tell = lambda text: None
 ) -> frozenset[str]:
-    """The candidates to drop. All other lemmas then hold at the start and are preserved by every step (Houdini).
+    """The candidates to drop (Houdini). The lemmas that remain hold at the start and are preserved by every step.
 
-    The remaining lemmas are the largest such set: a candidate is dropped only if the others do not imply it.
+    No larger set of lemmas has this property, because a candidate is dropped only if it does not follow from the
+    candidates that are left.
     """
     droppable, dropped = set(candidates), set[str]()
     again = True

@@ -1,4 +1,4 @@
-"""Decides by a search within limits whether states can be reached."""
+"""Decides whether given states are reachable, by a search within limits."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ LOOK: Final = Limits(seconds=10, memory=2 << 30)
 
 @dataclass(frozen=True)
 class Reachability:
-    """Whether a state is reachable: the length of a path to it, and the number of all states that were explored.
+    """The result of a search for a path to a state.
 
-    `length` is None if the search found no path. If `known` is true, no path exists. Otherwise the search ended early.
+    `length` is the number of states on the path, or None if the search found no path. `known` is false if the search
+    ended early without a path. `distinct` is the number of states that the search explored.
     """
 
     known: bool
@@ -37,7 +38,7 @@ class Reachability:
 def reachability(
     system: TransitionSystem, states: Sequence[tuple[int, ...]], limits: Limits = LOOK
 ) -> list[Reachability]:
-    """Whether each of the states is reachable. A state is given by its leaves. One search answers for all states."""
+    """For each state, whether the state is reachable. States are given by their leaves. One search finds all answers."""
     from isrcheck.checker.engines.local.search import search
 
     asked = {leaves: f"{HERE}{i:06d}" for i, leaves in enumerate(dict.fromkeys(states))}

@@ -15,8 +15,8 @@ Verdict = Literal["proved", "violated", "not proved", "incomplete"]
 class Counterexample:
     """A trace whose first state satisfies the assumptions and whose last state falsifies a goal.
 
-    None of its states need be reachable. `instance` is the choice of parameters that falsifies the goal in the last
-    state.
+    The states of the trace may be unreachable. `instance` is the choice of parameters that falsifies the goal in the
+    last state.
     """
 
     trace: Trace
@@ -36,7 +36,7 @@ class Counterexample:
 class Failing:
     """A goal that does not follow for an action, and the instances of this action for which it does not follow.
 
-    `answer` is "false" if the solver shows that the goal does not follow, and "unknown" if it cannot decide.
+    `answer` is "false" if the solver shows that the goal does not follow, and "unknown" if the solver cannot tell.
     """
 
     action: str
@@ -63,7 +63,7 @@ class ProofResult:
 
     `by` names the method: lemmas, or induction over `k` states. `form` is "bit-vectors" (at the settings) or
     "unbounded" (for all bounds). `violation` is a real violation: a path from an initial state to a state in which the
-    invariant is false. `checks` are sentences on the side conditions. If a check fails, the proof cannot be trusted,
+    invariant is false. `checks` has a sentence for each side condition. If a check fails, the proof cannot be trusted,
     and the verdict is never "proved".
     """
 

@@ -31,7 +31,7 @@ def counterexample(
 
 
 def with_reachability(system: TransitionSystem, failing: Sequence[Failing]) -> list[Failing]:
-    """The same goals. A search has added to each counterexample whether its first state is reachable."""
+    """The failing goals, with a further fact about each counterexample: whether its first state is reachable."""
     shown = [each.counterexample.trace.steps[0].state for each in failing if each.counterexample is not None]
     found = iter(reachability(system, [system.encode(state) for state in shown]) if shown else [])
     return [
@@ -43,7 +43,7 @@ def with_reachability(system: TransitionSystem, failing: Sequence[Failing]) -> l
 
 
 def walked(model: Model, system: TransitionSystem, states: Sequence[tuple[int, ...]], labels: Sequence[str]) -> Trace:
-    """The trace of these states. The model's methods confirm every step, because a solver's answer is not enough."""
+    """The trace with these states and labels. The model's own methods repeat each step, to check the solver."""
     it = Interpreter(model, {})
     numbers = {str(label): i for i, label in enumerate(it.labels)}
     values = [system.decode(state) for state in states]
@@ -73,6 +73,6 @@ def of_predicate(predicate: Any) -> Why:
 
 
 def pair(bounded: Bounded, model: z3.ModelRef) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The leaves of the state before and of the state after, from a model that z3 found."""
+    """The leaves of the states before and after a step, according to a solution that z3 found (`model`)."""
     terms, leaves = bounded.terms, bounded.system.leaves
     return terms.values(model, leaves, bounded.before), terms.values(model, leaves, bounded.after)

@@ -1,6 +1,7 @@
 """Checks the side conditions of a proof.
 
-They show that the proof is about this model, and that it does not succeed because of an error in this program.
+The side conditions show that the proof is about this model, and that it does not succeed because of an error in
+isrcheck.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ from isrcheck.model.language.settings import Setting
 from isrcheck.model.language.tracing import trace
 
 SMALL: Final = 2
-"""The value of each bound for the check of every lemma in all reachable states."""
+"""The value of each bound when the lemmas are checked in the reachable states."""
 TIED: Final = 3
-"""The bounds at which the form without bounds is compared with the model, whatever bounds the user has chosen."""
+"""The value of each bound when the form without bounds is compared with the model, whatever the user has chosen."""
 LOOK: Final = Limits(seconds=20, memory=2 << 30)
 
 
 @dataclass
 class Conditions:
-    """A sentence on each condition, and the names of the failed conditions. If one failed, the proof is not trusted."""
+    """A sentence on each side condition, and the names of the failed ones. If any failed, the proof is not trusted."""
 
     sentences: dict[str, str] = field(default_factory=dict)
     failed: list[str] = field(default_factory=list)
@@ -60,9 +61,9 @@ def side_conditions(attempt: Attempt, watch: Watch, tell: Callable[[str], None])
 
 
 def _settings(attempt: Attempt, bound: int, lowered: bool = False) -> dict[str, Any]:
-    """The settings with every bound as near to `bound` as possible.
+    """The settings of an attempt, with every bound as near to `bound` as the bound's own limits allow.
 
-    With `lowered`, bounds above `bound` are lowered to `bound`, and smaller bounds stay.
+    If `lowered` is true, bounds above `bound` are instead lowered to `bound`, and smaller bounds stay.
     """
     declared = attempt.loaded.cls.declared_settings()
     given = attempt.loaded.cls(**attempt.settings).settings
@@ -85,7 +86,7 @@ def _reachable(attempt: Attempt, small: Bound, watch: Watch, noted: Conditions) 
     limits = replace(LOOK, seconds=seconds)
     values, names = dict(small.model.settings), tuple(small.stated)
     found = check(model, values, profile=BARE, invariants=names, keep_going=True, limits=limits)
-    # A candidate may be false. So may a lemma about an unsafe model, and then the proof will fail.
+    # A false candidate is no failure, because candidates may be dropped. A false lemma or target is a failure.
     false = [name for name, finding in found.findings.items() if finding.verdict == "violated"]
     states = f"{number(found.distinct)} states at {_shown(found.settings)}"
     how_far = f"all {states}" if found.verdict != "incomplete" else f"the first {states}"

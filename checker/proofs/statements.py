@@ -19,14 +19,14 @@ Predicate = Callable[[Any, Any], Any]
 
 
 def choices(model: Model, statement: Statement) -> Iterator[dict[str, Any]]:
-    """Every choice of a statement's parameters. Each choice maps a parameter to a value of its domain."""
+    """Every choice of a statement's parameters. A choice maps each parameter to a value of its domain."""
     domains = parameter_domains(model, statement)
     for values in itertools.product(*(list(d.values()) for d in domains.values())):
         yield dict(zip(domains, values, strict=True))
 
 
 def parameter_domains(model: Model, statement: Statement) -> dict[str, Domain]:
-    """The domain of each parameter, with the model's own sizes filled in."""
+    """The domain of each parameter of a statement, with the sizes that it has in this model."""
     given = {n: d if isinstance(d, Domain) else d(model) for n, d in statement.parameters.items()}
     return {n: model.resolved_domain(d) for n, d in given.items()}
 
@@ -43,7 +43,7 @@ def instance(proof: type[Proof], statement: Statement, choice: dict[str, Any]) -
 
 
 def predicate(proof: type[Proof], statement: Statement) -> Predicate:
-    """A statement for all values of its parameters, as a predicate whose sentence is the statement's docstring."""
+    """A predicate that is true if a statement holds for all values of its parameters, with the statement's sentence."""
 
     def of_all(model: Any, s: Any) -> Any:
         return every(instance(proof, statement, choice)(model, s) for choice in choices(model, statement))
@@ -53,7 +53,7 @@ def predicate(proof: type[Proof], statement: Statement) -> Predicate:
 
 
 def falsifying(proof: type[Proof], statement: Statement, model: Model, state: Any) -> Instance | None:
-    """Why a statement is false in a state: the first parameters that make it false, and the values that it reads."""
+    """Why a statement is false in a state: its first choice of parameters that fails, and the values that it reads."""
     for choice in choices(model, statement):
         one = instance(proof, statement, choice)
         try:

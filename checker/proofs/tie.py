@@ -1,4 +1,4 @@
-"""Compares the model without bounds with the traced model at some bounds. z3 decides whether each action agrees.
+"""Compares the model without bounds with the traced model at some bounds. z3 decides whether the two models agree.
 
 At given bounds, each state of the traced model is also a state of the model without bounds. Two conditions must hold
 for every such state, reachable or not, and for every instance of every action. First, the step of the traced model
@@ -98,7 +98,7 @@ class Tie:
             yield array
 
     def _of(self, variable: Variable, state: Sequence[Term]) -> Iterator[Term]:
-        """The terms of a state without bounds, from the first term of a variable on."""
+        """The terms of a state without bounds, beginning with the first term of a variable."""
         return iter(state[self.unbounded.layout.variables[variable.name][1] :])
 
     def _same(self, xs: Sequence[Term], ys: Sequence[Term]) -> Iterator[Term]:
@@ -138,7 +138,7 @@ class Tie:
                 yield Label(name, values, tuple(domain for domain, _ in choice))
 
     def _relation(self, label: Label) -> tuple[Relation | None, list[tuple[Term, Term]]]:
-        """The step without bounds that has `label` as an instance, and the values of its numeric parameters."""
+        """The relation of which `label` is an instance, or None; and the values of its numeric parameters."""
         given = dict(label.parameters)
         for relation in self.unbounded.relations:
             fixed = {n: v for n, v in relation.choice if v is not ...}
@@ -149,7 +149,7 @@ class Tie:
         return None, []
 
     def _agree(self, transition: Transition | None, label: Label, watch: Watch) -> bool:
-        """Whether the two models agree about an instance: its step happens in the same states with the same results."""
+        """Whether the two models agree about an instance: it can happen in the same states, with the same results."""
         relation, numbers = self._relation(label)
         if relation is None:
             return transition is None
@@ -167,7 +167,10 @@ class Tie:
     def _fixed(
         self, definitions: Definitions, here: list[tuple[Term, Term]], values: dict[Term, Sequence[int]]
     ) -> list[Term]:
-        """The definitions as terms. Assuming them cannot hide a difference, because the names always have values."""
+        """The definitions as terms for all values of their numbers.
+
+        Assuming these terms cannot hide a difference, because every defined name has a value in every state.
+        """
         return [
             z3.substitute(term, *here)
             for q in definitions.conditions
@@ -175,7 +178,7 @@ class Tie:
         ]
 
     def _new(self, transition: Transition) -> list[Term]:
-        """The traced model's state after a step."""
+        """The terms of the traced model's state after a transition."""
         nodes = transition.updates
         terms = dict(zip(nodes, self.bounded.terms.fold(nodes.values(), self.bounded.before), strict=True))
         return [
@@ -198,11 +201,11 @@ class Tie:
         return self._valid(self._fixed(definitions, self.bounds, {}), same, watch)
 
     def _statements(self, watch: Watch) -> Iterator[str]:
-        """The names of lemmas and targets that disagree for some numbers within the bounds."""
+        """The names of the lemmas and targets on which the two models disagree in some state."""
         domain = self.bounded.domain(self.bounded.before)
         traced = self.bounded.holds(self.system.invariants, self.bounded.before)
         for name, statement in self.statements.items():
-            # The definitions are about the terms of the state before the step.
+            # The statement is read in `unbounded.before`, because `pairs` then replaces its terms and its definitions'.
             found, definitions = self.unbounded.quantified(statement, self.unbounded.before)
             values = self._parameter_values(statement, found)
             parts = [x for q in found for x in self._all_values(q.numbers, q.condition, values)]
