@@ -10,12 +10,11 @@ import pytest
 from isrcheck.checker.library import load_model_class
 from isrcheck.model.language import UnknownName
 from isrcheck.model.language.settings import Setting
+from tests.designs import shipped
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/documents.md").read_text()
-DESIGNS = {
-    name: load_model_class(name) for name in ("v1", "v2", "v3", "alter-isr", "kraft", "majority", "primary-backup")
-}
+DESIGNS = {name: load_model_class(name) for name in shipped.DESIGNS}
 FEATURES: dict[str, tuple[dict[str, object], ...]] = {
     "v3": (
         {},

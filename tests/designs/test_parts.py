@@ -8,9 +8,7 @@ import pytest
 
 from isrcheck.checker.library import load_model_class
 from isrcheck.model.language import Model
-
-DESIGNS = ("v1", "v2", "v3", "alter-isr", "majority", "primary-backup")
-"""The designs whose parts may override each other. The parts of `kraft` do not."""
+from tests.designs.shipped import OF_SHARED_PARTS
 
 
 def height(cls: type[Any]) -> int:
@@ -19,12 +17,12 @@ def height(cls: type[Any]) -> int:
     return 1 + max(above) if above else 0
 
 
-@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize("name", OF_SHARED_PARTS)
 def test_a_design_is_at_most_six_classes_high(name: str) -> None:
     assert height(load_model_class(name).cls) <= 6
 
 
-@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize("name", OF_SHARED_PARTS)
 def test_a_design_has_what_its_parts_ask_of_each_other(name: str) -> None:
     cls = load_model_class(name).cls
     asked = {word: part for part in cls.__mro__[:-2] for word in vars(part).get("__annotations__", {})}

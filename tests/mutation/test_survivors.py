@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 CLASSES = tomllib.loads((ROOT / "benchmarks/survivors.toml").read_text(encoding="utf-8"))
 DOCUMENT = (ROOT / "docs/mutation.md").read_text(encoding="utf-8")
 TABLE = DOCUMENT.partition("| class | mutants |")[2].partition("\n\n")[0]
-DESIGNS = ("v3", "v1", "v2", "alter-isr")
+DESIGNS = sorted({design for by in CLASSES.values() for design in by})
 
 
 def counted() -> dict[tuple[str, str], int]:

@@ -16,6 +16,7 @@ from isrcheck.checker.told import DrawnLog, DrawnRecord
 from isrcheck.checker.traces.logs import logs
 from isrcheck.model.language.concrete import initial_states
 from tests.cli.running import run
+from tests.designs.shipped import OF_SHARED_PARTS
 from tests.scenarios.shipped import FOLDERS
 
 ROOT = Path(__file__).parents[2] / "counterexamples"
@@ -107,7 +108,7 @@ def test_a_log_in_a_line(log: DrawnLog, line: str) -> None:
     assert log_lines([log], "") == [line]
 
 
-@pytest.mark.parametrize("name", ["kip-101", "v3", "alter-isr", "v2", "v1", "majority", "primary-backup", "async-isr"])
+@pytest.mark.parametrize("name", ["kip-101", "async-isr", *OF_SHARED_PARTS])
 def test_every_model_with_logs_is_drawn(name: str) -> None:
     model: Any = load_model_class(name).cls()
     drawn = logs(model, initial_states(model)[0])

@@ -16,9 +16,9 @@ from isrcheck.model.language.system import TransitionSystem
 from isrcheck.model.language.together import Idle
 from isrcheck.model.language.tracing import trace
 from tests.cli.running import run
+from tests.designs.shipped import DESIGNS
 from tests.profiles.regenerate import RECORDED, profiles, size_of, sized
 
-DESIGNS = ("v1", "v2", "v3", "alter-isr", "kraft", "majority", "primary-backup")
 LARGE = pytest.param("kraft", marks=pytest.mark.exhaustive)
 """Three replicas whose brokers each have their own metadata: the search takes half a minute, tracing a second."""
 PLAIN = [LARGE if name == "kraft" else name for name in DESIGNS]

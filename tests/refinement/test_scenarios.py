@@ -11,6 +11,7 @@ from isrcheck.checker.checking import check
 from isrcheck.checker.refinement.refined import Refined
 from isrcheck.checker.refinement.refining import refine
 from isrcheck.checker.scenarios.scenario import Scenario, read
+from tests.designs.shipped import DESIGNS
 from tests.scenarios.shipped import FOLDERS
 
 MISSED = frozenset(
@@ -137,9 +138,7 @@ def test_all_else_that_mends_a_loss_is_one(name: str) -> None:
 
 
 def test_there_are_losses_in_every_design() -> None:
-    assert {scenario(name).model for name in LOSSES} == {
-        "alter-isr", "kraft", "majority", "primary-backup", "v1", "v2", "v3",
-    }  # fmt: skip
+    assert {scenario(name).model for name in LOSSES} == {*DESIGNS}
     assert len(LOSSES) >= 70
     assert len(MENDED) >= 50
     assert {*FAST, *EARLIER, *DELETED} <= {*LOSSES}

@@ -16,6 +16,7 @@ from isrcheck.checker.symmetry.interchangeable import Symmetry
 from isrcheck.model.language import expressions as e
 from isrcheck.model.language.domains import Domain, Number, Per, Record, Value
 from isrcheck.model.language.tracing import trace
+from tests.designs.shipped import OF_SHARED_PARTS
 
 
 class ExchangeOfRecords(Exchange):
@@ -47,7 +48,6 @@ class ExchangeOfRecords(Exchange):
 
 
 PUBLISHED = ("truncate-to-hw", "kip-101", "kip-279", "kip-320", "kip-320-first-try")
-DESIGNS = ("alter-isr", "majority", "primary-backup", "v2", "v3")
 
 
 def differences(name: str) -> list[tuple[str, ...]]:
@@ -65,7 +65,7 @@ def often(name: str) -> Any:
     return pytest.param(name, marks=() if name in ("truncate-to-hw", "primary-backup") else pytest.mark.exhaustive)
 
 
-@pytest.mark.parametrize("name", list(map(often, [*PUBLISHED, *DESIGNS])))
+@pytest.mark.parametrize("name", list(map(often, [*PUBLISHED, *OF_SHARED_PARTS])))
 def test_no_two_records_are_interchangeable(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ExchangeOfRecords, "records", 3)
     assert all(differences(name))
