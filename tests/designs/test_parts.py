@@ -1,4 +1,4 @@
-"""Designs consist of parts: their class hierarchy is low, and every part finds the methods that it needs from others."""
+"""Designs consist of parts: their class hierarchy is low, and every part finds the methods that it needs in others."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def test_a_design_has_what_its_parts_ask_of_each_other(name: str) -> None:
 
 
 def test_no_part_of_kraft_overrides_another() -> None:
-    """Its parts are named like Kafka's classes, and each derives from the parts that it uses. So there are more than six
-    classes between `kraft` and `Model`, but every rule has one place.
+    """Its parts are named like Kafka's classes, and each derives from the parts that it uses: eleven classes, but
+    every rule has one place.
     """
     parts = [cls for cls in load_model_class("kraft").cls.__mro__ if cls.__module__.startswith(designs.__name__)]
     places = Counter(name for part in parts for name in vars(part) if not name.startswith("__"))
