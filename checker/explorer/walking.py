@@ -71,7 +71,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _into(trace: Trace, at: int) -> tuple[State | None, State]:
-    """The state at a position of a trace, after the state before it (None if there is no state before)."""
+    """The state before a position of a trace (None at the first position), and the state at this position."""
     return (trace.steps[at - 1].state if at else None), trace.steps[at].state
 
 
@@ -238,7 +238,7 @@ class Walking:
         return after
 
     def _broken(self, judged: dict[str, bool | None], after: State) -> list[str]:
-        """The invariants that become false by the step into a state."""
+        """The invariants that a step to the state `after` makes false."""
         asked = {name: f for name, f in self.interpreter.invariants.items() if judged[name] is not False}
         return [name for name, answer in self.interpreter.judged(after, asked).items() if answer is False]
 
