@@ -24,7 +24,7 @@ class Unlike(Domain):
 
 
 def at_any_settings(models: Iterable[type[Model]]) -> Variables:
-    """The variables that these models have at any of their settings that were tried (see `_from`)."""
+    """The variables that these models have at some of their settings. `_from` says which settings are tried."""
     found: Variables = {}
     for model in models:
         found = _joined(found, _from(model))

@@ -230,7 +230,7 @@ def _number(flag: str) -> str:
 
 
 def _as(part: str, leaf: Leaf, value: Expression) -> str:
-    """The text of a value for its leaf. A flag becomes 0 or 1 if the leaf has numbers."""
+    """The text of a value that is assigned to a leaf. A flag becomes 0 or 1 if the leaf is a number."""
     return _number(part) if value.kind == "flag" and leaf.kind not in ("flag", "set") else part
 
 

@@ -1,7 +1,8 @@
 """The common part of all exported forms of a model: identifiers, and names for values that several expressions need.
 
-Expressions form a graph in which a node may have many parents. Written as trees, they could become very large. So a
-node that is used more than once is written only once and gets a name, if it is larger than a comparison of two leaves.
+Expressions form a graph in which a node may have many parents. Written as trees, the expressions could become very
+large. So a node that is used more than once is written only once and gets a name, if it is larger than a comparison of
+two leaves.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ RESERVED: Final = frozenset({"vars", "init", "next", "spec", "fair"})
 
 
 def tla(system: TransitionSystem, obligations: Sequence[Obligation] = ()) -> str:
-    """The text of the module, which must be in a file of its name (`module_name`).
+    """The text of the TLA+ module. It must be in a file that has the module's name (see `module_name`).
 
     `obligations` are the fairness that properties assume. They refer to the system's transitions by position. TLC does
     not know that a bound leaves no room for a step, so TLC may report a behaviour that isrcheck excuses.

@@ -1,10 +1,10 @@
 """Compares mutants with the model in the states that the model reaches: one exploration answers for all mutants.
 
-A mutant is *equivalent* if, in every state that the model counts, it has the same possible instances as the model, and
-they lead to the same states. The mutant and the model then have the same states and the same steps. A mutant *only
-forbids* if it lacks steps of the model and has no other steps. Such a mutant reaches no new state, so no invariant of
-states can notice it. If its action is also never possible in the states of the model, the action is never possible in
-the mutant, because the mutant's states are states of the model.
+A mutant is *equivalent* if, in every state that the model counts, the same instances are possible as in the model, and
+these instances lead to the same states. The mutant and the model then have the same states and the same steps. A mutant
+*only forbids* if it lacks steps of the model and has no other steps. Such a mutant reaches no new state, so no
+invariant of states can notice it. If its action is also never possible in the states of the model, the action is never
+possible in the mutant, because the mutant's states are states of the model.
 """
 
 from __future__ import annotations

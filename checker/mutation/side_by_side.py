@@ -1,4 +1,4 @@
-"""Runs a mutant and its model side by side, to see whether anything depends on the differences of their states.
+"""Runs a mutant and its model side by side, to see whether anything depends on the differences between their states.
 
 The mutant and the model begin in the same state and take the same steps. Only a step of the mutated action may be taken
 by one of them alone. Suppose that two conditions hold in all pairs of states that are reached in this way: every other

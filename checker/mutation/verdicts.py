@@ -164,7 +164,7 @@ def departure(model: Interpreter, trace: Trace) -> tuple[int | None, str | None]
 
 
 def _allowed(model: Interpreter, trace: Trace, position: int) -> bool:
-    """Whether the model itself takes the step into a state of a trace, counted from 1."""
+    """Whether the model itself takes the trace's step into the state at `position` (from 1)."""
     before, step = trace.steps[position - 2], trace.steps[position - 1]
     assert step.label is not None
     return model.step(before.state, model.labels.index(step.label)) == step.state

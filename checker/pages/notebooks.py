@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Page:
-    """The HTML of a page in one file. A notebook shows the page in a frame that is `height` pixels high."""
+    """The HTML of a page that is one file. A notebook shows the page in a frame that is `height` pixels high."""
 
     html: str = field(repr=False)
     height: int = 720

@@ -75,7 +75,7 @@ class Shape:
         self.rows = [Row(p.path, p.shown, p.owner, p.group or "", is_log(d)) for p, d in places]
 
     def texts(self, state: tuple[Value, ...]) -> list[str]:
-        """The text of every row."""
+        """The texts of a state, one for each row."""
         return [text_of(domain, value) for _, domain, value in self._parts(state)]
 
     def logs(self, state: tuple[Value, ...]) -> list[dict[str, Any]]:

@@ -42,7 +42,7 @@ def _last(told: Endings) -> str:
 
 
 def behaviours_text(found: Comparison, ink: Ink = PLAIN, plain: bool = False) -> list[str]:
-    """The lines of the whole report."""
+    """The lines of the whole report on a comparison."""
     lines = [headline(found, ink)]
     changed = [
         f"{name} {one or 'none'} -> {other or 'none'}" for name, one, other in changed_settings(found.a, found.b)

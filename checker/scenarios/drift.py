@@ -20,7 +20,7 @@ NOTHING: Final = "nothing"
 
 
 def recorded(folder: Path) -> dict[str, bytes]:
-    """The contents of the recorded generated files of a scenario, by name."""
+    """The contents of a scenario's generated files as they are recorded, by name."""
     paths = {name: folder / name for name in GENERATED}
     return {name: path.read_bytes() for name, path in paths.items() if path.is_file()}
 

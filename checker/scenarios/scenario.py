@@ -28,7 +28,7 @@ class DamagedScenario(ModelError):
 class Scenario:
     """What to check, what is expected, and why it matters. `liveness` names properties that are also checked.
 
-    `folder` holds the scenario. `root` is the folder that the user named, and the model's file must be inside it.
+    `folder` is the scenario's folder. `root` is the folder that the user named, and the model's file must be inside it.
     `lengths` maps each violated invariant or property (and `deadlock`) to the number of states of its shortest trace.
     `controls` are the names of related scenarios, in which the fix is switched on or off. `seen_to_hold` has wider
     bounds at which the scenario also held.
