@@ -26,7 +26,7 @@ ASKED: Final = ("survived", "nothing new", "unread", "forbids", "vacuous")
 
 
 def in_the_model(loaded: LoadedModel, question: Question) -> dict[str, PropertyFinding]:
-    """The verdicts on the properties in the model itself. Only properties that hold, not vacuously, can kill mutants."""
+    """The verdicts on the properties in the model itself. Only properties that hold non-vacuously can kill mutants."""
     if not question.liveness:
         return {}
     result = _result(loaded, question)
