@@ -1,8 +1,8 @@
 """Ensures that only one search at a time writes to a dataset.
 
-On a local file system the file `.lock` is locked. The lock ends with its process, in whatever way the process ends. If
-files cannot be locked (an object store, HDFS), the last writer has its name in `.claim.json`. Before a search commits a
-level, it reads this name, and stops if the name is not its own.
+On a local file system the file `.lock` is locked. The lock ends when its process ends, even if the process is killed.
+The file `.claim.json` names the last writer, because not all file systems have locks (an object store, HDFS). Before a
+search commits a level, it reads this name. It stops if the name is not its own.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ CLAIM: Final = ".claim.json"
 
 
 class Claim:
-    """The right to write to a dataset, until `end`. Raises `DatasetRefused` if another search has this right."""
+    """The right to write to a dataset, until `end()` is called. Raises `DatasetRefused` if another search has it."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage, self._name = storage, uuid.uuid4().hex
         self.end: Any = _locked(storage) if storage.local else lambda: None
 
     def take(self) -> None:
-        """Marks the dataset as taken."""
+        """Writes into the dataset that this search is its last writer."""
         mine = {"search": self._name, "host": socket.gethostname(), "process": os.getpid()}
         self._storage.write_json(CLAIM, mine)
 
     def require(self) -> None:
-        """Raises `DatasetRefused` if another search has taken the dataset since then."""
+        """Raises `DatasetRefused` if another search has taken the dataset since `take`."""
         found = _claimed(self._storage)
         if found.get("search") != self._name:
             raise DatasetRefused(f"another search{_who(found)} has taken {self._storage.root}; this one stops")
 
 
 def _locked(storage: Storage) -> Any:
-    """Locks the dataset. Returns a function that releases the lock. The end of `storage` releases the lock as well."""
+    """Locks the dataset. Returns a function that releases the lock. The lock is also released with `storage`."""
     storage.make("")
     file = os.open(storage.at(LOCK), os.O_RDWR | os.O_CREAT, 0o666)
     try:
@@ -54,7 +54,7 @@ def _locked(storage: Storage) -> Any:
             f"another search{_who(_claimed(storage))} writes to {storage.root}; wait for its end, then --resume it"
         ) from None
     except OSError:
-        # A file system without locks has only the claim file.
+        # On a file system without locks, only the claim file protects the dataset.
         os.close(file)
         return lambda: None
     return weakref.finalize(storage, os.close, file)

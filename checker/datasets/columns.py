@@ -1,9 +1,9 @@
-"""The columns of tables for queries: the domain of each variable becomes columns of a table.
+"""The columns of the tables for queries: each variable becomes one or more columns, according to its domain.
 
 Each part of a record or of `per(...)` becomes a column, with the name that `analyze --variable` uses
 (`replica[0].isr`). A flag is a boolean, a number an integer, a broker an integer (null for none), and a named value a
-string. A set, a sequence, a channel, a bag and a set of messages are lists. If their elements are records, they are
-lists of structs. A *shape* describes a column as data, for executors that do not know domains. It is a list `[kind,
+string. A set, a sequence, a channel, a bag or a set of messages is a list. If its elements are records, it is a list of
+structs. A *shape* describes a column as data, for executors, which do not know domains. A shape is a list `[kind,
 ...]`, from which `engines/spark/decoding.py` builds arrays.
 """
 
@@ -29,7 +29,7 @@ from isrcheck.model.language.domains import (
 from isrcheck.model.language.system import TransitionSystem
 
 Column = tuple[str, str, list[Any]]
-"""A name, a type in the notation of SQL, and a shape."""
+"""A column: its name, its type in the notation of SQL, and its shape."""
 
 
 def columns_of(system: TransitionSystem, layout: Layout) -> list[Column]:
@@ -55,7 +55,7 @@ def _columns(name: str, domain: Domain, places: Iterator[list[int]]) -> Iterator
 
 
 def type_of(domain: Domain) -> Any:
-    """The type of a domain's values: a name of Spark's SQL, `[type]` for a list, names and types for a record."""
+    """The type of a domain's values: a name of Spark's SQL, `[type]` for a list, a dict of types for a record."""
     match domain:
         case Flag():
             return "boolean"
@@ -71,7 +71,7 @@ def type_of(domain: Domain) -> Any:
 
 
 def sql_of(kind: Any) -> str:
-    """A type in the notation of Spark's SQL."""
+    """The text of a type (as from `type_of`) in the notation of Spark's SQL."""
     if isinstance(kind, list):
         return f"array<{sql_of(kind[0])}>"
     if isinstance(kind, dict):

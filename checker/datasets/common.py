@@ -1,4 +1,4 @@
-"""The common part of two models: variables of the same name whose values, or some of them, both models can have."""
+"""The common part of two models: the variables that have the same name and comparable domains in both models."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from isrcheck.model.language.system import TransitionSystem
 
 @dataclass(frozen=True)
 class Common:
-    """The names of the common variables, the names of all other variables, and the common leaves, packed anew.
+    """The names of the common variables (`variables`) and of all others (`apart`), and the common leaves, packed anew.
 
-    A leaf that one side lacks (such as an offset behind the end of a shorter log) has its least value there, as in an
-    unused place of a sequence.
+    A model may lack a leaf, such as an offset behind the end of its shorter logs. In the states of this model, the leaf
+    has its least value, as in an unused place of a sequence.
     """
 
     variables: tuple[str, ...]
@@ -37,7 +37,7 @@ class Common:
 
 
 def common(one: TransitionSystem, other: TransitionSystem) -> Common:
-    """The common variables of two systems."""
+    """The common variables and leaves of two systems."""
     domains = [{v.name: v.domain for v in system.variables} for system in (one, other)]
     shared = tuple(n for n, d in domains[0].items() if n in domains[1] and comparable(d, domains[1][n]))
     apart = tuple(sorted((domains[0].keys() | domains[1].keys()) - set(shared)))
@@ -63,7 +63,7 @@ def comparable(one: Domain, other: Domain) -> bool:
         case (Record(), Record()):
             return one.names == other.names and all(map(comparable, one.domains, other.domains))
         case (Sequence_(), Sequence_()):
-            # Unused places hold the first element, so it must be the same one.
+            # Unused places hold the first element, so both domains must have the same first element.
             return comparable(one.element, other.element) and one.element.encode(one.element.first) == (
                 other.element.encode(other.element.first)
             )

@@ -5,13 +5,13 @@
     states/level=00001/part-*.parquet  its states, packed, in the order of the owner hash
     transitions/level=00001/*.parquet  the steps from its states, if they were asked for
     runs/*.parquet                     states of several levels merged, only for the search
-    cones-*/*.parquet                  where a trace goes on, during the search for a trace
+    cones-*/*.parquet                  the states from which a trace goes on, during the search for it
     levels.parquet, actions.parquet, violations.parquet   the contents of the manifests, as tables
 
 Each file is new and is written under its final name. The manifest of a level is written last and makes the other files
-count. Then files of the level that its manifest does not name are removed, and so are merged files that were merged
-again. Cones are removed when a search continues. Nothing else is ever removed. A dataset without one of its earlier
-manifests is refused. If only its last manifests are missing, these levels are built again, and nothing is lost.
+count. Then two kinds of files are removed: files of the level that its manifest does not name, and merged files that
+were merged again. Cones are removed when a search continues. Nothing else is ever removed. A dataset without one of its
+earlier manifests is refused. If only its last manifests are missing, these levels are built again, and nothing is lost.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ CONES: Final = "cones"
 READERS: Final = 8
 """Threads that check whether files are whole."""
 MUCH: Final = 1 << 30
-"""From this many bytes on, a cluster reads faster than these threads."""
+"""From this many bytes on, a cluster checks files faster than `READERS` threads."""
 Entries = Iterable[dict[str, Any]]
 Look = Callable[[str, list[tuple[str, str]]], list[str]]
-"""Returns the paths of missing or changed files below a root. The files are given as paths with SHA-256."""
+"""A function from a root, and paths with their SHA-256, to the paths of the missing or changed files."""
 
 
 class Dataset:
@@ -93,8 +93,8 @@ class Dataset:
     ) -> Dataset:
         """A dataset to continue. It is refused for the reasons of `open` and `require`, or if any file has changed.
 
-        Nothing is changed before the whole dataset has been found intact. `look` reads the files if they have many
-        gigabytes.
+        Nothing is changed before all files of levels are checked. `look` checks the files if they have more than `MUCH`
+        bytes.
         """
         storage = Storage(root)
         header = _header(storage)
@@ -186,7 +186,7 @@ class Dataset:
             self.storage.make(folder)
 
     def prepare(self, number: int) -> tuple[str, str]:
-        """The folders for the files of a level, and for the steps that lead to it."""
+        """Makes the folders for a level's states and for the steps to the level, and returns their names."""
         folders = f"states/{folder_of(number)}", f"transitions/{folder_of(number - 1)}"
         self.storage.make(folders[0])
         if number > 1 and self.header.get("transitions_kept"):
@@ -199,13 +199,13 @@ class Dataset:
         name = manifest_name(level.number)
         if self.storage.exists(name):
             raise DatasetRefused(f"another search has written {self.root}/{name}; this one stops")
-        # Not indented: with thousands of owners a manifest is megabytes.
+        # Not indented, because a manifest with thousands of owners has megabytes.
         content = self.storage.write_json(name, manifests.written(level, self._last), indent=None)
         before = self._runs()
         self.levels.append(level)
         self._last = hashlib.sha256(content).hexdigest()
         self._tidy_level(level)
-        # Merged files that were merged again: only the previous manifest and earlier ones needed them.
+        # Removes merged files that were merged again, because only earlier manifests need these files.
         used = {entry["path"] for entry in level.runs}
         self.storage.remove_files(entry["path"] for entry in before if entry["path"] not in used)
 
@@ -215,12 +215,12 @@ class Dataset:
         return self._claim
 
     def _tidy(self) -> None:
-        """Removes what failed attempts have left in levels that count."""
+        """Removes the files that failed attempts have left in the folders of committed levels."""
         for level in self.levels:
             self._tidy_level(level)
         if self.levels:
             self._tidy_folder("runs", self.levels[-1].runs)
-        # From a process that was killed while it looked for a trace.
+        # Cones remain if a process was killed while it looked for a trace.
         self.storage.remove_files(name for name in self.storage.names("") if name.startswith(f"{CONES}-"))
 
     def _tidy_level(self, level: Level) -> None:

@@ -12,7 +12,7 @@ from isrcheck.model.language.system import TransitionSystem
 
 
 def header_of(system: TransitionSystem, kernel: Kernel, model: str, transitions: bool) -> dict[str, Any]:
-    """A header as JSON data. Its `kernel` is the identity of the kernel, whose text is not kept."""
+    """The header of a new dataset, as JSON data. It has the kernel's identity (a hash), but not the kernel's text."""
     leaves = [
         {"path": leaf.path, "kind": leaf.kind, "low": leaf.low, "high": leaf.high,
          "word": place.word, "shift": place.shift, "width": place.width}
@@ -35,7 +35,7 @@ def header_of(system: TransitionSystem, kernel: Kernel, model: str, transitions:
         "bounds": kernel.verdicts.bounds,
         "transitions_kept": transitions,
     }
-    # In the form in which it is read back: lists instead of tuples.
+    # The header in the form in which it is read from the file: lists instead of tuples.
     same: dict[str, Any] = json.loads(json.dumps(header))
     return same
 

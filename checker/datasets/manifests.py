@@ -1,6 +1,6 @@
-"""A manifest makes a level count: it names the files of the level with their SHA-256, and has its own SHA-256.
+"""The manifest of a level: the names of the level's files, with their SHA-256. A level counts when it has a manifest.
 
-A manifest has the SHA-256 of the manifest before it. Its last field is the SHA-256 of all its other fields. So a change
+A manifest has the SHA-256 of the manifest before it, and its last field is the SHA-256 of its other fields. So a change
 in any manifest is noticed, even in the last manifest.
 """
 
@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final
 
 ENTRY: Final = {"path", "rows", "bytes", "sha256", "hashes", "owner"}
-"""The entry for a file of states. `hashes` are the first and the last owner hash, `owner` is the writer."""
+"""The fields of the entry for a file of states. `hashes` are the first and the last owner hash, `owner` the writer."""
 STEPS: Final = {"path", "rows", "bytes", "sha256"}
-"""The entry for a file of transitions."""
+"""The fields of the entry for a file of transitions."""
 STATES: Final = re.compile(r"(states/level=\d{5}|runs)/[0-9a-z-]+\.parquet")
 TRANSITIONS: Final = re.compile(r"transitions/level=\d{5}/[0-9a-z-]+\.parquet")
 NAME: Final = re.compile(r"level-(\d{5})\.json")
@@ -23,13 +23,13 @@ NAME: Final = re.compile(r"level-(\d{5})\.json")
 
 @dataclass(frozen=True)
 class Level:
-    """The manifest's data of a whole level, and of the expansion of the level before.
+    """The data of a manifest: about a level, and about the expansion of the level before.
 
-    `generated` counts instances by action, None for level 1. `degrees` is the (least, greatest) number of enabled
-    instances. `rejected` counts the successors outside the constraints, and `outside` has their verdict bits.
-    `counts[bit]` is the number of states of the level in which a verdict bit is set. `files` are the states of the
-    level. `transitions` are the steps that lead to it from the level before. `runs` are the files that together hold
-    all states up to it.
+    `generated` counts the enabled instances by action (None for level 1). `degrees` are the least and the greatest
+    number of enabled instances in a state. `rejected` counts the successors outside the constraints, and `outside` has
+    their verdict bits. `counts[bit]` is the number of states of the level in which a verdict bit is set. `files` are
+    the states of the level. `transitions` are the steps that lead to the level from the level before. `runs` are the
+    files that together hold all states up to this level.
     """
 
     number: int
@@ -90,7 +90,7 @@ def _seal(data: dict[str, Any]) -> str:
 
 
 def _require_entries(level: Level) -> None:
-    """Raises `ValueError` if a file is not described correctly, or does not lie where it should."""
+    """Raises `ValueError` if the entry for a file has wrong fields or a wrong path."""
     for entry in (*level.files, *level.runs):
         if set(entry) != ENTRY or not STATES.fullmatch(entry["path"]):
             raise ValueError(f"{str(entry)[:200]} describes no file of states")

@@ -16,7 +16,7 @@ from isrcheck.model.language.tracing import trace
 
 @dataclass(frozen=True)
 class Origin:
-    """A model at a dataset's settings, in the forms that parts of the checker need."""
+    """The model of a dataset at the dataset's settings, with its interpreter, its traced system and its kernel."""
 
     loaded: LoadedModel
     interpreter: Interpreter

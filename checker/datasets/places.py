@@ -14,7 +14,7 @@ import pyarrow.fs as pafs
 
 
 def is_uri(path: str) -> bool:
-    """Whether a path has a scheme (`s3://bucket/x`, `hdfs:/x`). A scheme of one letter is a drive."""
+    """Whether a path has a scheme (`s3://bucket/x`, `hdfs:/x`). A single letter is a drive, not a scheme."""
     return re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", path) is not None
 
 
@@ -22,8 +22,8 @@ def located(root: str, name: str = "") -> tuple[Any, str]:
     """The file system of a root, and the path of a name in that file system."""
     if not is_uri(root):
         return pafs.LocalFileSystem(), f"{root}/{name}" if name else root
-    # Starting an object store takes requests, so each process does it only once. The result is kept in a module made
-    # for it, because functions that are sent by value have no module of their own.
+    # Connecting to an object store takes requests, so each process connects only once. The connection is kept in a
+    # module made for this purpose, because functions that are sent by value have no module of their own.
     kept = sys.modules.setdefault("isrcheck_places", types.ModuleType("isrcheck_places")).__dict__
     if root not in kept:
         kept[root] = pafs.FileSystem.from_uri(root)

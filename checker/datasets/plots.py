@@ -16,14 +16,14 @@ RIGHT: Final = 190
 TOP: Final = 34
 BOTTOM: Final = 30
 ROW: Final = 14
-"""The height of a row with a name of its own."""
+"""The height of the row of one name."""
 LABELS: Final = 20
 """The most labels below a panel."""
 
 
 @dataclass(frozen=True)
 class Panel:
-    """A title, the labels below the bars, and for each name the height of its part of each bar."""
+    """A title, the labels below the bars, and for each name (`series`) the height of its part of each bar."""
 
     title: str
     labels: Sequence[str]
@@ -31,7 +31,7 @@ class Panel:
 
 
 def plotted(panels: Sequence[Panel]) -> Drawing:
-    """A drawing of the panels below each other."""
+    """One drawing, with the panels below each other."""
     return below("; ".join(panel.title for panel in panels), map(_panel, panels))
 
 
@@ -62,7 +62,7 @@ def _bars(panel: Panel) -> Iterator[Rect | Text]:
 
 
 def _rows(panel: Panel) -> Drawing:
-    """A row for each name, darker for more. The scale is logarithmic, so even the rarest name is visible."""
+    """A row for each name, darker for larger values. The scale is logarithmic, so even the rarest name is visible."""
     height = TOP + ROW * len(panel.series) + BOTTOM
     step = (WIDTH - LEFT - RIGHT) / max(len(panel.labels), 1)
     most = math.log1p(max((max(values, default=0) for values in panel.series.values()), default=0)) or 1.0

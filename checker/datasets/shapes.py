@@ -14,7 +14,7 @@ from isrcheck.checker.datasets.refusals import MissingTool
 COLOURS: Final = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb", "#000000")
 """Paul Tol's bright scheme, which colour-blind people can tell apart."""
 SCALE: Final = 2
-"""Pixels of a PNG for each unit of length."""
+"""Pixels in a PNG file for each unit of length in a drawing."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Drawing:
 
 
 def svg(drawing: Drawing, on_a_page: bool = False) -> str:
-    """A whole SVG file, or a part of a page. The page decides how wide the part is."""
+    """The text of an SVG file, or of an SVG element in a page. The page decides how wide the element is."""
     name = 'xmlns="http://www.w3.org/2000/svg"'
     width, height = drawing.width, drawing.height
     if on_a_page:
@@ -103,7 +103,7 @@ def png(drawing: Drawing) -> bytes:
 
 
 def below(title: str, parts: Iterable[Drawing]) -> Drawing:
-    """One drawing of several drawings below each other."""
+    """One drawing that has several drawings below each other."""
     shapes: list[Rect | Text] = []
     width = height = 0
     for part in parts:
@@ -115,6 +115,6 @@ def below(title: str, parts: Iterable[Drawing]) -> Drawing:
 
 
 def shade(colour: str, share: float) -> str:
-    """A colour between white (0) and itself (1)."""
+    """A mixture of white and a colour: white for `share` 0, the colour itself for `share` 1."""
     parts = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return "#" + "".join(f"{round(255 - (255 - part) * share):02x}" for part in parts)

@@ -22,7 +22,7 @@ ALIASES: Final = {"s3a": "s3", "s3n": "s3"}
 """Hadoop's names for schemes that pyarrow has too."""
 KNOWN: Final = ("abfs", "abfss", "file", "gcs", "gs", "hdfs", "s3", "viewfs")
 AT_ONCE: Final = 32
-"""Files that are removed at the same time."""
+"""The number of files that are removed at the same time."""
 ELSEWHERE: Final = {
     "dbfs": "name it as /dbfs/..., where driver and executors see it as a folder",
     "wasb": "name it with abfs://",
@@ -31,7 +31,7 @@ ELSEWHERE: Final = {
 
 
 class Storage:
-    """The folder of a dataset. Names are relative to this folder. Errors are OSError."""
+    """The folder of a dataset. Names are relative to this folder. Errors are of type OSError."""
 
     def __init__(self, root: str) -> None:
         self.root = root_of(root)
@@ -61,7 +61,7 @@ class Storage:
         return found
 
     def size(self, name: str) -> int | None:
-        """The bytes of a file; None if there is no such file."""
+        """The size of a file in bytes; None if there is no such file."""
         size: int | None = self.filesystem.get_file_info(self.at(name)).size
         return size
 
@@ -132,7 +132,7 @@ def root_of(path: str) -> str:
 
 
 def _words(root: str, error: Exception) -> str:
-    """A line about a file system that cannot be opened."""
+    """The message for the error that a file system cannot be opened."""
     said = " ".join(str(error).split())
     if "libjvm" in said or "libhdfs" in said:
         return (

@@ -14,7 +14,7 @@ Distribution = list[tuple[int, int, int, int]]
 
 
 def summary(dataset: Dataset) -> dict[str, Any]:
-    """The contents of the manifests; no state is read."""
+    """The contents of a dataset's manifests as JSON data. No state is read."""
     header, levels = dataset.header, dataset.levels
     actions = action_rows(levels, tuple(header["actions"]))[1]
     return {
@@ -36,7 +36,7 @@ def whole(dataset: Dataset) -> bool:
 
 
 def _by_level(dataset: Dataset, bits: dict[str, int]) -> dict[str, Any]:
-    """For each predicate the number of states in which its bit is set, level by level, and the first such level."""
+    """For each predicate: the number of states in which its bit is set, level by level, and the first such level."""
     return {
         name: {
             "first_level": next((x.number for x in dataset.levels if x.seen >> bit & 1), None),
@@ -75,9 +75,10 @@ def leaves_named(dataset: Dataset, names: tuple[str, ...]) -> tuple[list[int], l
 def add_difference(
     data: dict[str, Any], other: Dataset, compared: tuple[tuple[str, ...], tuple[str, ...]], sides: list[dict[str, Any]]
 ) -> None:
-    """Adds what only one of two datasets has: for each side the states by level and by action, and the violations.
+    """Adds the differences from another dataset: the states that only one of them has, and the violations of each.
 
-    `compared` are the variables that both have, and those that are left out.
+    `compared` are the common variables, and the variables that are left out. `sides` has the counts of the states that
+    only one dataset has, by level and by action.
     """
     theirs = summary(other)
     found = [
@@ -93,7 +94,7 @@ def add_difference(
 
 
 def _violated(data: dict[str, Any]) -> dict[str, int]:
-    """The invariants that are violated in a dataset, each with the first level."""
+    """The invariants that are violated in a dataset, each with the first level at which it is violated."""
     return {n: x["first_level"] for n, x in data["invariants"].items() if x["first_level"] is not None}
 
 
@@ -101,7 +102,7 @@ def _violated(data: dict[str, Any]) -> dict[str, int]:
 
 
 def text(data: dict[str, Any]) -> list[str]:
-    """The tables of a summary."""
+    """The lines of a summary, as tables."""
     state = "explored to the end" if data["explored_to_the_end"] else "not explored to the end"
     lines = [f"{data['model']}: {number(data['distinct'])} states, {len(data['levels'])} levels, {state}"]
     lines += ["", "Levels (states, generated, outside the constraints, least and greatest out-degree)"]
@@ -165,7 +166,7 @@ def _summed(rows: list[dict[str, int]], key: str) -> dict[int, int]:
 
 
 def panels(data: dict[str, Any]) -> list[Panel]:
-    """States and actions over levels, out-degrees, and each requested variable."""
+    """The panels of the plots: states and actions over levels, out-degrees, and each requested variable."""
     labels = [str(row["level"]) for row in data["levels"]]
     expanded = labels[: max(map(len, data["actions"].values()), default=0)]
     found = [

@@ -1,4 +1,4 @@
-"""The contents of the manifests as three tables: `levels`, `actions` and `violations`."""
+"""The contents of a dataset's manifests as three tables: `levels`, `actions` and `violations`."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def level_rows(levels: list[Level]) -> Rows:
 
 
 def action_rows(levels: list[Level], actions: tuple[str, ...]) -> Rows:
-    """A row for each level and action: how many of its instances are enabled in the states of the level."""
+    """A row for each level and action: the enabled instances of the action, counted over the states of the level."""
     rows = [
         {"level": level.number - 1, "action": action, "generated": count}
         for level in levels
@@ -59,7 +59,7 @@ def action_rows(levels: list[Level], actions: tuple[str, ...]) -> Rows:
 
 
 def violation_rows(levels: list[Level], invariants: dict[str, int]) -> Rows:
-    """A row for each level and each invariant that is false in it: in how many states, and whether also outside."""
+    """A row for each level and each invariant false there: in how many states, and whether outside constraints, too."""
     rows = [
         {"level": level.number, "invariant": name, "states": level.counts[bit], "outside": level.outside >> bit & 1}
         for level in levels

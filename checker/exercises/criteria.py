@@ -17,7 +17,7 @@ STATES: Final = 5_000_000
 
 @dataclass(frozen=True)
 class Criterion:
-    """One condition: its text, whether it passed, why not, the length of its trace, and a command that shows it."""
+    """One condition on an answer: its text, whether it passed, why not, its trace's length, and a command to see it."""
 
     asks: str
     passed: bool
@@ -31,13 +31,13 @@ class Criterion:
 
 
 def require_meaning(result: Result) -> None:
-    """Raises `Failure` (75) if the model is undefined in some state: then there is no verdict."""
+    """Raises `Failure` (exit code 75) if the model is undefined in some state, because then there is no verdict."""
     if (failure := result.evaluation) is not None:
         raise Failure(f"{failure.where}: {failure.what}, after {failure.trace.length} states", Exit.EVALUATION)
 
 
 def unheld(result: Result, goals: tuple[str, ...], fires: tuple[str, ...]) -> list[str]:
-    """The reasons why a check does not hold, or why it holds only because goals or actions are missing."""
+    """The reasons why a check does not hold. If it holds: the wanted goals and actions that never occur."""
     found = [_broken(name, each) for name, each in _findings(result).items() if each.verdict != "holds"]
     if found:
         return found
@@ -64,13 +64,13 @@ def unbroken(result: Result, invariants: tuple[str, ...]) -> list[str]:
 
 
 def shortest(result: Result) -> int | None:
-    """The length in states of the shortest trace to a false condition."""
+    """The number of states of the shortest trace to a violation; None if nothing is violated."""
     traces = [each.trace for each in _findings(result).values() if each.trace is not None]
     return min((trace.length for trace in traces), default=None)
 
 
 def command(model: str, settings: dict[str, Any], invariants: tuple[str, ...], liveness: tuple[str, ...] = ()) -> str:
-    """The command line of a check."""
+    """The command line that repeats a check of an answer."""
     words = ["isrcheck", "check", model, "--profile", BARE]
     words += [x for name, value in settings.items() for x in ("-s", f"{name}={said(value)}")]
     words += [x for name in invariants for x in ("--invariant", name)]

@@ -1,8 +1,9 @@
 """An *exercise*: a folder with the conditions on an answer (`exercise.toml`) and the files with which a learner starts.
 
-There are three kinds of exercises. The answer to a *guard* or an *invariant* is a file with models, in which the
-learner writes some functions, the *gap*. Each `[[asks]]` is one check of one of these models. The answer to a
-*scenario* is a folder with two scenarios, `question` and `control`, and `[pair]` has the conditions on them.
+There are three kinds of exercises: *guard*, *invariant* and *scenario*. The answer to a guard or an invariant is a file
+with models, in which the learner writes some functions, the *gap*. Each `[[asks]]` is one check of one of these models.
+The answer to a scenario is a folder with two scenarios, `question` and `control`, and `[pair]` has the conditions on
+them.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ class Ask:
     """One check of an answer: a model in the answer's file, the model's settings, and the expected result.
 
     If the invariants should hold, `goals` must be reached and the actions `fires` must happen, so that an answer that
-    forbids everything is wrong. If they should be violated, each of `invariants` must be violated, and not in an
-    initial state.
+    forbids everything is wrong. If the invariants should be violated, each of `invariants` must be violated, but not in
+    an initial state.
     """
 
     title: str
@@ -51,7 +52,7 @@ class Ask:
 
 @dataclass(frozen=True)
 class Pair:
-    """The conditions on a scenario and its control. Both must be about this shipped model and this invariant.
+    """The conditions on a scenario and its control. Both must check `invariant` in the shipped model `model`.
 
     `steps` are actions that the trace of the question must contain, so that the trace tells the intended story. `goals`
     must be reached and the actions `fires` must happen in the control. Both scenarios must have `settings`.
@@ -83,7 +84,7 @@ class Exercise:
         return self.folder.name
 
     def starts(self) -> dict[str, str]:
-        """The texts that a learner starts with, by their path in the answer; '' if the answer is one file."""
+        """The texts that a learner starts with, by path in the answer. The path is '' if the answer is one file."""
         if self.pair is None:
             return {"": (self.folder / START).read_text(encoding="utf-8")}
         parts = QUESTION, CONTROL
@@ -97,7 +98,7 @@ def exercises() -> dict[str, Exercise]:
 
 
 def one(text: str) -> Exercise:
-    """The exercise with a name, or in a folder that is given as a path. Raises `UnknownName` if there is none."""
+    """The exercise with this name, or in the folder with this path. Raises `UnknownName` if it does not exist."""
     if (Path(text) / FILE).is_file():
         return read(Path(text))
     known = exercises()
@@ -107,7 +108,7 @@ def one(text: str) -> Exercise:
 
 
 def read(folder: Path) -> Exercise:
-    """The exercise of a folder. Raises `DamagedExercise` if its file has a mistake."""
+    """The exercise of a folder. Raises `DamagedExercise` if its `exercise.toml` has a mistake."""
     path = folder / FILE
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -128,7 +129,7 @@ def _lists(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _require_sense(path: Path, made: Exercise) -> None:
-    """Raises `DamagedExercise` for an exercise that every answer or no answer would solve."""
+    """Raises `DamagedExercise` for a wrong kind, missing parts, or a check without an expected result or invariants."""
     if made.kind not in KINDS:
         raise DamagedExercise(f"{path}: kind is {made.kind!r}; {nearest(made.kind, KINDS)}")
     if (made.kind == "scenario") != (made.pair is not None) or (made.pair is None) != bool(made.asks and made.gap):

@@ -15,7 +15,7 @@ CHANGE: Final = ("append", "truncate", "remove_first", "add", "remove", "put", "
 
 @dataclass(frozen=True)
 class Part:
-    """A statement of a file, or of a class in the file: its name if it has one, its place, and its text.
+    """A statement of a file, or of a class (`inside`) in the file: its name if it has one, its line, and its text.
 
     An answer may add *helpers*: functions without a decorator, constants, and imports.
     """
@@ -35,8 +35,8 @@ class Part:
 def changed(start: str, answer: str, file: str, gap: tuple[str, ...], models: dict[str, type[Model]]) -> list[str]:
     """Messages about the lines of an answer that differ from the starting file outside of the gap.
 
-    `models` are the classes of the answer. A helper must not replace anything that they inherit from shipped code.
-    Imports may be added and removed, but nothing else may take a name that the starting file imports.
+    `models` are the classes of the answer. A helper must not replace anything that these classes inherit from shipped
+    code. Imports may be added and removed, but nothing else may take a name that the starting file imports.
     """
     before, after = list(_of(_tree(start, file).body, gap, "")), list(_of(_tree(answer, file).body, gap, ""))
     kept, taken = {(x.inside, x.text) for x in before}, {x.place for x in before}
@@ -69,7 +69,7 @@ def _assignments(function: ast.FunctionDef) -> list[int]:
 
 
 def _root(node: ast.AST) -> str:
-    """The name at the beginning of `s.log[b].append`."""
+    """The name at the beginning of an expression: `s` for `s.log[b].append`."""
     while isinstance(node, ast.Attribute | ast.Subscript):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""
@@ -83,7 +83,7 @@ def _tree(text: str, file: str) -> ast.Module:
 
 
 def _is_beside(part: Part, models: dict[str, type[Model]]) -> bool:
-    """True for a helper that does not replace anything that a model inherits."""
+    """True if a part is a helper that does not replace anything that a model inherits."""
     cls = models.get(part.inside)
     return part.is_helper and (cls is None or not any(part.name in vars(base) for base in cls.__mro__[1:]))
 
@@ -115,7 +115,7 @@ def _of(body: list[ast.stmt], gap: tuple[str, ...], inside: str) -> Iterator[Par
 
 
 def _function(function: ast.FunctionDef, gap: tuple[str, ...]) -> str:
-    """The text of a function without its docstring; of a function of the gap only name, parameters and decorators."""
+    """The text of a function without its docstring. For a function of the gap: only name, parameters and decorators."""
     said = function.body[1:] if ast.get_docstring(function) is not None else function.body
     body = [] if function.name in gap else said
     return _dumped(ast.FunctionDef(function.name, function.args, body, function.decorator_list))

@@ -22,7 +22,7 @@ FORMAT: Final = 1
 
 @dataclass(frozen=True)
 class Grade:
-    """The criteria of an exercise for one answer, in the order of the checks."""
+    """The result for one answer to an exercise: its criteria, in the order in which they were checked."""
 
     exercise: Exercise
     criteria: tuple[Criterion, ...]
@@ -47,10 +47,10 @@ class Grade:
 
 
 def grade(exercise: Exercise, answer: Path) -> Grade:
-    """The grade of an answer. The answer is a learner's file, which is run, or a folder with two scenarios.
+    """Grades an answer: a learner's Python file, which is run, or a folder with two scenarios.
 
-    Raises `ModelError` for a mistake in the answer, with its line. Raises `Failure` (75) if the model is undefined in
-    some state.
+    Raises `ModelError` for a mistake in the answer; the message names its line. Raises `Failure` (exit code 75) if the
+    model is undefined in some state.
     """
     if exercise.pair is not None:
         return Grade(exercise, tuple(paired(exercise.pair, answer)))
@@ -58,7 +58,7 @@ def grade(exercise: Exercise, answer: Path) -> Grade:
         how = f"isrcheck grade {exercise.name} --start my_answer.py"
         raise UnknownName(f"{answer} is no Python file; begin with: {how}")
     gap = _gap_alone(exercise, answer)
-    # The checks of an answer that changes the question say nothing about the exercise, so they are left out.
+    # If an answer changes more than the gap, its checks say nothing about the exercise, so they are left out.
     asked = [asked_of(ask, answer) for ask in exercise.asks] if gap.passed else []
     return Grade(exercise, (gap, *asked))
 
@@ -74,7 +74,7 @@ def _gap_alone(exercise: Exercise, answer: Path) -> Criterion:
 
 
 def asked_of(ask: Ask, answer: Path) -> Criterion:
-    """The criterion for one check of a model of the answer."""
+    """Checks a model of the answer as `ask` says, and returns the criterion."""
     loaded = load_model_class(f"{answer}:{ask.model}")
     result = check(
         loaded,

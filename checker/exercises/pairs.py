@@ -19,9 +19,10 @@ from isrcheck.model.language.together import said
 
 
 def paired(pair: Pair, answer: Path) -> Iterator[Criterion]:
-    """The criteria for a scenario and its control. The later criteria are checked only if both have the right subject.
+    """The criteria for a scenario and its control. If a subject is wrong, only the first is checked.
 
-    Raises `DamagedScenario` if one of the two is missing or damaged, and `UnknownName` for settings that do not exist.
+    Raises `DamagedScenario` if one of the scenarios is missing or damaged, and `UnknownName` for settings that do not
+    exist.
     """
     question, control = read(answer / QUESTION, answer), read(answer / CONTROL, answer)
     about = [*_other_subject(pair, question, QUESTION), *_other_subject(pair, control, CONTROL)]
@@ -64,7 +65,7 @@ def _given(pair: Pair, *models: Model) -> Criterion:
 
 
 def _differ(cls: type[Model], one: Model, other: Model) -> Criterion:
-    """The criterion that exactly one setting differs, which is a rule of the protocol and not a bound."""
+    """The criterion that exactly one setting differs, and that this setting is a rule of the protocol, not a bound."""
     names = [name for name in cls.declared_settings() if one.settings[name] != other.settings[name]]
     told = ", ".join(f"{name} ({said(one.settings[name])}, {said(other.settings[name])})" for name in names)
     why = [] if len(names) == 1 else [f"{told or 'no setting'} differ" if names else "no setting differs"]

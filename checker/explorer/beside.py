@@ -1,8 +1,8 @@
-"""A specification beside a walk through a model: the mapped state of each state, and the steps that are not allowed.
+"""A specification beside a walk through a model: its state for each state of the model, and the refused steps.
 
-The explorer shows refinement like an invariant, which is false where the specification does not allow the last step.
-The reference semantics computes the specification's states. A search, as in `isrcheck refine`, decides which of these
-states lead to which.
+The explorer shows refinement as an invariant that is false if the specification does not allow the last step. The
+reference semantics computes the specification's states. A search, as in `isrcheck refine`, decides which of these
+states can be reached from which.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from isrcheck.model.language.tracing import trace
 
 
 class Beside:
-    """A specification beside a walk through a model, by a mapping. `settings` override those that the mapping gives."""
+    """A specification beside a walk through a model, by a mapping. `settings` override those of the mapping."""
 
     def __init__(self, specification: LoadedModel, mapping: Mapping, model: Model, settings: dict[str, Any]) -> None:
         self._specification = specification
@@ -50,7 +50,7 @@ class Beside:
         return tuple(self._implementation.specification.model.domains.items())
 
     def stands_for(self, state: State) -> State:
-        """The specification's state to which a state is mapped. Raises `EvaluationError` if there is none."""
+        """The specification's state to which a state is mapped. Raises `EvaluationError` if there is no such state."""
         return self._implementation.stands_for(state)
 
     def along(self, walked: Trace) -> Trace:
@@ -71,7 +71,7 @@ class Beside:
             return None
 
     def refusals(self, old: State | None, new: State) -> tuple[Change, ...]:
-        """A sentence for each change of a step that is not allowed."""
+        """The changes of a step that the specification does not allow. Each refused change comes with the reason."""
         rows = self._rows(old, new)
         return begins_otherwise(self._allowed, rows[0]) if len(rows) == 1 else refusals(self._allowed, *rows)
 

@@ -1,8 +1,8 @@
 """The explorer's server: serves a page and answers questions in JSON, on the loopback address only.
 
-The server keeps nothing between requests. It answers only requests to its own address (`Host`) and, if the browser
-names the page that sends a request (`Origin`), only requests of its own page. So a foreign page cannot read the model,
-neither directly nor by a host name of its own that resolves to 127.0.0.1.
+The server keeps nothing between requests. It answers only requests to its own address (`Host`). If the browser names
+the page that sends a request (`Origin`), this must be the server's own page. So a foreign page cannot read the model,
+even if it uses a host name of its own that resolves to 127.0.0.1.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LOOPBACK: Final = "127.0.0.1"
 LARGEST_QUESTION: Final = 8 * 2**20
 """The largest question in bytes. The largest questions are trace files."""
 PATIENCE: Final = 30.0
-"""Seconds that a connection may be silent."""
+"""The seconds after which a silent connection is closed."""
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -49,7 +49,7 @@ class Refused(Exception):
 
 
 class Server(ThreadingHTTPServer):
-    """Serves one model. With port 0 the system chooses a free port."""
+    """The server of one model. If `port` is 0, the system chooses a free port."""
 
     daemon_threads = True
 
@@ -68,7 +68,7 @@ class Server(ThreadingHTTPServer):
         }
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Prints nothing, for example if the browser has closed the connection."""
+        """Prints nothing: errors such as a connection that the browser has closed are not reported."""
 
     @property
     def url(self) -> str:
@@ -76,11 +76,11 @@ class Server(ThreadingHTTPServer):
 
     @property
     def hosts(self) -> set[str]:
-        """The possible values of `Host` in a browser's requests to this address."""
+        """The values of `Host` that a browser may send to this server's address."""
         return {f"{LOOPBACK}:{self.server_port}", *([LOOPBACK] if self.server_port == 80 else [])}
 
     def answer(self, path: str, question: dict[str, Any]) -> Any:
-        """Answers a question, one question at a time, because models need not be safe for threads."""
+        """Answers a question, one question at a time, because a model may be unsafe for threads."""
         with self.answering, blaming(self.walking.loaded.origin):
             return self.questions[path](question)
 
@@ -93,7 +93,7 @@ def _content(question: dict[str, Any]) -> str:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """One connection."""
+    """Handles the requests of one connection."""
 
     protocol_version = "HTTP/1.1"
     server_version = "isrcheck"

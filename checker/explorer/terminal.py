@@ -26,7 +26,7 @@ MOST: Final = 20
 
 
 class Terminal:
-    """The current place of a walk, which `begin` describes. `answer` answers a line; a refused line changes nothing."""
+    """A walk and its current path. `begin` shows the start, `answer` answers a line. A refused line changes nothing."""
 
     def __init__(self, walking: Walking) -> None:
         self.walking = walking
@@ -96,7 +96,7 @@ class Terminal:
             raise
 
     def _arrive(self) -> list[str]:
-        """The last step, the invariants that are false here, and the possible next steps."""
+        """The lines about a new place: the last step, the invariants that are false, and the possible next steps."""
         self.here = self.walking.state(self._path())
         step = self.here["story"]["steps"][-1]
         lines = ["", *_wrapped(f"{len(self.steps) + 1:>3}  ", step["sentence"] or "initial state")]

@@ -1,7 +1,7 @@
 """Answers questions about a walk through a model, as JSON data, with the reference semantics.
 
-A *path* is the number of an initial state, followed by the numbers of action instances. Nothing is kept between
-questions.
+A *path* is the number of an initial state, followed by the numbers of action instances. A question contains its path,
+so nothing is kept between questions.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Unanswerable(Exception):
 
 @dataclass(frozen=True)
 class Path:
-    """An initial state, the instances taken from there, and the number of instances after which the user stands."""
+    """An initial state, the instances taken from there, and how many of them lead to the current state (`at`)."""
 
     initial: int
     steps: tuple[int, ...]
@@ -71,7 +71,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _into(trace: Trace, at: int) -> tuple[State | None, State]:
-    """The state before a state of a trace (None for the first state), and the state itself."""
+    """The state before a position of a trace (None at the first position), and the state at this position."""
     return (trace.steps[at - 1].state if at else None), trace.steps[at].state
 
 
@@ -96,13 +96,13 @@ class Walking:
         return is_instance(self.model, self.initial[0], *self._call(number))
 
     def _call(self, number: int) -> tuple[Callable[..., Any], list[Any]]:
-        """The method of an instance, and its arguments."""
+        """The action method of an instance, and the arguments of the call."""
         label = self.interpreter.labels[number]
         arguments = [as_parameter(d, v) for d, (_, v) in zip(label.domains, label.parameters, strict=True)]
         return self.model.actions()[label.action], arguments
 
     def _unasked(self) -> Iterator[tuple[str, str]]:
-        """The invariants that cannot be asked at these settings, each with the reason."""
+        """The invariants that cannot be evaluated at these settings, each with the reason."""
         for name, predicate in self.loaded.invariants.items():
             try:
                 holds(self.model, self.initial[0], predicate)
@@ -112,7 +112,7 @@ class Walking:
                 yield name, str(error)
 
     def about(self) -> dict[str, Any]:
-        """The data that does not change during a walk."""
+        """The data about the model that does not change during a walk."""
         default = self.loaded.chosen(None)
         of_class = type(self.model)
         return {
@@ -172,7 +172,7 @@ class Walking:
         return trace if self.beside is None else self.beside.along(trace)
 
     def _refines(self, trace: Trace, at: int) -> dict[str, bool | None]:
-        """Whether the specification allows the step into a state, by the refinement's name; empty if there is none."""
+        """Whether the specification, if any, allows the step into a state. The key is the name of the refinement."""
         if self.beside is None:
             return {}
         return {self.beside.name: self.beside.allows(*_into(trace, at))}
@@ -229,7 +229,7 @@ class Walking:
         return [] if self.beside is None or self.beside.allows(here, after) is not False else [self.beside.name]
 
     def _meant(self, after: State | EvaluationError) -> State | EvaluationError:
-        """The state, or an error if it maps to no state of the specification, because the walk then cannot go there."""
+        """The state, or an error if the state maps to no state of the specification: then the walk cannot go there."""
         if self.beside is not None and not isinstance(after, EvaluationError):
             try:
                 self.beside.stands_for(after)
@@ -238,7 +238,7 @@ class Walking:
         return after
 
     def _broken(self, judged: dict[str, bool | None], after: State) -> list[str]:
-        """The invariants that become false."""
+        """The invariants that a step to the state `after` makes false."""
         asked = {name: f for name, f in self.interpreter.invariants.items() if judged[name] is not False}
         return [name for name, answer in self.interpreter.judged(after, asked).items() if answer is False]
 
@@ -278,7 +278,7 @@ class Walking:
         return {"name": name, "reason": "", **why}
 
     def _refused(self, path: Path, beside: Beside) -> dict[str, Any]:
-        """The parts of the state that the last step of a path changes against the specification."""
+        """The changes of a path's last step that the specification refuses, or why there are none."""
         old, new = _into(self._walked(path), path.at)
         about = {"name": beside.name, "reason": "", "choice": [], "reads": []}
         match beside.allows(old, new):

@@ -1,7 +1,7 @@
 """All variables that a model has at some of its settings. An editor needs them for code that several settings share.
 
-A method checks a setting before it reads a variable that does not always exist. A type cannot check settings, so it
-always has the variable. To find such variables, settings are changed one by one, starting from the defaults.
+A method checks a setting before it reads a variable that exists only at some settings. A type cannot check settings, so
+it has every such variable. To find such variables, settings are changed one by one, starting from the defaults.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from isrcheck.model.language.settings import Setting
 
 Variables = dict[str, Domain]
 Change = tuple[str, Any]
-"""A setting, and a value that is not its default."""
+"""A change of a setting: its name, and a value that is not its default."""
 
 
 class Unlike(Domain):
-    """The domain of a part whose kind differs between settings."""
+    """The domain of a part of a state that has different kinds of domains at different settings."""
 
 
 def at_any_settings(models: Iterable[type[Model]]) -> Variables:
-    """The variables that these models have at any of their settings that were tried (see `_from`)."""
+    """The variables that these models have at some of their settings. `_from` says which settings are tried."""
     found: Variables = {}
     for model in models:
         found = _joined(found, _from(model))
@@ -34,8 +34,8 @@ def at_any_settings(models: Iterable[type[Model]]) -> Variables:
 def _from(model: type[Model]) -> Variables:
     """The variables of a model at its defaults, with each setting changed, and with combinations of changes.
 
-    If a change of a setting adds a variable, the change is kept while every other setting is changed. In this way a
-    variable that needs two settings is found.
+    If a change of a setting adds a variable, the change is kept while every other setting is changed. In this way the
+    search finds a variable that needs two settings.
     """
     found, showing, before = _variables(model, {}), dict[Change, None](), -1
     while before < len(showing):
@@ -53,7 +53,7 @@ def _from(model: type[Model]) -> Variables:
 
 
 def _variables(model: type[Model], settings: Mapping[str, Any]) -> Variables:
-    """The variables at these settings; none if the settings do not fit together.
+    """The variables of a model at these settings; an empty mapping if the settings do not fit together.
 
     The user did not choose these settings. If a model's own code raises an error at these settings, the model counts as
     having no states there.
@@ -74,7 +74,7 @@ def _changed(model: type[Model], changes: Iterable[Change]) -> dict[str, Any]:
 
 
 def _changes(model: type[Model]) -> list[Change]:
-    """Each setting with each choice except the default; for a number: the least number, and the default plus 1."""
+    """All changes of one setting: to each other choice, or for a number to its least value and its default plus 1."""
     declared = model.declared_settings().items()
     return [(name, value) for name, setting in declared for value in _values(setting) if value != setting.default]
 
@@ -95,7 +95,7 @@ def _joined(one: Mapping[str, Domain], other: Mapping[str, Domain]) -> Variables
 
 
 def _join(one: Domain, other: Domain) -> Domain:
-    """A domain with the parts of two domains, if both are of the same kind."""
+    """A domain that has the parts of two domains if they are of the same kind, otherwise `Unlike`."""
     if type(one) is not type(other):
         return Number(0, 0) if isinstance(one, Number) and isinstance(other, Number) else Unlike()
     if isinstance(one, Record) and isinstance(other, Record):

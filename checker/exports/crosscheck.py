@@ -19,9 +19,9 @@ from isrcheck.checker.exports.promela import promela
 from isrcheck.model.language.system import TransitionSystem
 
 PATH: Final = 1 << 16
-"""The first limit on the path of Spin's depth-first search, in steps. Spin allocates memory for the whole path."""
+"""The first limit on the path of Spin's depth-first search, in steps. Spin allocates memory for the whole limit."""
 STEP: Final = 512
-"""The second limit is one step for this many bytes of the memory. A step takes about sixty bytes."""
+"""The second limit on the path is the memory limit, divided by this many bytes. A step takes about sixty bytes."""
 TOO_SHORT: Final = "max search depth too small"
 WHOLE: Final = ("-o1", "-o2", "-o3")
 """Options with which Spin keeps variables that nothing reads. Without them, different states would be equal."""
@@ -33,7 +33,7 @@ MEMORY: Final = 1 << 34
 
 @dataclass(frozen=True)
 class Found:
-    """The result of a tool: distinct states, `generated` as isrcheck counts it, whether an invariant is violated."""
+    """A tool's result: distinct states, `generated` as isrcheck counts it, and whether an invariant is violated."""
 
     tool: str
     version: str
@@ -47,14 +47,14 @@ class ToolFailed(Exception):
 
 
 def installed() -> tuple[str, ...]:
-    """The tools that can be run here; none without a C compiler."""
+    """The names of the tools that can be run here: none if there is no C compiler."""
     return tuple(tool for tool in TOOLS if shutil.which(tool)) if shutil.which("gcc") else ()
 
 
 def spin(
     system: TransitionSystem, folder: Path, seconds: float | None = None, memory: int = MEMORY, steps: int = 0
 ) -> Found:
-    """The result of Spin, without the state and the step that the export adds."""
+    """Runs Spin, and returns its result without the state and the step that the export adds."""
     (folder / "model.pml").write_text(promela(system), encoding="utf-8")
     version = _run(["spin", "-V"], folder, seconds)
     options = [_optimised(steps), "-DSAFETY", "-DNOREDUCE", "-DVECTORSZ=8192", f"-DMEMLIM={memory >> 20}"]
@@ -80,7 +80,7 @@ def _searched(options: Sequence[str], folder: Path, seconds: float | None, memor
 def rumur(
     system: TransitionSystem, folder: Path, seconds: float | None = None, memory: int = MEMORY, steps: int = 0
 ) -> Found:
-    """The result of Rumur, with one more step for each initial state, because Rumur counts only fired rules."""
+    """Runs Rumur, and returns its result. Rumur counts only fired rules, so a step is added for each initial state."""
     version = _run(["rumur", "--version"], folder, seconds)
     switches = ["--deadlock-detection", "off", "--counterexample-trace", "off", "--symmetry-reduction", "off"]
 
@@ -121,7 +121,7 @@ def _run(command: Sequence[str], folder: Path, seconds: float | None, failing: b
 
 
 def _number(pattern: str, text: str, tool: str) -> int:
-    found = re.findall(pattern, text)  # Rumur's progress lines have the form of its last line
+    found = re.findall(pattern, text)  # Rumur's progress lines look like its last line
     if not found:
         raise ToolFailed(f"{tool} printed something unexpected: {' '.join(text.split())[-200:]}")
     return int(found[-1])

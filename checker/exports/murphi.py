@@ -1,7 +1,8 @@
 """Writes a model in Murphi, for Rumur and CMurphi: a rule for each transition, a function for each invariant.
 
-A set of brokers is one Boolean for each broker, because the language has no sets. An expression over sets has the same
-form: `isr_0` and `isr_1` say whether the set has brokers 0 and 1. The variables of a rule hold its intermediate values.
+A set of brokers is one Boolean for each broker, because the language has no sets. For example, `isr_0` and `isr_1` say
+whether the ISR has brokers 0 and 1. An expression over sets is translated in the same way. A rule keeps intermediate
+values in its local variables.
 """
 
 from __future__ import annotations
@@ -133,7 +134,7 @@ class _Murphi:
         return declared, [*steps, f'  assert !{found.roots[0][0]} "the step has no meaning";']
 
     def _stay(self, changed: Sequence[tuple[str, str]]) -> tuple[list[str], list[str]]:
-        """Undoes a step to a state that a constraint does not allow."""
+        """The variables and lines that undo a step to a state that a constraint does not allow."""
         found = spelled([self.inside], self._spell, self._refer, "c")
         declared, steps = self._named(found)
         declared += [f"  old_{name}: {kind};" for name, kind in changed]
@@ -159,7 +160,7 @@ class _Murphi:
         return identifiers([predicate.name], frozenset({*self.names, *RESERVED}))[0]
 
     def _asserted(self) -> list[str]:
-        """The assertions of the invariants. They also check uncounted states, before the step is undone."""
+        """The lines that assert the invariants, even in a state outside the constraints, before its step is undone."""
         return [f'  assert {self._function(p)}() "{p.name}";' for p in self.system.invariants]
 
     # --- expressions ------------------------------------------------------------------------------------------------
@@ -229,7 +230,7 @@ def _number(flag: str) -> str:
 
 
 def _as(part: str, leaf: Leaf, value: Expression) -> str:
-    """A value in the form of its leaf: a flag that is stored as a number becomes a number."""
+    """The text of a value that is assigned to a leaf. A flag becomes 0 or 1 if the leaf is a number."""
     return _number(part) if value.kind == "flag" and leaf.kind not in ("flag", "set") else part
 
 

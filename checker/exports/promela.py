@@ -1,8 +1,8 @@
 """Writes a model in Promela, for Spin: one process with a `d_step` for each transition.
 
-Spin stores one state more than isrcheck: the state before the initial one. The intermediate values of a transition are
-in hidden variables, which are not part of the state. With -DJUDGE the text asserts that each new state satisfies the
-invariants and that each step is defined. Without -DJUDGE the text has only the state space. `spin -o2` keeps variables
+Spin stores one state more than isrcheck: the state before the initial state is chosen. The intermediate values of a
+transition are in hidden variables, which are not part of the state. With -DJUDGE the text asserts that each new state
+satisfies the invariants and that each step is defined. Without -DJUDGE it asserts nothing. `spin -o2` keeps variables
 that nothing reads.
 """
 
@@ -108,7 +108,7 @@ class _Promela:
 
     @property
     def _bounded(self) -> bool:
-        """Whether the model has constraints. If so, a step to a state outside them is judged, and then undone."""
+        """Whether the model has constraints. If so, a step to a state outside them is first judged and then undone."""
         return self.inside is not TRUE
 
     def _stay(self, changed: Sequence[int]) -> list[str]:

@@ -1,8 +1,8 @@
 """The common part of all exported forms of a model: identifiers, and names for values that several expressions need.
 
-Expressions form a graph in which a node may have many parents. Written out as trees they could become arbitrarily
-large. So a node is written once and gets a name if it is used more than once and is larger than a comparison of two
-leaves.
+Expressions form a graph in which a node may have many parents. Written as trees, the expressions could become very
+large. So a node that is used more than once is written only once and gets a name, if it is larger than a comparison of
+two leaves.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SMALL: Final = 4
 
 @dataclass(frozen=True)
 class Spelled(Generic[Text]):
-    """The names to introduce, in order, each with its expression and text; then the texts of the roots."""
+    """The texts of expressions (`roots`), and the names that must be defined before them, in order (`named`)."""
 
     named: tuple[tuple[str, Expression, Text], ...]
     roots: tuple[Text, ...]
@@ -102,7 +102,7 @@ def counted_initial_states(system: TransitionSystem) -> list[tuple[int, ...]]:
 
 
 def heading(system: TransitionSystem) -> list[str]:
-    """A description of the exported model, line by line."""
+    """The lines that describe the exported model: its name and its settings."""
     settings = [f"  {name} = {_value(value)}" for name, value in system.settings.items()]
     return [f"isrcheck's model {system.model} with the settings", *settings]
 
@@ -112,7 +112,7 @@ def _value(value: Any) -> str:
 
 
 def meaning(leaf: Leaf) -> str:
-    """The words for the values of a leaf, for a comment."""
+    """The possible values of a leaf in words, for a comment in the export."""
     low, high = leaf.low, leaf.high
     if leaf.kind == "broker" and low < 0:
         return f"{a_or_an(leaf.of)} 0..{high}, or -1 for none"

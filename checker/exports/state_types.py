@@ -20,7 +20,7 @@ OF_SCALARS: Final = {
     domains.Broker: ("Broker", "BrokerId | NoBroker | None"),
     domains.BrokerSet: ("Brokers", "set[Any] | frozenset[Any]"),
 }
-"""For each scalar domain: the type that a read returns, and the further types that may be assigned."""
+"""For each scalar domain: the type of a value that is read, and the other types that may be assigned."""
 OF_ELEMENTS: Final[dict[type[domains.Domain], str]] = {
     domains.Sequence_: "Sequence",
     domains.Channel: "Channel",
@@ -58,7 +58,7 @@ def state_types(name: str, of: str, variables: Mapping[str, domains.Domain], com
 
 
 class _Writer:
-    """Types of domains, and the classes that they need."""
+    """Writes the types of domains, and collects the classes that these types need."""
 
     def __init__(self) -> None:
         self.classes: list[list[str]] = []
@@ -67,7 +67,7 @@ class _Writer:
         self.needs_any = False
 
     def of(self, domain: domains.Domain, path: str) -> tuple[str, str]:
-        """The type of a part when it is read, and the further types that may be assigned to the part."""
+        """The type of a part of a state when it is read, and the other types that may be assigned to it."""
         if type(domain) in OF_SCALARS:
             kind, given = OF_SCALARS[type(domain)]
             self.used.add(kind)
@@ -88,7 +88,7 @@ class _Writer:
         return f"{kind}[{self.of(domain.element, path)[0]}]", "Any" if kind == "Messages" else "list[Any]"
 
     def _record(self, name: str, domain: domains.Record, fields: list[tuple[str, str, str]]) -> str:
-        """The name of the class of a record. A second record with that name gets a number."""
+        """Adds the class of a record and returns the class's name, with a number if the name is taken."""
         taken = {line.partition("(")[0].removeprefix("class ") for line, *_ in self.classes}
         number = 2
         while name in taken:

@@ -1,6 +1,6 @@
 """Writes a model in TLA+, for TLC: an operator for each transition and action, and the module's configuration.
 
-Sets of brokers are sets, flags are Booleans, "none" is -1, and named values are their positions.
+Sets of brokers are sets, flags are Booleans, "none" is -1, and a named value is its position in its domain.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ RESERVED: Final = frozenset({"vars", "init", "next", "spec", "fair"})
 
 
 def tla(system: TransitionSystem, obligations: Sequence[Obligation] = ()) -> str:
-    """The text of the module, which must be in a file of its name (`module_name`).
+    """The text of the TLA+ module. It must be in a file that has the module's name (see `module_name`).
 
-    `obligations` refer to the system's transitions by position, and are assumed in properties. TLC does not know when a
-    search has no room for a step, so at bounds TLC may find a behaviour that isrcheck excuses.
+    `obligations` are the fairness that properties assume. They refer to the system's transitions by position. TLC does
+    not know that a bound leaves no room for a step, so TLC may report a behaviour that isrcheck excuses.
     """
     return _Tla(system, obligations).text()
 
@@ -30,7 +30,7 @@ def module_name(system: TransitionSystem) -> str:
 
 
 def configuration(system: TransitionSystem) -> str:
-    """The text of the configuration, which says what TLC checks."""
+    """The text of the module's configuration file, which says what TLC checks."""
     lines = ["SPECIFICATION Spec", *(f"INVARIANT {_operator(p)}" for p in system.invariants)]
     lines += [f"PROPERTY {name}" for name in _live(system)]
     lines += ["CONSTRAINT Inside"] if system.constraints else []
@@ -43,7 +43,7 @@ def _operator(predicate: Predicate) -> str:
 
 
 def _live(system: TransitionSystem) -> list[str]:
-    """The names of the questions in the module."""
+    """The names that the module gives to the system's questions about liveness."""
     return identifiers([f"Live_{q.name}_{i}" for i, q in enumerate(system.questions)])
 
 

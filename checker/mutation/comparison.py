@@ -1,10 +1,10 @@
 """Compares mutants with the model in the states that the model reaches: one exploration answers for all mutants.
 
-A mutant is *equivalent* if, in every state that the model counts, its instances are possible where the model's are and
-lead to the same states. Both then have the same states and the same steps. A mutant *only forbids* if it lacks steps of
-the model and has no other steps. It then reaches no new state, and no invariant of states can notice it. If its action
-is also never possible in the states of the model, the action is impossible in the mutant's own states as well, because
-they are states of the model.
+A mutant is *equivalent* if, in every state that the model counts, the same instances are possible as in the model, and
+these instances lead to the same states. The mutant and the model then have the same states and the same steps. A mutant
+*only forbids* if it lacks steps of the model and has no other steps. Such a mutant reaches no new state, so no
+invariant of states can notice it. If its action is also never possible in the states of the model, the action is never
+possible in the mutant, because the mutant's states are states of the model.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from isrcheck.model.language.expressions import FALSE, Expression
 from isrcheck.model.language.system import Predicate, Transition, TransitionSystem
 
 AT_ONCE: Final = 400
-"""The most predicates in one exploration, which is compiled together with them."""
+"""The most predicates in one exploration. The predicates are compiled together with the exploration."""
 Instances = Sequence[Transition]
 
 
@@ -44,7 +44,7 @@ class Difference:
 def differences(
     system: TransitionSystem, mutants: Sequence[tuple[Instances, Instances]], limits: Limits
 ) -> list[Difference] | None:
-    """How each mutant differs, given the instances of an action and of its mutant; None if a limit is reached."""
+    """How each mutant differs from the model; None if a limit is reached. `mutants` are (own, changed) instances."""
     from isrcheck.checker.engines.local.search import search
 
     counted = e.and_(*(c.holds for c in system.constraints))
@@ -68,7 +68,7 @@ def _difference(forbids: int | None, adds: int | None, fires: int | None) -> Dif
 
 
 def _cases(system: TransitionSystem, own: Instances, changed: Instances) -> Iterator[Iterable[Expression]]:
-    """Three lists of expressions. A mutant forbids, adds or fires in states where an expression of the list is true."""
+    """Three lists of conditions. Where one of the first (second, third) is true, the mutant forbids (adds, fires)."""
     known = {str(t.label): t for t in own}
     pairs = [(known[str(t.label)], t) for t in changed]
     yield [e.and_(a.guard, e.not_(b.guard)) for a, b in pairs]
@@ -77,14 +77,15 @@ def _cases(system: TransitionSystem, own: Instances, changed: Instances) -> Iter
 
 
 def _never(number: int, counted: Expression, cases: Iterable[Expression]) -> Predicate:
-    """The predicate that a state is not counted, or satisfies none of these cases."""
+    """The predicate that a state is not counted, or that none of `cases` is true in it."""
     return Predicate(f"{number:06}", "", e.not_(e.and_(counted, e.or_(*cases))), FALSE)
 
 
 def _adds(system: TransitionSystem, a: Transition, b: Transition) -> Expression:
-    """The condition that a mutant adds something.
+    """The condition that an instance of a mutant adds something to the model.
 
-    The mutant's `b` is possible where the action's own `a` is not, leads to another state, or is undefined.
+    The mutant's instance `b` is possible where the model's instance `a` is not, or `b` leads to another state than `a`,
+    or `b` is undefined.
     """
     elsewhere = e.and_(a.guard, b.guard, _elsewhere(system, a.updates, b.updates))
     return e.or_(e.and_(b.guard, e.not_(a.guard)), b.failure, elsewhere)

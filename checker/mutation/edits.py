@@ -1,4 +1,4 @@
-"""Edits of a model's source: a conjunct of a guard is removed or weakened, or an update is dropped.
+"""Edits of a model's source: an edit removes or weakens a condition of a guard, or drops an update.
 
 An *edit* replaces one node of a function's syntax tree. Candidates are found only by the shape of the source. Whether
 an edit weakens a guard is decided later by comparing the behaviours (`isrcheck.checker.mutation.comparison`).
@@ -25,7 +25,7 @@ COMPARISONS: Final[dict[type[ast.cmpop], tuple[str, ...]]] = {
     ast.LtE: ("<= 1 +",),
     ast.GtE: (">= -1 +",),
 }
-"""The weaker forms of a comparison: `<` becomes `<=`, `<=` allows one more, `==` allows one side."""
+"""The weaker forms of a comparison: `<=` for `<`, `<= 1 +` for `<=`, `<=` or `>=` for `==`."""
 
 
 BY_PYTHON: Final = frozenset({"test", "ifs", "decorator_list", "args", "returns", "annotation"})
@@ -49,7 +49,7 @@ class Edit:
     change: str
     text: str
     weaker: str = ""
-    """The source of a weakened condition."""
+    """The source of the condition after the edit, if the edit weakens a condition."""
 
     @property
     def kind(self) -> str:
@@ -64,7 +64,7 @@ class Edit:
 
     @property
     def words(self) -> str:
-        """The difference, as a line of a table."""
+        """The difference that the edit makes, as a line of a table."""
         if self.kind == "weakened":
             return f"{self.weaker}, not {self.text}"
         field = self.change.partition(":")[2]
@@ -87,12 +87,12 @@ def candidates(function: FunctionType) -> list[Edit]:
 
 
 def _order(edit: Edit) -> tuple[Any, ...]:
-    """The order of edits: by place, removed before weakened. Of edits with the same effect, the first is reported."""
+    """The sort key of edits: by place, then removals first. Of edits with the same effect, the first is reported."""
     return edit.line, edit.column, -edit.end_line, -edit.end_column, edit.kind == "weakened", edit.change
 
 
 def _meanings(definition: ast.FunctionDef) -> dict[str, str]:
-    """The definition of each local name: `same_epoch` alone says less than `same_epoch = (a == b)`."""
+    """The definition of each local name, because `same_epoch = (a == b)` says more in a report than `same_epoch`."""
     found = {}
     for node in ast.walk(definition):
         match node:
@@ -135,7 +135,7 @@ def _candidates(definition: ast.FunctionDef, file: str) -> Iterator[Edit]:
 
 
 def _of_the_state(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a function, except those that Python evaluates: tests of `if`, filters, defaults, decorators."""
+    """The nodes of a function that may depend on the state: no tests of `if`, filters, defaults or decorators."""
     yield node
     for name, value in ast.iter_fields(node):
         if name in ("test", "ifs", "decorator_list", "args", "returns", "annotation") and not isinstance(
@@ -165,7 +165,7 @@ def _tree(file: str) -> ast.Module:
 
 
 def definition_of(tree: ast.Module, code: CodeType) -> ast.FunctionDef | None:
-    """The definition that a code object comes from; None if it has none, like a lambda."""
+    """The definition that a code object was compiled from; None if there is none, as for a lambda."""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
             first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
@@ -185,7 +185,7 @@ def lies_in(edit: Edit, function: FunctionType) -> bool:
 
 @cache
 def edited(function: FunctionType, edits: tuple[Edit, ...]) -> CodeType:
-    """The code of a function with edits, which can replace the function's own code."""
+    """The code of a function after edits. It can replace the function's own code."""
     old = function.__code__
     tree = copy.deepcopy(_tree(old.co_filename))
     for edit in edits:
@@ -206,7 +206,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 class _Editing(ast.NodeTransformer):
-    """Replaces the node of an edit. The names in the node stay, so the code has the same free variables."""
+    """Replaces the node of an edit, but keeps the names in the node, so that the code has the same free variables."""
 
     def __init__(self, edit: Edit) -> None:
         self.edit = edit
@@ -227,7 +227,7 @@ class _Editing(ast.NodeTransformer):
 
 
 def _weaker(node: ast.Compare, change: str) -> ast.Compare:
-    """A comparison that allows more: `<= 1 +` allows one more on the right, `>= -1 +` allows one less."""
+    """A comparison that allows more: `<= 1 +` increases the right side by 1, `>= -1 +` decreases it by 1."""
     right = node.comparators[0]
     if change.endswith("+"):
         right = ast.BinOp(right, ast.Sub() if "-1" in change else ast.Add(), ast.Constant(1))
@@ -264,7 +264,7 @@ def _dropped(node: ast.stmt, field: str) -> ast.stmt:
 
 
 def _read(target: ast.expr) -> ast.expr:
-    """The target of an assignment as an expression."""
+    """The target of an assignment as an expression that reads it."""
     old = copy.deepcopy(target)
     assert isinstance(old, ast.Attribute | ast.Subscript)
     old.ctx = ast.Load()

@@ -1,8 +1,8 @@
-"""Checks mutants that are not noticed at the settings of a question, in the model's recorded scenarios.
+"""Checks mutants in the model's recorded scenarios, if they are not noticed at the settings of the question.
 
-A scenario in which the model holds is a *place*. The invariants of a place are all those that fit the model and are
-true in all its states there. A mutant is found again by the position of its edit in the source, which does not depend
-on settings.
+A scenario in which the model holds is a *place*. The invariants of a place are all invariants that fit the model and
+are true in all states of the place. A mutant is found again by the position of its edit in the source, which does not
+depend on settings.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from isrcheck.model.language.profiles import BARE
 from isrcheck.model.language.tracing import meaningless, trace
 
 SAME: Final = Difference(None, forbids=False, adds=False, fires=False)
-"""The difference of a mutant whose line does not run at a place, or has the same effect there."""
+"""The difference of a mutant whose edited line does not run at a place, or has the same effect as the model's line."""
 OPEN: Final = ("survived", "nothing new", "unread", "forbids", "equivalent", "not finished")
 """Outcomes that a scenario may change."""
 ROUND: Final = 8
-"""How many scenarios are checked side by side. Mutants that are noticed in them are not checked in larger ones."""
+"""How many scenarios are checked together. A mutant that is noticed in them is not checked in larger scenarios."""
 Lines = Sequence[tuple[str, Edit]]
-"""Mutants by action and edit."""
+"""Mutants, each as its action and its edit."""
 
 
 @dataclass(frozen=True)
 class Answers:
-    """The verdicts of the model at a place, its number of states, and how each mutant differs there.
+    """The invariants that hold in the model at a place, its number of states, and how each mutant differs there.
 
     If a limit was reached, there are no differences.
     """
@@ -74,7 +74,7 @@ def _is_about(scenario: Scenario, model: str) -> bool:
 
 
 def in_scenarios(question: Question, verdicts: Sequence[Verdict], tell: Callable[[str], None]) -> list[Verdict]:
-    """The verdicts after the scenarios of the question, in which the mutants with open outcomes are checked."""
+    """The verdicts after mutants with open outcomes were checked in the scenarios of the question."""
     known = {v.number: v for v in verdicts}
     for first in range(0, len(question.scenarios), ROUND):
         pending = [v for v in known.values() if v.outcome in OPEN]
@@ -86,7 +86,7 @@ def in_scenarios(question: Question, verdicts: Sequence[Verdict], tell: Callable
 def _in_a_round(
     question: Question, scenarios: Sequence[Place], pending: Sequence[Verdict], tell: Callable[[str], None]
 ) -> Iterator[Verdict]:
-    """Explores each scenario once for all mutants, then follows each mutant where it differs, until it is noticed."""
+    """Compares all mutants with the model in each scenario. Checks a mutant where it differs, until it is noticed."""
     tell(f"{len(pending)} mutants are compared with the model in {', '.join(name for name, _, _ in scenarios)}")
     work = [(question, place, [(v.action, v.edit) for v in pending]) for place in scenarios]
     workers = question.workers or cores()
@@ -99,16 +99,16 @@ def _in_a_round(
 
 
 Followed = Sequence[tuple[Answers, Difference | None]]
-"""One mutant's differences, place by place; None if a difference is not known."""
+"""One mutant's differences from the model, place by place. A difference that is not known is None."""
 
 
 def _of_one(compared: Sequence[Answers], number: int) -> Followed:
-    """The differences of one mutant at the places."""
+    """The differences of one mutant from the model at the places."""
     return [(replace(a, differences=None), None if a.differences is None else a.differences[number]) for a in compared]
 
 
 def _followed(item: tuple[Question, Verdict, Followed]) -> Verdict:
-    """Follows a mutant from place to place, until it is noticed."""
+    """The verdict on a mutant after it was checked in place after place, until it was noticed."""
     question, verdict, followed = item
     same, differs, unfinished = list(verdict.same_in), list(verdict.differs_in), list(verdict.unfinished_in)
     for answers, difference in followed:
@@ -125,13 +125,13 @@ def _followed(item: tuple[Question, Verdict, Followed]) -> Verdict:
 
 
 def _says_more(found: Verdict, known: Verdict) -> bool:
-    """Whether a place tells more than was known: the mutant is noticed there, or behaves differently after all."""
+    """Whether a place tells more about a mutant than was known: it is noticed there, or behaves differently there."""
     rank = {"equivalent": 0, "forbids": 1, "nothing new": 2, "unread": 3, "not finished": 4, "survived": 4}
     return rank.get(found.outcome, 5) > rank[known.outcome]
 
 
 def _at(question: Question, verdict: Verdict, answers: Answers, difference: Difference) -> Verdict:
-    """The outcome of a mutant at one place."""
+    """The verdict on a mutant at one place."""
     name, settings, _ = answers.place
     there = replace(
         verdict, outcome="survived", difference=difference.level, scenario=name, extra=None, reason=None, differing=()
@@ -146,7 +146,7 @@ def _at(question: Question, verdict: Verdict, answers: Answers, difference: Diff
 
 
 def _compared(item: tuple[Question, Place, Lines]) -> Answers:
-    """The answers about some mutants at a place, in a process that may also check other places."""
+    """Compares some mutants with the model at a place. This runs in a process that may also check other places."""
     question, place, lines = item
     loaded, settings, limits = loaded_once(question.model), place[1], question.limits
     with blaming(loaded.origin):

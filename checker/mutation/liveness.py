@@ -1,8 +1,8 @@
-"""Checks mutants that no invariant kills for liveness: they may violate a property that holds in the model.
+"""Checks mutants that no invariant kills: such a mutant may violate a liveness property that holds in the model.
 
-A line may be needed to make something happen in the end. Without it, behaviour repeats for ever or ends too early,
-though no state is wrong. In this way a property may notice a mutant that only forbids steps or reaches nothing new. An
-equivalent mutant is not checked, because it has the behaviours of the model.
+A line may be needed to make something happen in the end. Without the line, a behaviour may repeat for ever or end too
+early, though no state is wrong. So a property may notice a mutant that only forbids steps or reaches nothing new. An
+equivalent mutant is not checked, because its behaviours are those of the model.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ASKED: Final = ("survived", "nothing new", "unread", "forbids", "vacuous")
 
 
 def in_the_model(loaded: LoadedModel, question: Question) -> dict[str, PropertyFinding]:
-    """The verdicts on the model itself. Mutants are checked only for properties that hold here, not vacuously."""
+    """The verdicts on the properties in the model itself. Only properties that hold non-vacuously can kill mutants."""
     if not question.liveness:
         return {}
     result = _result(loaded, question)
@@ -63,7 +63,7 @@ def _model(loaded: LoadedModel, question: Question) -> Interpreter:
 
 
 def _killed(verdict: Verdict, violated: dict[str, PropertyFinding], distinct: int, model: Interpreter) -> Verdict:
-    """The verdict with the shortest lasso. Of equally short lassos, it has that of the first property by name."""
+    """The verdict `killed`, with the shortest lasso. Of equally short lassos, the first by property name is taken."""
     first = min(violated, key=lambda name: (_length(violated[name]), name))
     finding = violated[first]
     trace = finding.trace

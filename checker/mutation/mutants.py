@@ -25,12 +25,12 @@ Touched = Literal["guard", "update"]
 SHIPPED: Final = ("isrcheck.model.", "isrcheck.invariants.")
 """The beginnings of the names of shipped modules in which models are written."""
 SENSELESS: Final = (ModelError, TypeError, ValueError, LookupError, AttributeError, AssertionError)
-"""Exceptions that mean that an edit does not give a model."""
+"""Exceptions that show that an edit does not give a model."""
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """An edit of an action's code, with the instances that the action then has.
+    """An edit of an action's code, with the instances that the action has after the edit.
 
     `touches` says whether the edit changes a guard, or only the values of an update.
     """
@@ -56,7 +56,7 @@ class Family:
 
 
 def family(model: Model, action: str) -> Family:
-    """The mutants of an action that differ from it at the model's settings, in the order of the source."""
+    """The mutants of an action that have other instances than the action itself, in the order of the source."""
     with noticing_calls() as called:
         own = tuple(instances_of(model, action))
     found: dict[Any, Mutant] = {}
@@ -78,9 +78,9 @@ def family(model: Model, action: str) -> Family:
 def again(
     model: Model, lines: Sequence[tuple[str, Edit]]
 ) -> list[tuple[tuple[Transition, ...], tuple[Transition, ...]] | None]:
-    """For each action and edit, the instances of the action and of its mutant, at other settings.
+    """For each action and edit, the instances of the action and of its mutant at the settings of `model`.
 
-    An entry is None if they are the same, or if the edit does not give a model.
+    An entry is None if the mutant has the same instances, or if the edit does not give a model.
     """
     own = {action: tuple(instances_of(model, action)) for action in dict.fromkeys(a for a, _ in lines)}
     return [_other(model, own[action], action, edit) for action, edit in lines]
@@ -101,7 +101,7 @@ def _instances(model: Model, action: str, edit: Edit) -> tuple[Transition, ...]:
 
 
 def mutated(cls: type[Model], action: str, *edits: Edit) -> type[Model]:
-    """The model in which one action runs edited code."""
+    """A subclass of a model in which one action runs edited code."""
     functions = [(f, tuple(e for e in edits if lies_in(e, f))) for f in functions_of(cls)]
     codes = [(f, edited(f, mine)) for f, mine in functions if mine]
     if len([e for _, mine in functions for e in mine]) < len(edits):
@@ -133,7 +133,7 @@ def chosen_actions(model: Model, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _identity(instances: tuple[Transition, ...]) -> tuple[Any, ...]:
-    """The identity of instances: their shared expressions, which are the same objects if they are built alike."""
+    """A key that is equal for equal instances. It has object ids, because equal expressions are the same object."""
     return tuple(
         (str(t.label), id(t.guard), id(t.failure), tuple((leaf, id(x)) for leaf, x in t.updates.items()))
         for t in instances
@@ -145,7 +145,7 @@ def _guards(instances: tuple[Transition, ...]) -> list[int]:
 
 
 def functions_of(cls: type[Model]) -> Iterator[FunctionType]:
-    """The functions of a model and of the modules in which it is written, each once, with those of a subclass first."""
+    """The functions of a model and of the modules in which it is written, each once, those of a subclass first."""
     seen: set[FunctionType] = set()
     for base in cls.__mro__:
         for found in () if base in (Model, object) else (*_members(base), *_beside(base)):
@@ -159,17 +159,17 @@ def _members(cls: type) -> list[FunctionType]:
 
 
 def _beside(cls: type) -> Iterator[FunctionType]:
-    """The functions in the module of a class that modellers wrote, including those that it imports."""
+    """The functions that modellers wrote, among the names in the module of a class, including imported functions."""
     for found in list(_module_of(cls).values()):
         if isinstance(found, FunctionType) and _is_a_models_own(found) and _is_a_modellers(found):
             yield found
 
 
 def _module_of(cls: type) -> dict[str, Any]:
-    """The names in the module of a class, as its functions see them.
+    """The global names of the module of a class, as the class's functions see them.
 
-    A search by the module's name might find another module. A user's file is not imported by its name, and there may be
-    two versions of a file beside it.
+    The module is not searched by its name, because this might find another module: a user's file is not imported by its
+    name, and a file beside it may exist in two versions.
     """
     seen = (f.__globals__ for f in _members(cls))
     found = next((names for names in seen if names.get("__name__") == cls.__module__), None)
@@ -189,7 +189,7 @@ def _is_a_models_own(function: FunctionType) -> bool:
 
 
 class noticing_calls:
-    """Notes the code of every Python function that is called."""
+    """Collects the code of every Python function that is called in a `with` block."""
 
     def __enter__(self) -> set[CodeType]:
         self.called: set[CodeType] = set()

@@ -19,7 +19,7 @@ from isrcheck.model.language.tracing import trace
 
 Tell = Callable[[str], None]
 Wanted = Callable[[int, Mutant], bool]
-"""Whether a mutant is wanted, by its number and its content."""
+"""A function that says whether a mutant is checked, from the mutant's number and the mutant."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Mutation:
 
     @property
     def asked_properties(self) -> tuple[str, ...]:
-        """The properties that are checked for mutants."""
+        """The properties that mutants are checked for: those that can kill a mutant."""
         return tuple(name for name, finding in self.properties.items() if can_kill(finding))
 
     def count(self, outcome: Outcome) -> int:
@@ -57,7 +57,7 @@ class Mutation:
 
     @property
     def exit_code(self) -> int:
-        """The model's exit code if it does not hold; else 152 if something is open, 10 if a mutant survives, or 0."""
+        """The model's exit code if it is not 0; otherwise 152 if something is open, 10 if a mutant survives, or 0."""
         if self.own.exit_code != Exit.HOLDS:
             return self.own.exit_code
         codes = {Exit.LIMIT: self.is_open, Exit.DIFFERENCE: self.count("survived")}
@@ -130,15 +130,15 @@ def _compared(number: int, mutant: Mutant, difference: Difference) -> Verdict:
 
 
 def families_of(question: Question, loaded: LoadedModel) -> list[Family]:
-    """The mutants of the question, action by action."""
+    """The mutants that the question is about, action by action."""
     with blaming(loaded.origin):
         model = loaded.cls(**question.settings)
         return [family(model, action) for action in chosen_actions(model, question.actions)]
 
 
 def _checked(question: Question, own: Result, unjudged: Sequence[Verdict], tell: Tell) -> Iterator[Verdict]:
-    """The verdicts in their order. If the comparison did not decide, the verdict comes from a check."""
-    # For a vacuous mutant the comparison is enough, unless a property may tell more.
+    """The verdicts, in the order of the mutants. If the comparison did not decide, the verdict comes from a check."""
+    # A vacuous mutant is checked only if there are properties, because only a property may tell more about it.
     unknown = UNKNOWN if not question.liveness else (*UNKNOWN, "vacuous")
     open_ones = [(question, own.distinct, v) for v in unjudged if v.outcome in unknown]
     answers = in_order(_answered, open_ones, question.workers or cores(), _ended)
@@ -154,7 +154,7 @@ Asked = tuple[Question, int, Verdict]
 
 
 def _answered(asked: Asked) -> Verdict:
-    """The outcome of a mutant at the question's own settings, in a process that may also check other mutants."""
+    """Checks a mutant at the question's own settings. This runs in a process that may also check other mutants."""
     question, distinct, verdict = asked
     if verdict.outcome in UNKNOWN:
         verdict = asked_of(verdict, question.model, question.settings, question.invariants, question.limits, distinct)

@@ -1,10 +1,10 @@
-"""Runs a mutant and its model side by side, to see whether anything depends on the differences of their states.
+"""Runs a mutant and its model side by side, to see whether anything depends on the differences between their states.
 
-Both begin in the same state and take the same steps, but one of them alone may take a step of the mutated action.
-Suppose that in all pairs of states reached in this way, every other action is possible in both states or in neither,
-and every invariant is true in both or in neither. Then the mutant's states differ from the model's states only in
-values that nothing reads. For each run of one of them, the other has a run with the same steps of all other actions and
-the same true invariants.
+The mutant and the model begin in the same state and take the same steps. Only a step of the mutated action may be taken
+by one of them alone. Suppose that two conditions hold in all pairs of states that are reached in this way: every other
+action is possible in both states or in neither, and every invariant is true in both or in neither. Then the mutant's
+states differ from the model's states only in values that nothing reads. For each run of the mutant, the model has a run
+with the same steps of all other actions and the same true invariants, and vice versa.
 """
 
 from __future__ import annotations
@@ -21,17 +21,18 @@ from isrcheck.model.language.expressions import FALSE, Expression
 from isrcheck.model.language.system import Predicate, Transition, TransitionSystem
 
 TIMES: Final = 4
-"""The limit on pairs, as a multiple of the mutant's states. If there are more pairs, something reads the difference."""
+"""The limit on pairs of states, as a multiple of the number of the mutant's states. With more, the search gives up."""
 INDEX: Final = re.compile(r"\[[^\]]*\]")
 
 
 def unread(
     system: TransitionSystem, changed: Sequence[Transition], limits: Limits, distinct: int
 ) -> tuple[str, ...] | None:
-    """The scalars in which a mutant with `distinct` states differs without effect, given its action's instances.
+    """The scalars in which a mutant differs from the model without effect.
 
-    Each scalar is named without its indices. The result is None in three cases: a step or an invariant depends on the
-    difference, a limit is reached before this is known, or some states are not counted.
+    `changed` are the mutant's instances of the mutated action, `distinct` is the number of its states. Each scalar is
+    named without its indices. The result is None in three cases: a step or an invariant depends on the difference, a
+    limit is reached before this is known, or some states are not counted.
     """
     from isrcheck.checker.engines.local.search import search
 
@@ -73,7 +74,7 @@ def _product(system: TransitionSystem, changed: Sequence[Transition]) -> tuple[T
 
 
 def _alone_or_not(own: Transition | None, other: Transition, theirs: Renaming, size: int) -> Iterator[Transition]:
-    """The steps of the mutated action: both take the step, or one of them takes it if the other cannot."""
+    """The steps of the mutated action: mutant and model take it together, or one of them alone if the other cannot."""
     guard = theirs(other.guard)
     if own is None:
         yield _step(None, guard, other, theirs, size)
@@ -86,7 +87,7 @@ def _alone_or_not(own: Transition | None, other: Transition, theirs: Renaming, s
 def _step(
     own: Transition | None, guard: Expression, other: Transition | None, theirs: Renaming, size: int
 ) -> Transition:
-    """A step of the model, of the mutant, or of both, in the product of the two."""
+    """A step in the product: a step of the model (`own`), of the mutant (`other`), or of both together."""
     updates = dict(own.updates) if own is not None else {}
     if other is not None:
         updates |= {leaf + size: theirs(x) for leaf, x in other.updates.items()}

@@ -17,7 +17,7 @@ STYLES: Final = {"killed": "good", "vacuous": "good", "equivalent": "good", "sur
 
 
 def mutation_text(found: Mutation, ink: Ink = PLAIN) -> str:
-    """The table and the totals, ending in a newline."""
+    """The text about a mutation: the totals, the table, and notes. It ends in a newline."""
     sections = [
         [headline(found, ink)],
         [ink("head", "Mutants"), *_rows(found, ink)] if found.verdicts else [],
@@ -52,7 +52,7 @@ def headline(found: Mutation, ink: Ink = PLAIN) -> str:
 
 
 def _of_these(found: Mutation, outcome: Outcome) -> str:
-    """How many of the mutants with an outcome have it because of a property, and how many in a scenario."""
+    """How many of the mutants with an outcome got it from a property, and how many in a scenario."""
     by_property = sum(v.outcome == outcome and v.lasso is not None for v in found.verdicts)
     counts = (by_property, "by a property"), (found.elsewhere(outcome), "in a scenario")
     told = ", ".join(f"{n} {what}" for n, what in counts if n)
@@ -68,7 +68,7 @@ def _rows(found: Mutation, ink: Ink) -> list[str]:
 
 
 def how(verdict: Verdict) -> str:
-    """The invariant or property that notices a mutant, or its difference from the model, and the scenario."""
+    """The basis of a verdict: what notices the mutant, or how it differs from the model, and in which scenario."""
     unanswered = f"; not answered: {', '.join(name for name, _ in verdict.unanswered)}" if verdict.unanswered else ""
     return _how(verdict) + (f" ({verdict.scenario})" if verdict.scenario else "") + unanswered
 

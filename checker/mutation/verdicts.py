@@ -38,14 +38,14 @@ Outcome = Literal[
 ]
 OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
 Place = tuple[str, dict[str, Any], int]
-"""A recorded scenario by name, its settings, and its number of states."""
+"""A recorded scenario: its name, its settings, and its number of states."""
 PLACES: Final = 16
-"""How many models with their invariants a process keeps: more than a round of scenarios needs."""
+"""How many traced models a process keeps in memory: more than a round of scenarios needs."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question about the mutants of a model. `model` is as for `load_model_class`, names are as users write them."""
+    """A question about the mutants of a model. `model` is as for `load_model_class`, names as on the command line."""
 
     model: str
     settings: dict[str, Any]
@@ -66,18 +66,19 @@ class Verdict:
     """The outcome of a mutant.
 
     `killed_by` are the invariants that are false at the end of the shortest trace, which has `length` states. `step` is
-    the first of these states that the model does not reach by the step of the trace, and `by` is this step. If
-    `killed_by` are properties, `lasso` says how the trace goes on. It repeats from its state at position `loop` (from
-    0), if it has a loop. The model may be able to take each step of such a trace, but it does not stay there.
-    `unanswered` are properties without an answer, each with the reason.
+    the number of the first of these states that the model does not reach by the step of the trace, and `by` is this
+    step. If `killed_by` are properties, `lasso` says how the trace goes on. A trace with a loop repeats from its state
+    at position `loop` (from 0). The model may be able to take each step of such a trace, but it does not stay in the
+    loop. `unanswered` are properties without an answer, each with the reason.
 
-    `difference` is the first level at which the mutant behaves differently. `extra` counts its states beyond the
-    model's, if its exploration finished. `reason` says why it did not finish, what is undefined, or what never happens
-    any more. `differing` names variables that differ but that nothing reads. `shown` is the trace in words.
+    `difference` is the first level at which the mutant behaves differently. `extra` is the number of its states minus
+    the model's, if its exploration finished. `reason` says why the exploration did not finish, what is undefined, or
+    what never happens. `differing` names the variables that differ, but that nothing reads. `shown` is the trace in
+    words.
 
-    `scenario` is the scenario with this outcome, None for the question's own settings. In the scenarios before it, the
-    mutant behaved like the model (`same_in`), behaved differently but was not noticed (`differs_in`), or was given up
-    (`unfinished_in`).
+    `scenario` is the scenario with this outcome, or None if the outcome is for the question's own settings. In the
+    earlier scenarios, the mutant behaved like the model (`same_in`), behaved differently but was not noticed
+    (`differs_in`), or was given up (`unfinished_in`).
     """
 
     number: int
@@ -130,7 +131,7 @@ def judged(verdict: Verdict, result: Result, model: Interpreter) -> Verdict:
         length = min(f.trace.length for f in violated.values() if f.trace)
         shortest = sorted((n, f) for n, f in violated.items() if f.trace and f.trace.length == length)
         return _killed(verdict, shortest, model)
-    if result.evaluation is None:  # a limit of the second search
+    if result.evaluation is None:  # `check` reached a limit
         return replace(verdict, outcome="not finished")
     failure = result.evaluation
     what = f"{failure.where}: {failure.what}"
@@ -138,7 +139,7 @@ def judged(verdict: Verdict, result: Result, model: Interpreter) -> Verdict:
 
 
 def _killed(verdict: Verdict, shortest: list[tuple[str, Finding]], model: Interpreter) -> Verdict:
-    """A verdict with the canonical trace of the first of these invariants by name."""
+    """The verdict `killed`, with the trace of the first of the invariants in `shortest`, which are sorted by name."""
     trace = shortest[0][1].trace
     assert trace is not None
     alike = [(name, finding) for name, finding in shortest if finding.trace == trace]
@@ -156,14 +157,14 @@ def _killed(verdict: Verdict, shortest: list[tuple[str, Finding]], model: Interp
 
 
 def departure(model: Interpreter, trace: Trace) -> tuple[int | None, str | None]:
-    """The first state of a trace, from 1, that the model does not reach by the trace's step, and this step, if any."""
+    """The number (from 1) of a trace's first state that the model does not reach by the trace's step, and that step."""
     step = next((i for i in range(2, trace.length + 1) if not _allowed(model, trace, i)), None)
     label = None if step is None else trace.steps[step - 1].label
     return step, None if label is None else label_text(label)
 
 
 def _allowed(model: Interpreter, trace: Trace, position: int) -> bool:
-    """Whether the model itself takes the step into a state of a trace, counted from 1."""
+    """Whether the model itself takes the trace's step into the state at `position` (from 1)."""
     before, step = trace.steps[position - 2], trace.steps[position - 1]
     assert step.label is not None
     return model.step(before.state, model.labels.index(step.label)) == step.state
@@ -182,7 +183,7 @@ def asked_of(
     limits: Limits,
     distinct: int,
 ) -> Verdict:
-    """The verdict, completed from a search of the mutant at some settings, at which the model has `distinct` states."""
+    """The verdict, completed from a search of the mutant at these settings. The model has `distinct` states there."""
     from isrcheck.checker.engines.local.search import search
 
     loaded = loaded_once(model)
@@ -190,7 +191,7 @@ def asked_of(
         cls = mutated(loaded.cls, verdict.action, verdict.edit)
         system, seen, asking = _traced(model, tuple(sorted(settings.items())), invariants, limits)
         instances = tuple(instances_of(cls(**settings), verdict.action))
-        # Invariants and other actions may read what is enabled. In a mutant they read the mutant's guards.
+        # Invariants and other actions may ask what is enabled. In a mutant, the answer comes from the mutant's guards.
         changed = _with(system, instances)
         others = [name for name in asking if name != verdict.action]
         for name in others:
@@ -210,7 +211,7 @@ def asked_of(
             return replace(verdict, outcome="vacuous", reason=f"never: {', '.join(sorted(missing))}")
         verdict = replace(verdict, extra=verdict.distinct - distinct)
         if verdict.outcome == "forbids" or others:
-            return verdict  # the rest compares only the mutated action
+            return verdict  # the code below compares only the mutated action
         if verdict.distinct <= distinct and not _reaches_more(system, instances, limits, distinct):
             return replace(verdict, outcome="nothing new")
         alike = (mutant.invariants, mutant.goals) == (system.invariants, system.goals)
@@ -225,7 +226,7 @@ def _happened(system: TransitionSystem, found: Exploration) -> frozenset[str]:
 
 
 def _with(system: TransitionSystem, instances: tuple[Transition, ...]) -> TransitionSystem:
-    """A model in which an action has these instances."""
+    """The system in which an action has these instances."""
     action = instances[0].label.action
     possible = tuple(t for t in instances if t.guard is not FALSE or t.failure is not FALSE)
     mine = {action: possible}
@@ -237,8 +238,8 @@ def _with(system: TransitionSystem, instances: tuple[Transition, ...]) -> Transi
 def _reaches_more(system: TransitionSystem, instances: tuple[Transition, ...], limits: Limits, distinct: int) -> bool:
     """Whether a mutant reaches a state that the model does not reach.
 
-    If so, both together have more states than the model. The result is also True if this is not known, because of the
-    limits or because some states are not counted.
+    If so, a system with the steps of both has more states than the model. The result is also True if this is not known,
+    because a limit is reached or some states are not counted.
     """
     from isrcheck.checker.engines.local.search import search
 

@@ -1,4 +1,4 @@
-"""The files of the pages, which ship with the package."""
+"""Reads the templates, styles and scripts of the pages, which ship with the package."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ EXPLORER_FILES: Final = ("explore.html", "page.css", "drawing.js", "explore.js")
 
 @cache
 def asset(name: str) -> str:
-    """The text of a file."""
+    """The text of the file with this name."""
     return (FOLDER / name).read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ from isrcheck.checker.told import Fix, Run
 
 
 def beside(finding: Finding) -> list[dict[str, Any]]:
-    """For each fixed design: its name, its own story, and its step that belongs beside each step of the trace."""
+    """For each fixed design: its name, its own story, and which of its steps belongs beside each step of the trace."""
     return [_beside(fix, fix.run) for fix in finding.fixes if fix.run is not None]
 
 

@@ -62,7 +62,7 @@ def falsified(name: str, finding: Finding) -> dict[str, Any]:
 
 
 def _reasons(reasons: Reasons | None) -> dict[str, Any] | None:
-    """Each reason with its letter, its steps, and its facts in words."""
+    """The reasons as data of a page: each has a letter, its steps, and its facts in words."""
     if reasons is None:
         return None
     told = [
@@ -80,13 +80,13 @@ def _reasons(reasons: Reasons | None) -> dict[str, Any] | None:
 
 
 def _fix(fix: Fix) -> dict[str, Any]:
-    """The step at which a fix acts, and the lines about the fix."""
+    """A fix as data of a page: the step at which it acts, and the lines about it."""
     title, *lines = (line.strip() for line in fix_text(fix))
     return {"step": fix.step, "title": title, "lines": lines}
 
 
 def falsified_property(name: str, finding: PropertyFinding) -> dict[str, Any]:
-    """The data of a page about a false property. Its notes say why the behaviour is fair."""
+    """The data of a page about a false property. The notes in the data say why the behaviour is fair."""
     notes = [f"{promise} cannot happen in state {state}" for promise, state in finding.kept]
     said: dict[str, Any] = {"reasons": None, "needs": {}, "fixes": [], "alternatives": "", "choice": [], "reads": []}
     return {"name": name, "sentence": finding.sentence, "notes": notes, **said}

@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Page:
-    """A page in one file: its HTML. A notebook shows it in a frame of `height` pixels."""
+    """The HTML of a page that is one file. A notebook shows the page in a frame that is `height` pixels high."""
 
     html: str = field(repr=False)
     height: int = 720
 
     def _repr_html_(self) -> str:
-        # The frame has an origin of its own, so the page's scripts cannot reach the notebook.
+        # The sandboxed frame has an origin of its own, so the page's scripts cannot reach the notebook.
         attributes = f'sandbox="allow-scripts" width="100%" height="{self.height}" style="border: 0"'
         return f'<iframe srcdoc="{escape(self.html)}" {attributes}></iframe>'
 
 
 def page(result: Result, model: str | type[Model] | Model | LoadedModel | None = None, *, height: int = 720) -> Page:
-    """The page that `isrcheck check --html` writes. A notebook shows it if this call is the last line of a cell.
+    """The page that `isrcheck check --html` writes. A notebook shows the page if this call is the last line of a cell.
 
     `model` is the model of the result, as it was given to `check`. Without `model`, a shipped model is found by the
     result's name. Raises `UnknownName` if there is no such model, or if the result belongs to another model.

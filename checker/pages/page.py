@@ -1,4 +1,4 @@
-"""A page in one file: a template, its style, scripts and data, and a policy that lets the browser run nothing else."""
+"""A page in one file: a template with style, scripts and data. Its policy lets the browser run only these scripts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UNSAFE: Final = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2
 """Characters that could end a script or begin a comment in it, with the JSON escapes that replace them."""
 
 VALUE: Final = r"(?:\{[^{}]{0,14}\}|\S{1,14})"
-"""The text on one side of an arrow that must not be broken over lines; `drawing.js` has the same pattern."""
+"""The pattern of a short text that stays on one line with an arrow beside it. `drawing.js` has the same pattern."""
 
 
 def page(template: str, data: Any, *, sheet: str = "page.css", files: tuple[str, ...] = SCRIPTS, **values: Any) -> str:
@@ -39,7 +39,7 @@ def page(template: str, data: Any, *, sheet: str = "page.css", files: tuple[str,
 
 
 def embedded(data: Any) -> Markup:
-    """JSON for the inside of a script element. No text in it can end the element.
+    """Data as JSON for the inside of a script element. No text in the data can end the element.
 
     >>> str(embedded("</script>"))
     '"\\\\u003c/script\\\\u003e"'
@@ -63,7 +63,7 @@ def _digest(text: str) -> str:
 
 
 def flowing(text: str) -> Markup:
-    """A text in which a short `old -> new` stays on one line.
+    """A text as HTML in which a short `old -> new` stays on one line.
 
     >>> str(flowing("epoch 0 -> 1"))
     'epoch <span class="flow">0 -&gt; 1</span>'

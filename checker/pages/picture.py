@@ -1,7 +1,7 @@
 """A trace as a picture: a space-time diagram in SVG for a README or a slide, with a light and a dark style.
 
 The picture uses the data of a page (`findings.told_traces`): the actors, the sentences, the logs that a step changes,
-the letters of the reasons, and the steps at which fixes act.
+the reasons (each has a letter), and the steps at which fixes act.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FIRST_LANE: Final = 96
 LOGS: Final = 196
 LINE: Final = 16
 LETTER: Final = 6.35
-"""The average width of a letter of a sentence."""
+"""The average width of a letter of a sentence, in pixels."""
 CELL: Final = 36
 BOLD_LETTER: Final = 7.4
 LEGEND: Final = (
@@ -56,7 +56,7 @@ text.b0, text.b1, text.b2, text.b3, text.b4, text.nobody { stroke: none; font-we
 def picture(story: dict[str, Any], steps: range | None = None, width: int = WIDTH) -> str:
     """The SVG of a trace, which is given as the data of a page. `steps` selects steps by the numbers of their states.
 
-    It is `width` pixels wide, or wider if the lanes, sentences and logs need it.
+    The picture is `width` pixels wide, or wider if the lanes, sentences and logs need more.
     """
     return _Picture(story, steps or range(2, len(story["steps"]) + 1), width).drawn()
 
@@ -140,7 +140,7 @@ class _Picture:
             self._shape("circle", colour, cx=x, cy=y, r=6)
 
     def _log(self, y: int, old: Any, log: dict[str, Any]) -> None:
-        """The log of a broker after a step, dashed above the high watermark. Cut records have a red frame."""
+        """Draws the log of a broker after a step, dashed above the high watermark. Removed records have a red frame."""
         x = self.right + 12
         self._text(x, y + 14, f"broker {log['broker']}", _colour(f"broker {log['broker']}"))
         x += 70

@@ -23,7 +23,7 @@ PLOTTED: Final = 7
 
 
 def report_page(result: Result, loaded: LoadedModel) -> str:
-    """The page of a result."""
+    """The HTML of the page about a result."""
     stories = told_traces(result, loaded.cls(**result.settings))
     return page("report.html", stories, report=_report(result, loaded), stories=stories)
 
@@ -52,7 +52,7 @@ def _report(result: Result, loaded: LoadedModel) -> dict[str, Any]:
 
 
 def _setting(result: Result, loaded: LoadedModel, name: str, value: Any) -> dict[str, Any]:
-    """A setting. It is prominent if its bound was hit or its value is not the default."""
+    """A setting as data of the page. It is prominent if its bound was hit or its value is not the default."""
     declared, hit = loaded.cls.declared_settings()[name], result.bounds.get(name)
     return {
         "name": name,
@@ -90,7 +90,7 @@ def _numbers(result: Result) -> list[tuple[str, str]]:
 
 
 def _plot(result: Result) -> str:
-    """A plot of states and enabled instances, level by level."""
+    """The SVG plot of states and enabled instances, level by level; empty if nothing was counted."""
     if not result.counted or not result.levels:
         return ""
     labels = [str(level) for level in range(1, len(result.levels) + 1)]

@@ -11,14 +11,14 @@ from isrcheck.checker.pages.page import page
 
 
 def review_page(essence: Sequence[str], sections: Sequence[Any], behaviours: Comparison) -> str:
-    """The page of a review: essence, sections (title, head, rows, lines, blocks), and interactive behaviours."""
+    """The page of a review: the essence, sections (title, head, rows, lines, blocks), and interactive behaviours."""
     stories = _stories(behaviours)
     title = f"{behaviours.a.name} -> {behaviours.b.name}"
     return page("review.html", stories, title=title, essence=essence, sections=sections, stories=stories)
 
 
 def _stories(found: Comparison) -> dict[str, Any]:
-    """The behaviours that only one side has, in the form of traces that the script of a page reads."""
+    """The behaviours that only one of the two models has, as traces in the form that the script of a page reads."""
     sides = (("new", found.new, found.b, found.a), ("gone", found.gone, found.a, found.b))
     return {
         word: told_trace(mine.model, way.endings.trace)

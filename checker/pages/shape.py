@@ -1,7 +1,7 @@
 """The parts of a model's state as a page shows them: the owner of each part, and the group in which it is drawn.
 
-A *row* is a part of the state that is shown as one text. All states have the same rows, so a list of texts is enough to
-show a state.
+A *row* is a part of the state that is shown as one text. All states have the same rows, so the data of a state is only
+a list of texts.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Row:
 
 @dataclass(frozen=True)
 class _Place:
-    """A part of the state during the search for rows. `shown` is its path without owners and single elements."""
+    """A part of the state while rows are collected. `shown` is its path without owners and without single indices."""
 
     path: str
     shown: str
@@ -66,7 +66,7 @@ Part = tuple[_Place, Domain, Value]
 
 
 class Shape:
-    """The rows of a model's states. Rows of further variables of a trace come after those of the model."""
+    """The rows of a model's states. If a trace has more variables than the model, their rows come last."""
 
     def __init__(self, model: Model, variables: Sequence[tuple[str, Domain]]) -> None:
         self.model, self._variables = model, variables
@@ -75,7 +75,7 @@ class Shape:
         self.rows = [Row(p.path, p.shown, p.owner, p.group or "", is_log(d)) for p, d in places]
 
     def texts(self, state: tuple[Value, ...]) -> list[str]:
-        """The text of every row."""
+        """The texts of a state, one for each row."""
         return [text_of(domain, value) for _, domain, value in self._parts(state)]
 
     def logs(self, state: tuple[Value, ...]) -> list[dict[str, Any]]:

@@ -34,7 +34,7 @@ LESSON: Final = re.compile(r"(?:.*/)?(\d\d)-[\w-]+\.md(?:#.*)?")
 
 @dataclass
 class Slide:
-    """A heading, and the HTML below it; `kind` is the CSS class of the slide."""
+    """A slide: its heading (`title`), the HTML below the heading, and its CSS class (`kind`)."""
 
     lesson: int
     title: str
@@ -44,7 +44,7 @@ class Slide:
 
 @dataclass
 class _Block:
-    """A part that stays on one slide: a paragraph, a list item, or code. `high` is its height in lines of text."""
+    """A part of a section that stays on one slide: a paragraph, a list item, or code. `high` is its height in lines."""
 
     text: str
     high: float
@@ -90,7 +90,7 @@ def _slides(number: int, text: str, there: set[int], story: Story) -> Iterator[S
 
 
 def _unreferred(text: str) -> str:
-    """A text without references such as `[ISR]`, because their targets are at the page's end, on another slide."""
+    """A text without links such as `[ISR]`, because their targets are at the lesson's end, on another slide."""
     labels = re.findall(r"^\[([^\]\n]+)\]: \S+$", text, re.M)
     text = re.sub(r"^\[[^\]\n]+\]: \S+\n?", "", text, flags=re.M)
     for label in labels:
@@ -100,7 +100,7 @@ def _unreferred(text: str) -> str:
 
 
 def _sections(text: str) -> Iterator[_Section]:
-    """The sections: first the text before the first heading; each answer is a section after its question."""
+    """The sections of a lesson. The first is the text before the first heading. Each answer is a section of its own."""
     section = _Section("")
     title = ""
     for block in _blocks(text.splitlines()):
@@ -155,7 +155,7 @@ def _paragraph(lines: list[str]) -> Iterator[_Block]:
 
 
 def _code(lines: list[str], scenario: str | None) -> Iterator[_Block]:
-    """Blocks of code, none longer than a slide. For a trace: the picture, then the text at the trace's end."""
+    """Blocks of code, each at most as long as a slide. For a trace: its picture, then the text after its last step."""
     fence, inside = lines[0], lines[1:-1]
     if scenario is not None:
         yield _Block("", LINES, scenario=scenario)
@@ -168,7 +168,7 @@ def _code(lines: list[str], scenario: str | None) -> Iterator[_Block]:
 
 
 def _packed(blocks: list[_Block]) -> Iterator[list[_Block]]:
-    """The blocks in groups; each group shares a slide."""
+    """The blocks in groups. The blocks of a group are on one slide."""
     kept: list[_Block] = []
     for block in blocks:
         alone = block.scenario is not None
@@ -203,7 +203,7 @@ def _pictures(number: int, title: str, scenario: str, story: Story) -> Iterator[
 
 
 def _markdown(there: set[int]) -> MarkdownIt:
-    """Markdown without raw HTML. Links to lessons of the deck and to the web are kept; other links become text."""
+    """A Markdown renderer without raw HTML. It keeps links to the web and to lessons of the deck, and no others."""
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
 
     def opened(renderer: Any, tokens: Any, i: int, options: Any, env: Any) -> str:

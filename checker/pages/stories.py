@@ -1,6 +1,7 @@
 """A trace as the data of a page: lanes, and steps with their actor, partners, sentence, and changes of the state.
 
-The first step has every text and every log. Each later step has only those that differ from the step before.
+The first step has every text and every log. Each later step has only the texts and logs that differ from the step
+before.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def story(model: Model, trace: Trace) -> dict[str, Any]:
 
 
 def _for_ever(step: dict[str, Any], trace: Trace, i: int) -> dict[str, Any]:
-    """The step with a note added if the loop of a lasso begins or closes there."""
+    """The data of a step. If the loop of a lasso begins or closes there, the sentence says so."""
     told = step["sentence"]
     if trace.loop is not None and trace.stays and i == trace.loop:
         told = f"{told} From here on nothing happens, for ever."
@@ -44,13 +45,13 @@ def _for_ever(step: dict[str, Any], trace: Trace, i: int) -> dict[str, Any]:
 
 
 def lanes(model: Model, acting: Iterable[Lane]) -> list[dict[str, Any]]:
-    """The lanes from left to right: the actors, and every member of a scalarset, such as every broker."""
+    """The lanes from left to right: one for each actor and for each member of a scalarset, such as each broker."""
     found = {lane.name: lane for lane in [*(Lane(str(member)) for member in model.everybody), *acting]}
     return [lane.to_json() for lane in sorted(found.values(), key=lambda lane: lane.order)]
 
 
 def partners(model: Model, label: Label, actor: str) -> list[str]:
-    """The lanes of the members of scalarsets among an instance's parameters, except the lane of the instance itself."""
+    """The lanes of brokers and other members among an instance's parameters, except the instance's own lane."""
     names = dict.fromkeys(map(str, label.members()))
     return [name for name in names if name != lane_of(model, label, actor).name]
 
@@ -62,7 +63,7 @@ def sentence(model: Model, label: Label, before: State, after: State) -> str:
 
 
 def is_from_outside(model: Model, label: Label) -> bool:
-    """True if the outside world acts: a crash, an expiry, a write by a client."""
+    """True if the instance is an act of the outside world: a crash, an expiry, a write by a client."""
     spec: Action = model.actions()[label.action].__action__  # type: ignore[attr-defined]
     return spec.perturbation
 

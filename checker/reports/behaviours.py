@@ -1,4 +1,4 @@
-"""The text of a comparison of behaviours: a new and a removed behaviour, each as a story with two endings."""
+"""The text of a comparison of two models: a new and a removed behaviour, each as a story with two endings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ INNER = "     "
 
 
 def headline(found: Comparison, ink: Ink = PLAIN) -> str:
-    """The verdict in one line."""
+    """The verdict of a comparison in one line."""
     word, style = {0: ("SAME", "good"), 10: ("DIFFERENT", "bad")}.get(found.exit_code, ("INCOMPLETE", "open"))
     return f"{ink(style, word)}  {found.a.name} -> {found.b.name}: {essence(found)}"
 
@@ -42,7 +42,7 @@ def _last(told: Endings) -> str:
 
 
 def behaviours_text(found: Comparison, ink: Ink = PLAIN, plain: bool = False) -> list[str]:
-    """The lines of the whole report."""
+    """The lines of the whole report on a comparison."""
     lines = [headline(found, ink)]
     changed = [
         f"{name} {one or 'none'} -> {other or 'none'}" for name, one, other in changed_settings(found.a, found.b)
@@ -77,7 +77,7 @@ def _open(way: OneWay, word: str) -> str:
 
 
 def endings_text(told: Endings, mine: str, other: str, ink: Ink = PLAIN, plain: bool = False) -> list[str]:
-    """The story in one model, and its ending in the other model."""
+    """The lines of a behaviour: its story in one model, and how it ends in the other model."""
     lines = trace_text(told.trace, ink) if plain else story_text(told.story, told.trace, ink)
     if told.other is None:
         return [*lines, "", f"{other} has no such initial state"]

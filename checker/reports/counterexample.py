@@ -52,13 +52,13 @@ def replayed_text(replayed: Sequence[Replayed], plain: bool = False) -> list[str
 
 
 def choice_text(finding: PropertyFinding) -> str:
-    """The choice of a property's parameters: ` for p 0, b 1`."""
+    """The values of a property's parameters, as text: ` for p 0, b 1`."""
     said = ", ".join(f"{name} {shown(value)}" for name, value in finding.choice)
     return f" for {said}" if said else ""
 
 
 def property_violation_text(name: str, finding: PropertyFinding, ink: Ink = PLAIN, plain: bool = False) -> list[str]:
-    """The lines about the lasso that violates a property, and why it does."""
+    """The lines about the lasso that violates a property, and about why the lasso is fair."""
     assert finding.trace is not None
     lines = [ink("head", f"Counterexample: {name}{choice_text(finding)}")]
     lines += told_text(finding.trace, None if plain else finding.story, ink)
@@ -74,7 +74,7 @@ def told_text(trace: Trace, story: Story | None, ink: Ink = PLAIN) -> list[str]:
 
 
 def blame_text(finding: Finding, told: Collection[Fix] = ()) -> list[str]:
-    """The last state that was still correct, the facts behind the violation, and the fixes that are not in `told`."""
+    """The lines about the last correct state, the facts behind the violation, and the fixes that are not in `told`."""
     lines = held_text(finding) + reasons_text(finding.reasons, finding.story, finding.fixes)
     return [*lines, *(line for fix in finding.fixes if fix not in told for line in fix_text(fix))]
 
@@ -101,7 +101,7 @@ def evaluation_text(failure: EvaluationFailure, ink: Ink = PLAIN, plain: bool = 
 
 
 def trace_text(trace: Trace, ink: Ink = PLAIN, first: str = "initial state") -> list[str]:
-    """The whole first state under its heading, then for each step its action, its actor, and its changes."""
+    """The lines of a trace: the whole first state, then for each step its action, its actor, and its changes."""
     lines = ["", f"  1  {ink('head', first)}", *columns(parts(trace.variables, trace.steps[0].state), INNER)]
     for i, step in enumerate(trace.steps[1:], 1):
         lines += [*for_ever(trace, i + 1, ink), "", _heading(i + 1, step, ink), *_changes(trace, i)]
@@ -126,7 +126,7 @@ def _last_state(trace: Trace, ink: Ink) -> list[str]:
 
 
 def why_text(instance: Instance | None, trace: Trace) -> list[str]:
-    """The lines about the parameters for which the invariant is false, and the values that it reads there."""
+    """The lines about the parameters for which an invariant is false, and the values that the invariant then reads."""
     if instance is None:
         return []
     choice = ", ".join(f"{name} {shown(value)}" for name, value in instance.choice)

@@ -11,7 +11,7 @@ from isrcheck.model.language.fairness import Fairness
 
 
 def liveness_lines(result: Result, ink: Ink = PLAIN) -> list[str]:
-    """Each property with its verdict, after the fairness of the actions."""
+    """The lines about liveness: the fairness of the actions, then each property with its verdict."""
     if not result.liveness or result.fairness is None:
         return []
     rows = [row for name, finding in result.liveness.items() for row in _rows(name, finding)]
@@ -19,7 +19,7 @@ def liveness_lines(result: Result, ink: Ink = PLAIN) -> list[str]:
 
 
 def promised_text(fairness: Fairness) -> str:
-    """The fairness that is assumed: `weak fairness; strong: commit; unfair: fetch`."""
+    """The fairness that is assumed, as text: `weak fairness ...; strong: commit; unfair: fetch`."""
     named = [(name, sorted(getattr(fairness, name))) for name in ("strong", "weak", "unfair")]
     said = [f"{name}: {', '.join(actions)}" for name, actions in named if actions]
     return "; ".join([f"{fairness.default} fairness of healing actions unless their model says other", *said])

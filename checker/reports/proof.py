@@ -12,7 +12,7 @@ SHOWN = 3
 
 
 def report(result: ProofResult, ink: Ink = PLAIN, every: bool = False) -> str:
-    """The whole result of a proof attempt, ending in a newline."""
+    """The text of the whole report of a proof attempt, ending in a newline."""
     sections = [
         [verdict_line(result, ink)],
         _settings(result, ink),
@@ -29,7 +29,7 @@ def report(result: ProofResult, ink: Ink = PLAIN, every: bool = False) -> str:
 
 
 def verdict_line(result: ProofResult, ink: Ink = PLAIN) -> str:
-    """The verdict in one line."""
+    """The verdict of a proof attempt in one line."""
     names, how = ", ".join(result.targets), _how(result)
     match result.verdict:
         case "proved":

@@ -10,15 +10,15 @@ from isrcheck.checker.told import Alternative, Alternatives, Fact, Fix, Read, Re
 from isrcheck.checker.wording.layout import columns, plural
 
 MOST: Final = 5
-"""The most facts, reasons or values that are shown. For the others only their number is given."""
+"""The most facts, reasons or values that are shown. Of the others only the number is shown."""
 MOST_READ: Final = 9
-"""The most values behind a step that are shown. There are more than `MOST`, because a late one may be decisive."""
+"""The most values behind a step that are shown. It is more than `MOST`, because a late value may be decisive."""
 NUMBERS: Final = ("", "", "Two things", "Three things", "Four things", "Five things")
 INNER: Final = " " * 8
 
 
 def reasons_text(reasons: Reasons | None, story: Story | None, fixes: Sequence[Fix] = ()) -> list[str]:
-    """The lines about the reasons of a violation (only the last ones of many), with the steps at which fixes act."""
+    """The lines about the reasons of a violation (of many, only the last ones), with the steps at which fixes act."""
     if reasons is None:
         return []
     sentences = {} if story is None else {told.position: told.sentence for told in story.sentences}
@@ -61,7 +61,7 @@ def _after(head: str, text: str) -> list[str]:
 
 
 def span(steps: Iterable[int]) -> str:
-    """Steps in order as text; runs of three or more neighbours are joined.
+    """The numbers of steps as text, in order. Three or more consecutive numbers are joined.
 
     >>> span([2, 4, 5, 6, 9, 10])
     '2, 4 to 6, 9, 10'
@@ -96,7 +96,7 @@ def fix_text(fix: Fix) -> list[str]:
 
 
 def _singly(fix: Fix) -> list[str]:
-    """The lines about the effect of each change of a fix if it is made alone."""
+    """The lines about each change of a fix: the effect of this change alone."""
     ends = {"holds": "the invariant holds at the end", "violated": "the violation is there", None: "the end is reached"}
     rows = []
     for alone in fix.singly:
@@ -129,7 +129,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def alternatives_text(found: Alternatives | None) -> list[str]:
-    """The lines about the outcomes with other values of one setting."""
+    """The lines about the outcomes if one setting has another value."""
     if found is None:
         return []
     total = found.passing + len(found.tried)
@@ -146,7 +146,7 @@ def alternatives_text(found: Alternatives | None) -> list[str]:
 
 
 def _outcome(each: Alternative, length: int) -> str:
-    """The outcome as text. Its first letter is only for sorting and is not shown."""
+    """The outcome with another value, as text. The first letter is only for sorting and is not shown."""
     if each.verdict == "holds":
         return "bno violation, but a goal is lost" if each.lost else "ano violation"
     if each.verdict == "incomplete" or each.length is None:
@@ -159,7 +159,7 @@ def _value(each: Alternative) -> str:
 
 
 def _reads(reads: Sequence[Read]) -> list[str]:
-    """The lines about the values that a step has read, the latest first, because older values matter less."""
+    """The lines about the values that a step has read. The latest come first, because older values matter less."""
     last = sorted(reads, key=lambda read: -read.since)
     rows = ((r.path, r.value, "from the start" if r.since == 1 else f"since {r.since}") for r in last[:MOST_READ])
     more = len(reads) - MOST_READ

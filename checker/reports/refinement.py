@@ -9,7 +9,7 @@ from isrcheck.model.language.together import said
 
 
 def report(found: Refined, ink: Ink = PLAIN, plain: bool = False) -> str:
-    """The whole result, ending in a newline. With `plain` it shows variables instead of stories."""
+    """The text of the whole report, ending in a newline. With `plain` it shows variables instead of stories."""
     lines = ["", *_question(found, ink)]
     if found.refused:
         lines += ["", *refusal(found, ink)]
@@ -36,7 +36,7 @@ def _warning(found: Refined) -> str:
 
 
 def _question(found: Refined, ink: Ink) -> list[str]:
-    """The lines about the specification: the mapping, its settings, and the numbers of its states and steps."""
+    """The lines about the specification: the mapping, the settings, and how many of its states and steps occur."""
     asked = "any number" if found.at_most is None else f"{number(found.at_most)} at most"
     rows = [
         ("mapping", found.mapping),

@@ -12,7 +12,7 @@ from isrcheck.model.language.together import said
 
 
 def report(result: Result, ink: Ink = PLAIN) -> str:
-    """The whole result of the walks, ending in a newline."""
+    """The text of the whole report on the walks, ending in a newline."""
     sampling = result.extra["sampling"]
     sections = [
         [verdict_line(result, ink)],
@@ -29,7 +29,7 @@ def report(result: Result, ink: Ink = PLAIN) -> str:
 
 
 def verdict_line(result: Result, ink: Ink = PLAIN) -> str:
-    """The verdict in one line. Without a violation it is INCOMPLETE, because walks may miss states."""
+    """The verdict in one line. Without a violation the verdict is INCOMPLETE, because walks may miss states."""
     if result.verdict != "incomplete" or result.evaluation is not None:
         return line_of_a_search(result, ink)
     sampling = result.extra["sampling"]

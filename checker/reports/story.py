@@ -18,7 +18,7 @@ LEGEND: Final = "Logs: the record at each offset as #id/epoch; what lies before 
 
 
 def story_text(story: Story, trace: Trace, ink: Ink = PLAIN) -> list[str]:
-    """The first state, then each step under its sentence."""
+    """The lines of a story: the first state, then each step under its sentence."""
     drawn = [log for told in story.sentences for log in told.logs]
     lines = _legend(drawn or list(story.start))
     indent = 5 + max((len(lane.title) for lane in story.lanes), default=0) + 2
@@ -37,7 +37,7 @@ def _legend(logs: list[DrawnLog]) -> list[str]:
 
 
 def for_ever(trace: Trace, position: int, ink: Ink) -> list[str]:
-    """The line about the loop of a lasso, if it belongs before this step (counted from 1) or after the last step."""
+    """The line about the loop of a lasso, if it belongs before the state at this position (from 1) or at the end."""
     if trace.loop is None:
         return []
     if position == trace.length + 1:
@@ -69,14 +69,14 @@ def _step(sentence: Sentence, indent: int, ink: Ink) -> list[str]:
 
 
 def wrapped(sentence: str, width: int) -> list[str]:
-    """A sentence, wrapped into lines. Sets and changes such as `0 -> 1` are not broken."""
+    """The lines of a sentence. Sets and changes such as `0 -> 1` stay on one line."""
     kept = re.sub(r"\{[^{}]*\}", lambda found: found[0].replace(" ", GLUE), sentence).replace(" -> ", f"{GLUE}->{GLUE}")
     lines = textwrap.wrap(kept, width, break_long_words=False, break_on_hyphens=False)
     return [line.replace(GLUE, " ") for line in lines]
 
 
 def _undrawn(sentence: Sentence) -> Iterable[Change]:
-    """The changes, without those that the drawn logs show."""
+    """The changes of a step that the drawn logs do not show."""
     records = any(log.records is not None for log in sentence.logs)
     for change in sentence.changes:
         drawn = change.path.startswith("log[") or change.path.endswith("].high_watermark")
@@ -85,7 +85,7 @@ def _undrawn(sentence: Sentence) -> Iterable[Change]:
 
 
 def log_lines(logs: Iterable[DrawnLog], indent: str) -> list[str]:
-    """A line for each log: its broker, the broker's role and epoch, the records, the high watermark and the log end."""
+    """A line for each log: the broker, its role and leader epoch, the records, the high watermark and the log end."""
     return columns((_log(log) for log in logs), indent)
 
 
@@ -104,7 +104,7 @@ def _role(log: DrawnLog) -> str:
 
 
 def _records(log: DrawnLog) -> str:
-    """The records by offset, with the high watermark between them: `[#0/0 || #1/0]`."""
+    """The records of a log by offset, with `||` at the high watermark: `[#0/0 || #1/0]`."""
     if log.records is None:
         return ""
     cells = [_record(r.id, r.epoch) for r in log.records]

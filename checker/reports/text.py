@@ -18,7 +18,7 @@ from isrcheck.model.language.together import said
 
 
 def report(result: Result, ink: Ink = PLAIN, plain: bool = False) -> str:
-    """The whole result of a check, ending in a newline. With `plain` it shows variables instead of stories."""
+    """The text of the whole report, ending in a newline. With `plain` it shows variables instead of stories."""
     sections = [
         [verdict_line(result, ink)],
         _uncovered(result, ink),
@@ -38,7 +38,7 @@ def report(result: Result, ink: Ink = PLAIN, plain: bool = False) -> str:
 
 
 def verdict_line(result: Result, ink: Ink = PLAIN) -> str:
-    """The verdict in one line."""
+    """The verdict of a check in one line."""
     if result.evaluation is not None:
         failure = result.evaluation
         return f"{ink('bad', 'EVALUATION ERROR')}  {result.model}: {failure.where}: {failure.what}"
@@ -78,14 +78,14 @@ def _holding(result: Result) -> str:
 
 
 def _explored(result: Result) -> str:
-    """The number of explored states; with symmetry, the number of orbits before it."""
+    """The number of explored states as text. With symmetry, the number of orbits comes first."""
     if result.orbits is None:
         return plural(result.distinct, "state")
     return f"{plural(result.distinct, 'orbit')} ({plural(result.orbits.distinct, 'state')})"
 
 
 def _unit(result: Result) -> str:
-    """The unit of the counts."""
+    """The unit of the counts: a state, or an orbit if there is symmetry."""
     return "state" if result.orbits is None else "orbit"
 
 
@@ -106,7 +106,7 @@ def _uncovered(result: Result, ink: Ink) -> list[str]:
 
 
 def uncovered(result: Result) -> list[str]:
-    """The lines about the part of the state space that an unfinished search has not explored."""
+    """The lines about what an unfinished search has not explored; none if the search is finished."""
     if not result.counted:
         reason = [f"the search stopped: {result.reason}"] if result.reason and result.verdict != "incomplete" else []
         return [*reason, f"nothing is known beyond depth {result.depth}"]
@@ -126,7 +126,7 @@ def uncovered(result: Result) -> list[str]:
 
 
 def _forecast(result: Result) -> list[str]:
-    """The forecast of the size of the whole state space, if the levels allow an estimate."""
+    """The line that forecasts the size of the whole state space, if the levels allow an estimate."""
     if result.extra.get("forecast") is None:
         return []
     expected = result.extra["forecast"]
@@ -152,7 +152,7 @@ def settings_heading(result: Result) -> str:
 
 
 def note_on(result: Result, name: str, bound: str) -> str:
-    """The note on a setting: that it has no effect, or else what it leaves out and whether its bound was hit."""
+    """The note on a setting: that it has no effect, or what it leaves out and whether its bound was hit."""
     if name in result.idle:
         return f"does nothing: {result.idle[name]}"
     left_out = [f"leaves out {result.left_out[name]}"] if name in result.left_out else []
@@ -201,7 +201,7 @@ def _search(result: Result, ink: Ink) -> list[str]:
 
 
 def _symmetry(result: Result) -> list[tuple[str, str]]:
-    """The rows on which values are interchangeable, and on what is counted."""
+    """The rows about symmetry: the interchangeable values, and what is counted."""
     if result.orbits is None:
         return []
     alike: dict[str, list[str]] = {}
@@ -226,7 +226,7 @@ def _vacuity(result: Result, ink: Ink) -> list[str]:
 
 
 def vacuity(result: Result) -> list[str]:
-    """The lines about actions that never fired and goals never reached: a verdict may hold for that reason alone."""
+    """The lines about actions that never fired and goals never reached. An invariant may hold only for this reason."""
     if not result.counted:
         return ["not known: another engine says which actions fire"]
     so_far = " so far" if result.left else ""
@@ -239,7 +239,7 @@ def vacuity(result: Result) -> list[str]:
 
 
 def brief(result: Result, ink: Ink = PLAIN) -> str:
-    """The verdict in one line, then warnings: never seen, held only vacuously or with excuses, left out."""
+    """The verdict in one line, then warnings: what was never seen, holds vacuously or with excuses, or is left out."""
     told = result.verdict != "violated" and result.evaluation is None and not _vacuously(result)
     never = _never(result) if result.counted and told else []
     warning = [f"warning: never seen{' so far' if result.left else ''}: {', '.join(never)}"] if never else []

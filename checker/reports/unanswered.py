@@ -8,7 +8,7 @@ from isrcheck.checker.results import Result
 
 
 def unanswered(model: str, settings: dict[str, Any], engine: str, reason: str, exit_code: int) -> dict[str, Any]:
-    """A result without any explored states. The settings are as the user wrote them."""
+    """The JSON data of a result without explored states. The settings are as the user wrote them."""
     return Result(
         model=model,
         settings=settings,

@@ -1,1 +1,1 @@
-"""Scenarios: questions about models, recorded with their answers, which shows when an answer changes."""
+"""Scenarios: questions about models, recorded with their answers, so that a changed answer is noticed."""

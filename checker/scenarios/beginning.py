@@ -1,4 +1,4 @@
-"""Begins a new scenario: creates its folder with all derived files, and leaves the story to the author."""
+"""Begins a new scenario: creates its folder with all derived files. The author then writes the story."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def begin(folder: Path, model: str, asked: Mapping[str, Any], settings: Mapping[
     """Writes a scenario of `model` (a name or file, as for `isrcheck check`) into a new folder, and returns it.
 
     `asked` are further keys of `scenario.toml`: invariants, deadlock, keep_going. Raises `Failure` if the folder exists
-    already or if the search does not finish, and then creates no folder.
+    already, or if the search does not finish; then no folder is left behind.
     """
     if folder.exists() or folder.is_symlink():
         raise Failure(f"{folder} is there already; take another name, or run: isrcheck regress {folder}", Exit.OUTPUT)
@@ -43,7 +43,7 @@ def begin(folder: Path, model: str, asked: Mapping[str, Any], settings: Mapping[
 
 
 def _seen_from(folder: Path, model: str) -> str:
-    """A model's file relative to the scenario's folder, as the scenario names it. A model's name is left unchanged."""
+    """The model as the scenario names it: a file relative to the scenario's folder. A model's name is unchanged."""
     file, colon, cls = model.partition(":")
     if not file.endswith(".py"):
         return model
@@ -57,7 +57,7 @@ def _root_of(folder: Path, model: str) -> Path:
 
 
 def _text(data: Mapping[str, Any], settings: Mapping[str, Any], expect: str, lengths: Mapping[str, int]) -> str:
-    """The text of a `scenario.toml`. The values are written as JSON, which for them is valid TOML, too."""
+    """The text of a `scenario.toml`. The values are written as JSON, because they have the same form in TOML."""
     lines = [
         f'title = "{TO_WRITE}: what happens, in a line"',
         *(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in data.items() if value),

@@ -28,7 +28,7 @@ def default() -> Path:
 
 
 def folders(paths: tuple[str, ...]) -> list[tuple[Path, Path]]:
-    """Each scenario's folder with the path in which it was found, sorted by name. Without paths: those of `default`.
+    """The folder of each scenario, with the path in which it was found, sorted by name. No paths mean `default()`.
 
     A path is a scenario's folder (or its `scenario.toml`), or a folder with such folders, directly or in groups.
     """
@@ -64,7 +64,7 @@ def called(name: str, root: Path) -> Path | None:
 
 
 def group_of(model: str) -> Path:
-    """The folder in `counterexamples` for a new scenario: beside other scenarios of the model, or a new group."""
+    """The folder in which a new scenario is made: where most other scenarios of the model are, or a new group."""
     beside = []
     for folder in _scenarios_in(OWN):
         with suppress(DamagedScenario, OSError):

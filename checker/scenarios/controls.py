@@ -15,9 +15,9 @@ from isrcheck.model.language import Model, UnknownName
 
 
 def controls_of(scenario: Scenario, loaded: LoadedModel, changed: dict[str, Any]) -> list[Control]:
-    """The controls that are expected to hold, each at its settings. `changed` settings are changed in both designs.
+    """The controls that are expected to hold, each at its own settings. `changed` overrides settings in both designs.
 
-    A control that does not exist or lacks these settings is left out, because `regress` reports mistakes in pairs.
+    A control that does not exist or lacks a changed setting is left out, because `regress` reports mistakes in pairs.
     """
     if scenario.expect != "violated" or not scenario.controls:
         return []
@@ -34,9 +34,9 @@ def controls_of(scenario: Scenario, loaded: LoadedModel, changed: dict[str, Any]
 
 
 def named(text: str, loaded: LoadedModel, broken: Model) -> Control:
-    """The control that `--control` names: settings as `NAME=VALUE`, separated by commas, or a scenario, or a model.
+    """The control that `--control` names. `text` is a list of settings `NAME=VALUE`, or a scenario, or a model.
 
-    A model gets those settings of the trace's model that it declares. Raises `UnknownName` or `ModelError`.
+    A model gets the settings of the trace's model, as far as it declares them. Raises `UnknownName` or `ModelError`.
     """
     if "=" in text:
         pairs = [pair.partition("=") for pair in text.split(",")]

@@ -29,7 +29,7 @@ GENERATED: Final = (COUNTS, ITF, TEXT)
 
 @dataclass(frozen=True)
 class Derived:
-    """The summary of a check, and the contents of the files by name. There are traces only for a violation.
+    """The summary of a check, and the contents of the derived files by name. Without a violation there is no trace.
 
     `unfinished` is the reason why the search did not finish, with its exit code. `story` is the shortest trace as the
     data of a page, if the caller wants it.
@@ -50,7 +50,7 @@ def derive(scenario: Scenario, limits: Limits = Limits(), told: bool = False) ->
     specification = scenario.specification()
     with forgetting_neighbours(scenario.file):
         loaded = load_model_class(specification)
-        result = asked_of(scenario, loaded, scenario.settings, limits, workers=1)  # scenarios run side by side
+        result = asked_of(scenario, loaded, scenario.settings, limits, workers=1)  # because scenarios run in parallel
         explain_all(result, loaded, controls_of(scenario, loaded, {}))
         story = _story(loaded, result) if told else None
     data = summary(result)
@@ -84,14 +84,14 @@ def files_of(result: Result) -> dict[str, str]:
 
 
 def _story(loaded: LoadedModel, result: Result) -> dict[str, Any] | None:
-    """The shortest trace, which is the trace of the files, as the data of a page."""
+    """The data of a page about the shortest trace, which is also the trace in the derived files."""
     from isrcheck.checker.pages.findings import told_traces
 
     return next(iter(told_traces(result, loaded.cls(**result.settings)).values()), None)
 
 
 def summary(result: Result) -> dict[str, Any]:
-    """The reproducible part of a result."""
+    """The part of a result that is the same in every run, as JSON data."""
     findings = {**result.findings, **({DEADLOCK: result.deadlock} if result.deadlock else {})}
     asked = {"liveness": {name: _promised(f) for name, f in result.liveness.items()}} if result.liveness else {}
     return asked | {
@@ -117,7 +117,7 @@ def summary(result: Result) -> dict[str, Any]:
 
 
 def _unreached(result: Result) -> list[str]:
-    """The goals that no state reached, also those that are switched off, because older recordings list both."""
+    """The goals that no state reached, including switched-off goals, because older recordings list both kinds."""
     return [n for n in result.goals if n in (*result.goals_never_reached, *result.goals_switched_off)]
 
 
@@ -127,7 +127,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 
 def _promised(finding: PropertyFinding) -> dict[str, Any]:
-    """The verdict on a property and its basis; for a lasso also its length in states and the start of its loop."""
+    """The verdict on a property and its basis. For a lasso: also its length in states and the start of its loop."""
     data = finding.to_json()
     kept: dict[str, Any] = {key: data[key] for key in ("verdict", "vacuous", *FOUND, "fairness_used") if key in data}
     return kept if finding.trace is None else kept | {"length": finding.trace.length, "loop": finding.trace.loop}
@@ -140,7 +140,7 @@ def _unfinished(result: Result) -> str:
 
 
 def _code(result: Result) -> int:
-    """The exit code of an unfinished search; violations do not change it."""
+    """The exit code of an unfinished search, whether or not something is violated."""
     from isrcheck.checker.results import Exit
 
     if result.evaluation is not None:
@@ -149,9 +149,9 @@ def _code(result: Result) -> int:
 
 
 def _traces(result: Result) -> dict[str, str]:
-    """The shortest counterexample (among equals the first by name), as `isrcheck check` prints and writes it.
+    """The files of the shortest counterexample (of equals the first by name), as `isrcheck check` prints and writes it.
 
-    The text explains everything that is false in its last state.
+    The text explains everything that is false in the last state of the counterexample.
     """
     from isrcheck.checker.reports.counterexample import violations_text
     from isrcheck.checker.traces import itf
@@ -170,7 +170,7 @@ def _traces(result: Result) -> dict[str, str]:
 
 
 def _lasso(result: Result) -> dict[str, str]:
-    """The shortest lasso, if only properties are violated."""
+    """The files of the shortest lasso, if only properties are violated."""
     from isrcheck.checker.reports.counterexample import property_violation_text
     from isrcheck.checker.traces import itf
 
@@ -206,7 +206,7 @@ def _lines(data: Any, indent: str) -> str:
 def forgetting_neighbours(file: Path | None) -> Iterator[None]:
     """On exit, removes the modules beside a user's model from `sys.modules`.
 
-    One process derives several scenarios, and two of them may each have their own `words.py`.
+    One process derives several scenarios, and two models may each have their own module `words.py`.
     """
     before = {name.partition(".")[0] for name in sys.modules}
     try:

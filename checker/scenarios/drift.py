@@ -1,6 +1,6 @@
 """Drift: the differences between recorded and newly derived results, in words that help to find the cause.
 
-Anybody may have edited the recorded files, so differences are reported whatever the files contain.
+The recorded files may have been edited and may contain anything. Differences are reported in any case.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NOTHING: Final = "nothing"
 
 
 def recorded(folder: Path) -> dict[str, bytes]:
-    """The contents of the recorded generated files of a scenario, by name."""
+    """The contents of a scenario's generated files as they are recorded, by name."""
     paths = {name: folder / name for name in GENERATED}
     return {name: path.read_bytes() for name, path in paths.items() if path.is_file()}
 
@@ -87,7 +87,7 @@ def _counts(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
 
 
 def _values(path: str, old: Any, new: Any) -> Iterator[str]:
-    """Messages about the parts that differ, path by path."""
+    """Messages about the parts of two JSON values that differ, path by path."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in sorted(old.keys() | new.keys()):
             yield from _values(f"{path}.{key}", old.get(key), new.get(key))
@@ -139,7 +139,7 @@ def _change(old: int | None, new: int | None) -> str:
 
 
 def _differing(old: list[int], new: list[int]) -> list[tuple[int, int | None, int | None]]:
-    """For each level with a difference: the level, the recorded count, and the new count."""
+    """Each level at which two lists of counts differ, with the recorded and the new count (None if it is missing)."""
     pairs: Iterable[tuple[int | None, int | None]] = zip_longest(old, new)
     return [(i, before, after) for i, (before, after) in enumerate(pairs, 1) if before != after]
 

@@ -1,4 +1,4 @@
-"""Compares a scenario's outcome with the author's expectation, and checks that it and its control are a pair."""
+"""Compares a scenario's outcome with the author's expectation, and checks that scenario and control are a pair."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from isrcheck.checker.scenarios.scenario import FILE, DamagedScenario, Scenario,
 
 
 def unmet(scenario: Scenario, summary: dict[str, Any]) -> list[str]:
-    """Messages about each difference between a summary and the verdict and lengths in `scenario.toml`."""
+    """Messages about the differences between a summary and `scenario.toml`: the verdict, and the lengths of traces."""
     lines = []
     if summary["verdict"] != scenario.expect:
         lines.append(f"verdict: {summary['verdict']}, expected {scenario.expect}")
@@ -25,7 +25,7 @@ def unmet(scenario: Scenario, summary: dict[str, Any]) -> list[str]:
 
 
 def _all(summary: dict[str, Any]) -> dict[str, Any]:
-    """The findings about invariants and properties."""
+    """The findings about invariants and properties in a summary, by name."""
     return {**summary["invariants"], **summary.get("liveness", {})}
 
 
@@ -76,6 +76,6 @@ def beside(scenario: Scenario, name: str) -> Path:
 
 
 def _model(scenario: Scenario) -> str:
-    """The model in a form that does not depend on the scenario's folder."""
+    """The scenario's model, in a form that does not depend on the scenario's folder."""
     file = scenario.file
     return scenario.model if file is None else f"{file.resolve()}:{scenario.model.partition(':')[2]}"

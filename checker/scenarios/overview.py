@@ -1,4 +1,4 @@
-"""An overview of scenarios as a page: the outcome of each scenario, its story, and its interactive trace."""
+"""A page with an overview of scenarios: the outcome of each scenario, its story, and its interactive trace."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Shown:
     story: dict[str, Any] | None
 
     def to_page(self) -> dict[str, Any]:
-        """The data that the template reads."""
+        """The data about the scenario that the page's template reads."""
         scenario = self.scenario
         about: dict[str, Any] = {"model": "", "title": "", "story": "", "note": "", "source": (), "controls": ()}
         if scenario is not None:

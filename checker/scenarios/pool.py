@@ -49,7 +49,7 @@ def _submitted(pool: ProcessPoolExecutor, work: Callable[[Item], Answer], item: 
 def _answer(
     work: Callable[[Item], Answer], item: Item, future: Future[Answer], ended: Callable[[Item], Answer]
 ) -> Answer:
-    """The answer for an item. If a process dies, all waiting items fail, and each is tried again in its own process."""
+    """The answer for an item. If a process dies, all waiting items fail. Each is tried again in its own process."""
     try:
         return future.result()
     except BrokenProcessPool:
@@ -61,20 +61,20 @@ def _answer(
 
 
 def _pool(workers: int) -> ProcessPoolExecutor:
-    # Spawned, because a fork would copy the locks of this process's threads in any state.
+    # Processes are spawned, because a fork would copy locks that other threads of this process may hold.
     spawning = multiprocessing.get_context("spawn")
     return ProcessPoolExecutor(workers, mp_context=spawning, initializer=_begin)
 
 
 def _begin() -> None:
-    """Makes a worker ignore interrupts, which its parent handles, and collect garbage as rarely as its parent."""
+    """Makes a worker ignore interrupts (its parent handles them), and collect garbage as rarely as its parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.set_threshold(50_000)
 
 
 @contextmanager
 def _unheard() -> Iterator[None]:
-    """Delays interrupts here and in processes that start meanwhile, because a terminal sends Ctrl-C to all of them."""
+    """Delays interrupts here and in processes that start meanwhile, because a terminal sends Ctrl-C to each of them."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

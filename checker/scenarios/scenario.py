@@ -1,6 +1,7 @@
 """A *scenario*: a folder with a hand-written file `scenario.toml`, which says what to check and what is expected.
 
-`scenario.toml` is data. It can only choose code of a shipped model, or of a file inside the folder that the user named.
+`scenario.toml` is only data. The code that it names can only be a shipped model, or a file inside the folder that the
+user named.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ class DamagedScenario(ModelError):
 class Scenario:
     """What to check, what is expected, and why it matters. `liveness` names properties that are also checked.
 
-    `folder` holds the scenario. `root` is the folder that the user named, and the model's file must be inside it.
+    `folder` is the scenario's folder. `root` is the folder that the user named, and the model's file must be inside it.
     `lengths` maps each violated invariant or property (and `deadlock`) to the number of states of its shortest trace.
-    `controls` are related scenarios, in which the fix is switched on or off. `seen_to_hold` has wider bounds within
-    which the scenario also held.
+    `controls` are the names of related scenarios, in which the fix is switched on or off. `seen_to_hold` has wider
+    bounds at which the scenario also held.
     """
 
     folder: Path
@@ -62,7 +63,7 @@ class Scenario:
         return self.folder / path if path.endswith(".py") else None
 
     def specification(self) -> str:
-        """The model for `isrcheck.check`. Raises `DamagedScenario` for a file outside the named folder."""
+        """The model as an argument for `isrcheck.check`. Raises `DamagedScenario` for a file outside `root`."""
         file = self.file
         if file is None:
             return self.model
@@ -206,7 +207,10 @@ def _check_keys(path: Path, data: dict[str, Any]) -> None:
 
 
 def _check_lengths(path: Path, data: dict[str, Any]) -> None:
-    """Raises an error for lengths of something that is not checked or not violated. Missing lengths are found later."""
+    """Raises `DamagedScenario` if keys do not fit each other, such as lengths of an invariant that is not checked.
+
+    Missing lengths are found later.
+    """
     lengths = data.get("lengths", {})
     if data["expect"] == "holds" and lengths:
         raise DamagedScenario(f'{path}: there are lengths where expect is "holds"; take them away')

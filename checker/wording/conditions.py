@@ -12,7 +12,7 @@ from isrcheck.model.language.domains import Bag, Domain, Flag, Messages, Number,
 from isrcheck.model.language.expressions import Expression, Leaf, is_constant, render
 
 LONGEST: Final = 60
-"""The most characters of a condition. A longer condition is described by the values that it reads."""
+"""The most characters of a condition that is shown. For a longer condition, the values that it reads are shown."""
 _WORDS: Final = {
     "eq": (" = ", " != "),
     "le": (" <= ", " > "),
@@ -23,7 +23,7 @@ _WORDS: Final = {
 
 @dataclass(frozen=True)
 class Words:
-    """The names of a model's scalars, and their values."""
+    """Writes the names and values of a model's scalars, and conditions on them."""
 
     variables: tuple[tuple[str, Domain], ...]
 
@@ -52,14 +52,14 @@ class Words:
         return self._leaves[leaf][2]
 
     def is_(self, leaf: int, value: int) -> str:
-        """The text that says that a scalar has a value."""
+        """The text that says that a scalar has this value: `quorum.leader = 1`."""
         path, domain, _ = self._leaves[leaf]
         if isinstance(domain, Flag):
             return _flag(path, bool(value))
         return f"{path} = {self.value(leaf, value)}"
 
     def condition(self, e: Expression, true: bool) -> str:
-        """The text of a condition that is no `and` or `or`, or (if not `true`) of its negation."""
+        """The text of a condition, or of its negation if `true` is False. The condition is no `and` or `or`."""
         if e.operator == "not":
             return self.condition(e.arguments[0], not true)
         if isinstance(e.value, Leaf):
@@ -80,7 +80,7 @@ class Words:
 
 
 def _end(e: Expression, bound: int, true: bool) -> int | None:
-    """The only value of a number that satisfies `e <= bound` (or its negation); None if there are more."""
+    """The only value of `e` with `e <= bound` (if not `true`: `e > bound`); None if there are several values."""
     if true:
         return bound if bound == e.low else None
     return e.high if bound == e.high - 1 else None

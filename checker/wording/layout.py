@@ -24,7 +24,7 @@ PLAIN: Final = Ink()
 
 
 def columns(rows: Iterable[Sequence[str]], indent: str = INDENT, right: Sequence[int] = ()) -> list[str]:
-    """Rows as lines with aligned columns. The last column is not padded; the columns in `right` are flush right."""
+    """Rows as lines with aligned columns. The last column is not padded. The columns in `right` are aligned right."""
     table = [tuple(row) for row in rows]
     widths = [
         max((len(row[i]) for row in table if i < len(row)), default=0) for i in range(max(map(len, table), default=0))
@@ -47,7 +47,7 @@ def plural(count: int, word: str) -> str:
 
 
 def size(count: float) -> str:
-    """A number of bytes in the largest binary unit in which it is at least 1: `1.5 GiB`."""
+    """A number of bytes as text, in the largest binary unit that gives at least 1: `1.5 GiB`."""
     for unit in ("bytes", "KiB", "MiB", "GiB"):
         if count < 1024:
             return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
@@ -56,7 +56,7 @@ def size(count: float) -> str:
 
 
 def seconds(value: float) -> str:
-    """A duration, rounded to hundredths of a second; from one hour on, in hours and minutes."""
+    """A duration as text, in hundredths of a second, or in hours and minutes if it is at least an hour."""
     if value < 3600:
         return f"{value:.2f} s"
     return f"{value // 3600:.0f} h {value % 3600 // 60:.0f} min"

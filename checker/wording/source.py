@@ -11,7 +11,7 @@ ROOTS = (".git", "pyproject.toml")
 
 @cache
 def repository_path(file: str) -> str:
-    """A file's path relative to its repository, with slashes; only the file's name if it is in no repository.
+    """A file's path relative to its repository, with slashes. A file outside repositories has only its name.
 
     >>> repository_path(__file__)
     'checker/wording/source.py'

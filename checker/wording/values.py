@@ -35,7 +35,7 @@ def _spread(path: str, domain: Domain, value: Value) -> Iterator[tuple[str, str]
 
 
 def differences(variables: Variables, old: State, new: State) -> Iterator[tuple[str, str, str]]:
-    """The parts in which two states differ: path, old value, new value."""
+    """The parts in which two states differ, each as its path, its old value and its new value, as texts."""
     for (name, domain), a, b in zip(variables, old, new, strict=True):
         yield from _differences(name, domain, a, b)
 
@@ -86,8 +86,8 @@ def part_at(variables: Variables, state: State, path: str) -> tuple[Domain, Valu
 def apart(path: str, one: tuple[Domain, Value], other: tuple[Domain, Value]) -> Iterator[tuple[str, str, str]]:
     """The parts in which two values differ: the path and both values. The values may be of two models.
 
-    For sequences, these are the elements that differ, and the elements that only one value has, with `nothing` for the
-    other value.
+    For sequences, the parts are elements that differ, and elements that only one of the values has. Then the text for
+    the other value is `nothing`.
     """
     match one, other:
         case (Sequence_() as a, x), (Sequence_() as b, y):

@@ -10,5 +10,5 @@ REFUSED: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ff
 
 
 def clean(text: str) -> str:
-    """Text in which characters that XML does not allow are replaced. Markup is escaped when the document is written."""
+    """A text in which characters that XML does not allow are replaced. Markup is escaped later, not here."""
     return REFUSED.sub("\ufffd", text)
