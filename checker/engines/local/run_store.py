@@ -204,7 +204,7 @@ class RunStore(Stored):
 
     @property
     def sorting(self) -> int:
-        """The bytes of memory for found names and for sorting them; they do not grow with the number of states."""
+        """The bytes of memory for found names and for sorting them. They are limited, whatever the number of states."""
         return 16 * sum(map(len, self.found))
 
     @property

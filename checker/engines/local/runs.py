@@ -58,7 +58,7 @@ def joined(parts: Sequence[Pieces]) -> Pieces:
 
 
 def encoded(names: Words) -> Iterator[tuple[Short, Pieces]]:
-    """Distinct ascending names as numbers for a file, some at a time; the places of pieces begin at 0."""
+    """Encodes distinct ascending names as numbers for a file, in parts. The places of pieces begin at 0 in each."""
     for first in range(0, len(names), TOGETHER):
         some = names[first : first + TOGETHER]
         pieces = -(-len(some) // PIECE)

@@ -170,7 +170,7 @@ class Search(Levelwise):
             self._add(level)
 
     def _together(self, level: int, part: Callable[[Worker], int], batches: int, paused: Callable[[], None]) -> None:
-        """Workers do their parts of `batches`; `paused` is called whenever they have stopped before the end."""
+        """Lets workers do their parts of `batches` batches. Calls `paused` when they have stopped before the end."""
         shared = self.store.shared
         shared[loops.NEXT] = 0
         hands = self._workers[: max(1, batches // BATCHES_EACH)]
