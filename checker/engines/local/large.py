@@ -59,7 +59,7 @@ def _needs_table(
 ) -> bool:
     """Whether the states in memory are kept in a table. Otherwise they are kept in runs, which are faster and smaller.
 
-    A table finds single states, needs little memory to begin, and is not slowed down by many small levels.
+    A table can find single states, needs little memory to begin, and is not slowed down by many small levels.
     """
     little = limits.memory is not None and limits.memory < PLENTY
     return bool(system.questions) or little or keeping is not None or len(known) > MOST_LEVELS

@@ -68,7 +68,7 @@ class Levelwise:
         raise NotImplementedError
 
     def _finish_level(self) -> None:
-        """Makes the new states a level."""
+        """Makes the new states the next whole level."""
         raise NotImplementedError
 
     def _look_at_rest(self) -> int:

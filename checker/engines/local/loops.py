@@ -12,9 +12,9 @@ entry is 0. An entry lies at the slot that its hash gives, or after this slot.
 The *table* has one entry for each state, in buckets of 64 bytes: 16 entries of 4 bytes, or 8 of 8. The name of a state
 chooses one of `PARTITIONS` partitions. The rest of the name is a pair of numbers below two bounds. `permuted` maps this
 pair one to one to a number below the product of the bounds. When this number is divided by the number of buckets, the
-remainder is the bucket. The entry keeps the quotient, the level of the state, and how many full buckets lie between its
-own bucket and the bucket where it is. So no two states can have the same entry, and a state can be computed from its
-entry.
+remainder is the bucket. If this bucket is full, the entry lies in one of the next buckets. It keeps the quotient, the
+level of the state, and the distance from its own bucket. So no two states can have the same entry, and a state can be
+computed from its entry.
 
 Several workers insert at the same time without locks. Buckets are filled from their beginning. A worker that finds an
 empty entry puts a state there with one compare-and-swap. If another worker was faster, the first worker looks at the
@@ -793,7 +793,7 @@ def keep_counted(rows, words, count, verdicts, verdict_words, totals):
 
 @_compiled
 def batch(number, starts, counts, bits):
-    """Chunk, first name and number of names of a batch; `starts[c]` batches lie in the chunks before c."""
+    """The chunk, first name and number of names of a batch. The chunks before chunk c have `starts[c]` batches."""
     low, high = 0, len(starts) - 1
     while low + 1 < high:
         middle = (low + high) >> 1
@@ -814,7 +814,7 @@ def advance(
 
     `frontier` has the addresses of the level's chunks, `counts` their numbers of names, and `starts` their batches
     (`batch`). New states belong to the level `level`. `functions` are the addresses of `expand`, `judge` and `survey`,
-    then those of `representatives` and `weights`, or 0.
+    then those of `representatives` and `weights`, which are 0 without symmetry.
     """
     states, rows, verdicts = buffers
     until = cursor[EXPANDED] + work

@@ -3,7 +3,7 @@
 New names are kept in memory. Whenever their room is full, they go to a second file as a sorted run. When a level has
 been expanded, the new names that are in no run of an earlier level form the next level. To find them, all runs are read
 once, a range of names at a time (delayed duplicate detection: Stern and Dill 1998, Korf 2004). A state takes three to
-five bytes, a third of what it takes in a table. The dictionaries, which names need, stay in memory.
+five bytes, a third of its bytes in a table. The dictionaries, which names need, stay in memory.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class RunStore(Stored):
         self.filled[worker][0] = sort_loops.sorted_distinct(names, self._reserved[worker][self._room :])
 
     def _relieve(self, worker: int) -> None:
-        """Removes duplicates. If many names remain, gives the worker more memory, or moves the names into a run."""
+        """Removes duplicates among a worker's names. If many remain, adds memory or moves these names into a run."""
         self._reduce(worker)
         found, count = self.found[worker], int(self.filled[worker][0])
         if 2 * count <= len(found):

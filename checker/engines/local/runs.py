@@ -58,7 +58,10 @@ def joined(parts: Sequence[Pieces]) -> Pieces:
 
 
 def encoded(names: Words) -> Iterator[tuple[Short, Pieces]]:
-    """Encodes distinct ascending names as numbers for a file, in parts. The places of pieces begin at 0 in each."""
+    """Encodes distinct ascending names as numbers for a file, in parts.
+
+    In each part, the places of pieces begin at 0.
+    """
     for first in range(0, len(names), TOGETHER):
         some = names[first : first + TOGETHER]
         pieces = -(-len(some) // PIECE)

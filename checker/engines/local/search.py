@@ -41,7 +41,7 @@ def search(
     watch: Watch | None = None,
     small: int | None = None,
 ) -> tuple[Exploration, NativeLevels]:
-    """Explores all reachable states, or as many as the limits allow. Raises `LimitTooSmall` if it cannot begin.
+    """Explores all reachable states, or as many as the limits allow.
 
     `workers` None means one worker on each processor, or fewer if the memory is too small. `classes` are classes of
     brokers known to be interchangeable: of the states that differ only by exchanging such brokers, one is kept.
@@ -49,6 +49,7 @@ def search(
     folder. `storing` says where the states are kept. `watch` looks at each whole level, and may end the search there. A
     space of up to `small` states, or the first levels of a larger one, may be explored with arrays only. With `small`
     0, arrays are not used. `small` None means as many states as arrays explore in the time that compiling takes.
+    `LimitTooSmall` is raised if the memory limit is too small for the search to begin.
     """
     workers, began = workers or processors(), time.perf_counter()
     kernel = Kernel(system)

@@ -211,7 +211,7 @@ class Search(Levelwise):
         )
 
     def _finish_level(self) -> None:
-        """Makes the new states a level."""
+        """Makes the new states the next whole level."""
         self._look_over()
         tally, found = self._tally, self.store.fresh
         finished = Level(

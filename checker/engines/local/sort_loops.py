@@ -76,7 +76,7 @@ def _bucketed(names, here, there, low, first, rest):
 
 @_compiled
 def counted(names, low, first, rest, ends):
-    """Counts the names in each bucket. Puts the end of each bucket into `ends`, and returns where parts begin in it."""
+    """Counts the names in each bucket. Puts bucket ends into `ends`. Returns where each part begins in each bucket."""
     each, shift = len(names) // PARTS, np.uint64(rest)
     into = np.zeros((PARTS, 1 << first), dtype=np.int64)
     for i in range(each):
@@ -94,7 +94,7 @@ def counted(names, low, first, rest, ends):
 
 @_compiled
 def distributed(names, here, low, rest, into):
-    """Puts the keys of names, without their first bits, into the buckets in `here`; `into` is from `counted`."""
+    """Puts the keys of names, without their first bits, into the buckets in `here`. `into` comes from `counted`."""
     each, shift = len(names) // PARTS, np.uint64(rest)
     for i in range(each):
         for part in range(PARTS):
@@ -153,7 +153,7 @@ def _key(name, low):
 
 @_compiled
 def _ascending(here, there, bits, counts):
-    """Sorts numbers of `bits` bits. Returns `here` or `there`, where the result is. Both arrays are overwritten."""
+    """Sorts numbers of `bits` bits. Returns the array with the result, `here` or `there`; both are overwritten."""
     if len(here) <= FEW:
         for i in range(1, len(here)):
             number, at = here[i], i
@@ -183,7 +183,7 @@ def _ascending(here, there, bits, counts):
 
 @_compiled
 def merged(some, others, out):
-    """Puts the distinct ones of two ascending arrays of distinct names in ascending order; how many they are."""
+    """Merges two ascending arrays of distinct names into `out`, without duplicates. Returns the number of names."""
     i = j = count = 0
     while i < len(some) and j < len(others):
         a, b = some[i], others[j]

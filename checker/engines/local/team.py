@@ -72,7 +72,7 @@ class Team:
         self._pool = ThreadPoolExecutor(size + 1) if size > 0 else None
 
     def together(self, part: Callable[[Worker], Any], hands: Sequence[Worker], stop: Callable[[], None]) -> list[Any]:
-        """Each worker's part, all at once, the first one in this thread. After an exception no worker continues."""
+        """The results of all workers' parts, which run together, the first in this thread. An exception stops all."""
         first, *others = hands
         if self._pool is None or not others:
             return [part(first)]
