@@ -88,7 +88,7 @@ class Buckets:
     # --- ranges -----------------------------------------------------------------------------------------------------
 
     def ranges(self, tasks: int, most: int) -> Iterator[Range]:
-        """Splits the buckets into ranges of at most about `most` names: at least `tasks` ranges, if so many pay."""
+        """Splits the buckets into ranges of about `most` names or fewer: `tasks` ranges or more, unless too small."""
         sizes = self._sizes.copy()
         for run in self._spilled:
             sizes += PIECE * np.bincount(self._bucket_of(run.firsts), minlength=len(sizes))
