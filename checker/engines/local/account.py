@@ -1,4 +1,4 @@
-"""The memory of a search: how much it uses and may use, and files that stand in for memory."""
+"""The memory that a search uses, and the limit on it."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from isrcheck.checker.kernel.layout import Words
 LINE: Final = 64
 HUGE_PAGE: Final = 1 << 21
 HUGE_PAGES: Final = 1 << 22
-"""Bytes of a huge page, and from how many on an array has such pages, or if it is as large as some. Where somebody
-reads here and there, the processor finds sooner where that is."""
+"""The bytes of a huge page. An array has huge pages if it has at least `HUGE_PAGES` bytes, or if its size is a multiple
+of `HUGE_PAGE`: the processor then finds scattered addresses faster."""
 OWN_PAGES: Final = 1 << 17
-"""Arrays of this many bytes or more have pages of their own, which go back to the system with the array. The C library
-would keep the memory that growing tables leave behind: up to 280 MB were missing that `held` did not count."""
+"""An array of at least this many bytes has pages of its own, which go back to the system with the array. The C library
+would keep the memory that growing tables leave behind: up to 280 MB that `held` does not count."""
 MANY: Final = 1 << 16
-"""Of fewer states free memory is not given back: to find it takes milliseconds, as long as expanding so many states."""
+"""With fewer states, free memory is not given back: finding it takes milliseconds, as long as expanding this many
+states."""
 
 
 def return_free_memory() -> None:
-    """Gives free memory of the C library back to the system: a compiler leaves some forty megabytes behind."""
+    """Gives free memory of the C library back to the system: about forty megabytes after compiling."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # only glibc has it
     if trim is not None:
         trim(0)
@@ -35,7 +36,7 @@ class OutOfMemory(Exception):
 
 
 class Account:
-    """The bytes of memory in use now (`held`) and at most (`peak`), up to `limit`; several threads may ask for some."""
+    """Counts the bytes in use: now (`held`) and at most so far (`peak`), up to `limit`. Several threads may use it."""
 
     def __init__(self, limit: int | None) -> None:
         self.limit = limit
@@ -51,7 +52,7 @@ class Account:
             self.peak = max(self.peak, self.held)
 
     def give_back(self, size: int) -> None:
-        """Takes this many bytes off again."""
+        """Subtracts this many bytes, which are no longer in use."""
         with self._lock:
             self.held -= size
 
@@ -69,7 +70,7 @@ class Account:
         return array[first : first + size // 8]
 
     def reserve(self, size: int) -> Words:
-        """So many bytes of zeros that are in memory when something is written near them; they are not taken."""
+        """Reserves this many bytes of zeros, without counting them. They use memory only where something is written."""
         try:
             memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
             if hasattr(mmap, "MADV_HUGEPAGE") and (size >= HUGE_PAGES or size % HUGE_PAGE == 0):
@@ -79,5 +80,5 @@ class Account:
             raise OutOfMemory from error
 
     def free(self, array: Words) -> None:
-        """Gives back memory that was allocated and is no longer used. The array must not be used afterwards."""
+        """Gives back the memory of an array from `allocate`. The array must not be used afterwards."""
         self.give_back(array.nbytes + (LINE if array.nbytes < OWN_PAGES else 0))

@@ -16,24 +16,24 @@ from isrcheck.checker.engines.local.stored import Each
 from isrcheck.checker.kernel.layout import Words
 
 MOST_BITS: Final = 16
-"""The most bits of a bucket's number. There are so many buckets only if names are distributed unevenly."""
+"""The most bits of a bucket's number. So many bits are used only if names are distributed unevenly."""
 LEAST_TOGETHER: Final = 1 << 14
-"""The least number of names for which a further task pays."""
+"""A further task pays only if it has at least this many names."""
 
 SLICES: Final = 4
-"""About how many slices there are for each worker."""
+"""The approximate number of slices (see `Buckets`) for each worker."""
 
 Range = tuple[int, int]
-"""The first bucket, and the one behind the last."""
+"""A range of buckets: the first bucket, and the bucket after the last."""
 
 
 class Buckets:
     """Names in buckets by their first bits.
 
-    A row of `rooms` is the memory of a worker: its names, and from `first_room` on equal room for its buckets. `filled`
-    says how many names each worker has, `spilled` are runs of further names, and `bits` is how many bits the two
-    halves of a name have, the first half first. One worker may have found many more names than another one, so they
-    are counted and distributed in *slices* of about the same size.
+    A row of `rooms` is the memory of one worker: the names that it has found and, from `first_room` on, equal room for
+    its buckets. `filled` has the number of names of each worker. `spilled` are runs of further names. `bits` has the
+    numbers of bits in the two halves of a name, the first half first. One worker may have found many more names than
+    another, so the names are counted and distributed in *slices* of about the same size.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Buckets:
 
     @property
     def _rest(self) -> int:
-        """How many bits of a key follow those of the bucket."""
+        """How many bits of a key follow the bits that give the bucket."""
         return max(self._high + int(self._low) - self._first, 0)
 
     def _count(self, each: Each) -> None:
@@ -88,7 +88,7 @@ class Buckets:
     # --- ranges -----------------------------------------------------------------------------------------------------
 
     def ranges(self, tasks: int, most: int) -> Iterator[Range]:
-        """Ranges of buckets that together have all names: at least so many, if that pays, and of about `most` names."""
+        """Splits the buckets into ranges of about `most` names or fewer: `tasks` ranges or more, unless too small."""
         sizes = self._sizes.copy()
         for run in self._spilled:
             sizes += PIECE * np.bincount(self._bucket_of(run.firsts), minlength=len(sizes))
@@ -102,7 +102,7 @@ class Buckets:
         return (keys >> np.uint64(self._rest)).astype(np.int64)
 
     def names(self, some: Range) -> Words:
-        """The distinct names in some buckets, in ascending order."""
+        """The distinct names in a range of buckets, in ascending order."""
         names = np.empty(int(self._sizes[slice(*some)].sum()), dtype=np.uint64)
         largest = int(self._sizes[slice(*some)].max())
         count = sort_loops.from_buckets(
@@ -122,6 +122,6 @@ class Buckets:
 
 
 def _slices(filled: Sequence[int]) -> list[tuple[int, int, int]]:
-    """The worker, the first name and the end of each slice."""
+    """The slices of the found names: for each, its worker, the position of its first name, and its end."""
     most = max(sum(filled) // (SLICES * len(filled)), LEAST_TOGETHER) if len(filled) > 1 else max(*filled, 1)
     return [(w, begin, min(begin + most, count)) for w, count in enumerate(filled) for begin in range(0, count, most)]

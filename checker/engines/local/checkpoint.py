@@ -1,9 +1,10 @@
-"""Checkpoints: the whole levels of a search in a folder, from which a search continues.
+"""Checkpoints: the whole levels of a search in a folder, from which a search can continue.
 
 `manifest.json` names the question and pairs of files, one pair for each write. `N.states` has the states of the levels
-found since the last write, level by level, each in `row_bytes` bytes (least byte of each word first, without bytes that
-are always 0). `N.levels.json` has the data of each of these levels. The manifest has the SHA-256 of every file, and its
-own. Files are never changed. A new manifest replaces the old one at once, and only then do new files count.
+found since the last write, level by level. Each state takes `row_bytes` bytes: the least byte of each word first,
+without bytes that are always 0. `N.levels.json` has the data of each of these levels. The manifest has the SHA-256 of
+every other file and of itself. Files of states and levels are never changed. They count only when a new manifest that
+names them has replaced the old manifest.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ from isrcheck.checker.symmetry.exchanges import Classes
 from isrcheck.model.language.system import TransitionSystem
 
 FORMAT: Final = 2
-"""Must be raised with any change of the files, of the rows, or of the way a search uses them."""
+"""The version of the format. It must be raised after any change in the files, in the rows, or in how a search uses
+them."""
 MANIFEST: Final = "manifest.json"
 PART: Final = 1 << 20
 Known = dict[str, Any]
@@ -44,7 +46,10 @@ def question_of(
     deadlock: bool,
     classes: Classes = (),
 ) -> dict[str, Any]:
-    """The question that a checkpoint belongs to, as JSON data; `classes` are members that symmetry exchanges."""
+    """The question that a checkpoint belongs to, as JSON data.
+
+    `classes` are the classes of members that symmetry exchanges.
+    """
     return {
         "model": system.model,
         "settings": dict(system.settings),
@@ -64,7 +69,7 @@ def question_of(
 
 
 class Checkpoint:
-    """A folder with levels of one search. `due` says whether it is time to write again."""
+    """A folder with the levels of one search. `due` says whether it is time to write again."""
 
     def __init__(self, keeping: Keeping, question: dict[str, Any]) -> None:
         self.folder, self._every, self._question = Path(keeping.folder), keeping.every, question
@@ -79,7 +84,7 @@ class Checkpoint:
 
     @property
     def size(self) -> int:
-        """The bytes of all rows."""
+        """The bytes of all states in the folder."""
         return sum(part["states"]["bytes"] for part in self._parts)
 
     @property
@@ -96,7 +101,7 @@ class Checkpoint:
             raise CheckpointRefused(f"{self.folder} has other files ({foreign[0]}); name a new folder")
 
     def write(self, levels: NativeLevels, known: list[Known]) -> None:
-        """Writes the levels that were not written before; nothing if there are none."""
+        """Writes the levels that are not in the folder yet, if there are any."""
         new = known[self._written :]
         if not new:
             return
@@ -114,7 +119,7 @@ class Checkpoint:
         self._last = time.monotonic()
 
     def _put(self, name: str, content: Iterable[Any]) -> dict[str, Any]:
-        """Puts a whole file in place at once. Returns its name, size and digest."""
+        """Writes a file, which gets its name only when it is complete. Returns its name, size and digest."""
         digest, size, temporary = hashlib.sha256(), 0, self.folder / f"{name}.tmp"
         with temporary.open("wb") as stream:
             for piece in content:
@@ -137,9 +142,9 @@ class Checkpoint:
     # --- reading ----------------------------------------------------------------------------------------------------
 
     def read(self, words: int) -> Iterator[tuple[Known, Iterator[Words]]]:
-        """The data of each level, with its states, some at a time. Take all states before you ask for the next level.
+        """The data of each level, and its states in blocks. Take all blocks before you ask for the next level.
 
-        A damaged file is refused, though the damage may be noticed only at its end.
+        Refuses a damaged file, but may notice the damage only at the end of the file.
         """
         for part in self._parts:
             levels = self._levels(part["levels"])
@@ -169,7 +174,7 @@ class Checkpoint:
         return new
 
     def _pieces(self, file: dict[str, Any], sizes: list[int]) -> Iterator[bytes]:
-        """A file in pieces of these sizes. It is refused after the last piece if its digest differs."""
+        """The content of a file, in pieces of these sizes. Refuses the file at its end if its digest differs."""
         digest = hashlib.sha256()
         try:
             with (self.folder / file["name"]).open("rb") as stream:
@@ -187,7 +192,7 @@ class Checkpoint:
             raise self._damaged(file["name"])
 
     def _manifest(self) -> list[dict[str, Any]]:
-        """The files of a checkpoint of the same question."""
+        """The files that the manifest lists. Refuses a checkpoint that belongs to a different question."""
         path = self.folder / MANIFEST
         if not path.exists():
             raise CheckpointRefused(f"{self.folder} has no checkpoint; begin one with --checkpoint")
@@ -207,7 +212,7 @@ class Checkpoint:
         return parts
 
     def _require_same(self, found: dict[str, Any]) -> None:
-        # In the form in which it is read back: lists instead of tuples.
+        # The question as it is read back from JSON, with lists instead of tuples.
         wanted = json.loads(_json(self._question))
         for key in ("model", "settings", "invariants", "options"):
             if found.get(key) != wanted[key]:
@@ -227,7 +232,7 @@ class Checkpoint:
 
 @contextmanager
 def termination_interrupts(wanted: bool) -> Iterator[None]:
-    """SIGTERM ends a search as Ctrl-C does: the findings are kept. Only the main thread can handle SIGTERM."""
+    """Lets SIGTERM end a search as Ctrl-C does, so the findings are kept. This works only in the main thread."""
     if not wanted or threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -247,7 +252,7 @@ def _digest(data: Any) -> str:
 
 
 def _ours(name: str) -> bool:
-    """Whether a file may come from a killed process that never wrote its manifest."""
+    """Whether a file may have been left behind by a process that was killed before it wrote its manifest."""
     return name.removesuffix(".tmp").endswith((".states", ".levels.json")) or name == f"{MANIFEST}.tmp"
 
 

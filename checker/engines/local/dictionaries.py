@@ -1,4 +1,4 @@
-"""Numbers the parts of states: the distinct values of each word, and then pairs of numbers up to the name."""
+"""Numbers the parts of states: first the values of each word, then pairs of these numbers, up to the state's name."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ PAGE: Final = 1 << loops.PAGE_BITS
 AHEAD: Final = 1 / 8
 LARGEST_PIECE: Final = 1 << 22
 RESERVED: Final = 1 << 25
-"""Bytes of addresses for values; memory is there for those that are written."""
+"""The bytes of addresses that are reserved at a time for values. Only values that are written use memory."""
 COMPARED: Final = 1 << 13
-"""The size of a sample of states in which pairs are counted."""
+"""At most this many states of the sample are used to count pairs."""
 NEAR: Final = 8
 
 
 def pairs_of(words: int, sample: Words) -> Integers:
-    """Which two dictionaries are paired, the name last: first those with the fewest distinct pairs in a sample.
+    """The pairs of dictionaries, in the order of pairing: first those with the fewest distinct pairs in a sample.
 
-    Of many words only those near each other are compared: the work then grows with the number of words, not with its
-    cube.
+    The last pair is the name. Only dictionaries near each other are compared, so the work grows with the number of
+    words, not with its cube.
     """
     if words <= 2:
         return np.array([[0, 1]], dtype=np.int64)
@@ -53,7 +53,10 @@ def pairs_of(words: int, sample: Words) -> Integers:
 
 
 class Dictionaries:
-    """`columns` and `pages` are the data that `loops` needs of the dictionaries; `workers` may add values at once."""
+    """The dictionaries of a store. `columns` and `pages` are the data that `loops` needs.
+
+    Up to `workers` workers may add values at the same time.
+    """
 
     def __init__(self, count: int, account: Account, workers: int, first_slots: int = FIRST_SLOTS) -> None:
         self._account, self._spare = account, workers
@@ -73,7 +76,7 @@ class Dictionaries:
         return self.columns[:, loops.COUNT].astype(np.int64)
 
     def make_room(self) -> None:
-        """Lets every dictionary grow that is full or nearly full."""
+        """Enlarges every dictionary that is full or nearly full."""
         for d, count in enumerate(self.counts.tolist()):
             if count + 1 + int(count * AHEAD) > int(self.columns[d, loops.ROOM]):
                 self._grow(d, int(self.columns[d, loops.CAPACITY]))
@@ -91,7 +94,7 @@ class Dictionaries:
         self.columns[d, loops.ROOM] = max(min(slots, self._rooms[d], loops.MARKED - 1) - self._spare, 0)
 
     def _new_table(self, d: int, capacity: int) -> None:
-        """A larger table, filled with the same values."""
+        """Gives a dictionary a larger table, filled with the same values."""
         size = 4 * capacity
         table, old = self._account.allocate(size + (-size % HUGE_PAGE if 2 * size > HUGE_PAGE else 0)), self._tables[d]
         self._tables[d] = table
@@ -114,7 +117,7 @@ class Dictionaries:
         self._rooms[d] += PAGE
 
     def _piece(self) -> Words:
-        """Memory for more values: they all lie together, where there are huge pages."""
+        """Memory for more values, cut from a large reserved region that may have huge pages."""
         if len(self._reserved) == 0:
             self._reserved = self._account.reserve(RESERVED)
         size = min(LARGEST_PIECE, max(1, sum(self._rooms) // 16 // PAGE) * 8 * PAGE, self._reserved.nbytes)

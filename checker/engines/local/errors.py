@@ -1,4 +1,4 @@
-"""Finds the first failed evaluation, which is reported. The search itself only counts failures."""
+"""Finds the failed evaluation that is reported. The search itself only counts failures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Found = tuple[tuple[int, ...], int]
 
 
 def failing_instance(levels: NativeLevels, level: int) -> Found:
-    """The least leaves of a state of a level in which an instance fails, and its least failing transition."""
+    """The least leaves among the states of a level where an instance fails, and the first that fails there."""
     least: list[Found] = []
     for states in levels.blocks(level):
         source, _ = levels.kernel.failures(states)
@@ -25,7 +25,7 @@ def failing_instance(levels: NativeLevels, level: int) -> Found:
 
 
 def failing_predicate(levels: NativeLevels, level: int) -> tuple[int, ...]:
-    """The leaves of the least state that is reached at a level, counted or not, and in which a predicate fails."""
+    """The least leaves among the states, counted or not, that are reached at a level and where a predicate fails."""
     kernel, least = levels.kernel, list[tuple[int, ...]]()
     if level == 1:
         return _failing(levels, kernel.layout.pack(levels.system.initial))[0]
@@ -35,13 +35,13 @@ def failing_predicate(levels: NativeLevels, level: int) -> tuple[int, ...]:
 
 
 def _failing(levels: NativeLevels, states: Words) -> list[tuple[int, ...]]:
-    """The least of these states in which a predicate fails, if there is one."""
+    """The leaves of the least of these states where a predicate fails; an empty list if there is none."""
     failing = states[levels.kernel.judge(states)[:, 0] >> np.uint64(FAILED) & np.uint64(1) == 1]
     rows = levels.kernel.layout.unpack(levels.members(failing))
     return [_least(rows, np.zeros(len(rows), dtype=np.int64))[0]] if len(rows) else []
 
 
 def _least(rows: Integers, other: Integers) -> Found:
-    """The least row, and the least of the other integers beside it."""
+    """The least row and, among the entries of `other` that belong to this row, the least."""
     order = np.lexsort((other, *rows.T[::-1]))
     return tuple(rows[order[0]].tolist()), int(other[order[0]])

@@ -1,4 +1,4 @@
-"""The search for large spaces: with all workers, a limit of memory, symmetry, checkpoints and disks."""
+"""The search for large spaces. It supports several workers, a memory limit, symmetry, checkpoints and disks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from isrcheck.model.language.system import TransitionSystem
 FIRST_GROWTH: Final = 1 << 16
 """Bytes that a search needs to get beyond its first states."""
 MOST_LEVELS: Final = 1 << 9
-"""After so many levels of few states a table is the better store from the beginning."""
+"""If the small search has found more levels than this, a table is the better store from the beginning."""
 
 
 def minimum_memory(system: TransitionSystem, workers: int = 1) -> int:
@@ -48,7 +48,7 @@ def minimum_memory(system: TransitionSystem, workers: int = 1) -> int:
 
 
 def _affordable(system: TransitionSystem, workers: int, memory: int | None) -> int:
-    """The number of these workers that half of the memory has room for, but at least one."""
+    """How many of the workers fit into half of the memory limit; at least one."""
     while memory is not None and workers > 1 and minimum_memory(system, workers) > memory // 2:
         workers -= 1
     return workers
@@ -57,8 +57,9 @@ def _affordable(system: TransitionSystem, workers: int, memory: int | None) -> i
 def _needs_table(
     system: TransitionSystem, limits: Limits, keeping: Keeping | None, known: Sequence[tuple[Level, Words]]
 ) -> bool:
-    """Whether states in memory are kept in a table, which finds single states, needs little memory to begin, and does
-    not mind many small levels; otherwise runs are faster and smaller.
+    """Whether the states in memory are kept in a table. Otherwise they are kept in runs, which are faster and smaller.
+
+    A table can find single states, needs little memory to begin, and is not slowed down by many small levels.
     """
     little = limits.memory is not None and limits.memory < PLENTY
     return bool(system.questions) or little or keeping is not None or len(known) > MOST_LEVELS
@@ -80,9 +81,9 @@ def search_large(
     watch: Watch | None = None,
     known: Sequence[tuple[Level, Words]] = (),
 ) -> tuple[Exploration, NativeLevels]:
-    """The search that uses all workers, a limit of memory, symmetry, checkpoints and disks; see `search`.
+    """Explores a large space; see `search` for the arguments.
 
-    It continues after `known`, the whole levels with their states that another search has found.
+    The search continues after `known`: the whole levels, with their states, that another search has found.
     """
     workers = _affordable(system, workers, limits.memory)
     minimum = minimum_memory(system, workers) + (0 if storing.kind == "memory" else least_memory(workers))
@@ -111,7 +112,7 @@ def search_large(
             raise LimitTooSmall(limits.memory or 0, minimum + MOST_EACH * states) from None
 
     def continued(runs: RunSearch, found: Exploration) -> tuple[Exploration, Search]:
-        """The search goes on with a table. What prevents it from beginning leaves what the runs have found."""
+        """Continues the search with a table. If the table cannot begin, returns the findings of the runs."""
         try:
             table = by_table()
             more = explored(table, runs.handed_over(table))

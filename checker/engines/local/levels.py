@@ -1,4 +1,4 @@
-"""The levels of a search, for the search for traces in them."""
+"""The levels that a search has found, to search for traces in them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 BLOCK: Final = 1 << 14
 """How many states are expanded at once. The arrays of a block are a few megabytes."""
 Wanted = Callable[[Words], npt.NDArray[np.bool_]]
-"""Which of some states are wanted."""
+"""A function that says which of some states are wanted."""
 
 
 class NativeLevels:
@@ -41,7 +41,7 @@ class NativeLevels:
         return self.store.blocks(level, BLOCK)
 
     def places(self) -> Places | None:
-        """The numbers of the states in a store in memory; None if some states are not in one."""
+        """The places of the states in the store's table, for use as their numbers; None if the store has no table."""
         from isrcheck.checker.engines.local.places import Places
         from isrcheck.checker.engines.local.store import Store
 
@@ -79,7 +79,7 @@ class NativeLevels:
         return _joined(stuck, self.kernel.words)
 
     def members(self, states: Words) -> Words:
-        """All states of the orbits of which the search has kept these states."""
+        """All states of the orbits that these states represent; without symmetry, the states themselves."""
         return states
 
     def state(self, leaves: tuple[int, ...]) -> Words:
@@ -91,11 +91,11 @@ class NativeLevels:
         return [tuple(row) for row in self.kernel.layout.unpack(states).tolist()]
 
     def _leading(self, level: int, wanted: Wanted) -> Iterator[Words]:
-        """The states of a level, some at a time. States without a wanted successor may be left out."""
+        """The states of a level, in blocks. States without a wanted successor may be left out."""
         return self.blocks(level)
 
     def _before(self, level: int, targets: Words) -> Iterator[Words]:
-        """The states of a level, some at a time. States without a successor among the targets may be left out."""
+        """The states of a level, in blocks. States without a successor among the targets may be left out."""
         return self.blocks(level)
 
     def _steps(self, blocks: Iterable[Words], wanted: Wanted) -> tuple[Words, Integers, Words]:
@@ -112,7 +112,7 @@ class NativeLevels:
         return _joined(sources, words), which, _joined(found, words)
 
     def finder(self, targets: Words) -> Callable[[Words], Integers]:
-        """A function from states to their positions in `targets`, which are fewer than 2^31; -1 for other states."""
+        """A function that gives each state's position in `targets`, or -1. There must be fewer than 2^31 targets."""
         from isrcheck.checker.engines.local import loops
 
         index = np.zeros(1 << (2 * len(targets) + 1).bit_length(), dtype=np.int32)

@@ -16,7 +16,8 @@ from isrcheck.checker.kernel.verdicts import FAILED
 from isrcheck.model.language.system import TransitionSystem
 
 Watch = Callable[[NativeLevels, int], Stop | None]
-"""Looks at the steps into each whole level, first at the initial states. Returns a reason to stop there, or None."""
+"""A function that is called for each whole level, first for the initial states, and looks at the steps into the level.
+Returns a reason to stop the search there, or None."""
 
 
 class Stopped(Exception):
@@ -31,7 +32,7 @@ class Level:
     """A whole level: the new states from the expansion of the level before.
 
     `seen` are the verdict bits of its states and of the successors outside the constraints. `weight` is the number of
-    states in its orbits; without symmetry this is the number of its states.
+    states in its orbits. Without symmetry, `weight` equals `distinct`.
     """
 
     distinct: int
@@ -51,7 +52,7 @@ class Level:
 
 
 class Levelwise:
-    """A search whose whole levels are in `history`: an interruption loses nothing of these."""
+    """A search that adds each whole level to `history`. An interruption loses no whole level."""
 
     watch: Watch | None = None
 
@@ -67,25 +68,25 @@ class Levelwise:
         raise NotImplementedError
 
     def _finish_level(self) -> None:
-        """Makes the new states a level."""
+        """Makes the new states the next whole level."""
         raise NotImplementedError
 
     def _look_at_rest(self) -> int:
-        """Judges the new states of a level that will not be whole. Returns their number."""
+        """Judges the new states of a level that stays unfinished. Returns their number."""
         raise NotImplementedError
 
     @property
     def _tally(self) -> Integers:
-        """The counts of this level."""
+        """The counts of the level that is being expanded."""
         raise NotImplementedError
 
     @property
     def _totals(self) -> Words:
-        """The verdict bits that occur in this level."""
+        """The verdict bits that have occurred since the last whole level."""
         raise NotImplementedError
 
     def _between_levels(self) -> None:
-        """Any further work after a whole level."""
+        """Does further work after a whole level, if there is any."""
 
     # --- what is the same -------------------------------------------------------------------------------------------
 
@@ -123,7 +124,7 @@ class Levelwise:
         return sum(1 << bit for bit in self.kernel.verdicts.invariants.values())
 
     def _fold(self, answer: Exploration) -> None:
-        """Adds up the totals of the whole levels."""
+        """Adds the totals of the whole levels to the answer."""
         verdicts = self.kernel.verdicts
         for number, level in enumerate(self.history, start=1):
             answer.rejected += level.rejected
@@ -143,7 +144,7 @@ class Levelwise:
                 seen.update({n: number for n, bit in names.items() if level.seen >> bit & 1 and n not in seen})
 
     def _partial(self, answer: Exploration, deadlock: bool) -> None:
-        """Adds the counts of the level that is not whole."""
+        """Adds the counts of the unfinished level to the answer."""
         distinct, level = self._look_at_rest(), len(self.history) + 1
         answer.partial = {
             "level": level,

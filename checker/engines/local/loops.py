@@ -1,24 +1,25 @@
-"""The search's inner loops, compiled by Numba: independent of any model, and all in this one file.
+"""The inner loops of the search, compiled by Numba. They do not depend on any model.
 
 Numba's cache notices a change in the file of a function, but not in functions that it calls in other files. So the
-functions here call only each other, and the kernel by its address.
+functions in this file call only each other, and the kernel by its address.
 
-*Dictionaries* number the parts of states. There is one for each word of a packed state (two for the halves of a single
-word). There is also one for each *pair* of numbers from other dictionaries, until two numbers are left: these are the
-state's name. A dictionary has its values in the order of their numbers, in blocks, and a table to find them in. An
-entry of this table has 32 bits: four of the hash, then the number plus one; 0 is empty. An entry lies at its slot or
-after it.
+*Dictionaries* number the parts of states. There is one dictionary for each word of a packed state, or two for the
+halves of a single word. Further dictionaries number *pairs* of numbers from other dictionaries, until two numbers are
+left: the name of the state. A dictionary has its values in blocks, in the order of their numbers, and a table to find
+them. An entry of this table has 32 bits: four bits of the value's hash, then the value's number plus one. An empty
+entry is 0. An entry lies at the slot that its hash gives, or after this slot.
 
-The *table* has one entry for each state, in buckets of 64 bytes: 16 entries of 4 bytes, or 8 of 8. The name chooses one
-of `PARTITIONS` partitions. The rest of the name is a pair of numbers below two bounds, which `permuted` maps one to one
-to a number below their product. The remainder of its division by the number of buckets is the bucket. The entry keeps
-the quotient, the level, and how many full buckets it lies behind its own bucket. So no two states can have the same
-entry, and an entry tells its state.
+The *table* has one entry for each state, in buckets of 64 bytes: 16 entries of 4 bytes, or 8 of 8. The name of a state
+chooses one of `PARTITIONS` partitions. The rest of the name is a pair of numbers below two bounds. `permuted` maps this
+pair one to one to a number below the product of the bounds. When this number is divided by the number of buckets, the
+remainder is the bucket. If this bucket is full, the entry lies in one of the next buckets. It keeps the quotient, the
+level of the state, and the distance from its own bucket. So no two states can have the same entry, and a state can be
+computed from its entry.
 
-Several workers insert at once without locks. Buckets are filled from their beginning. A worker that finds an empty
-entry puts a state there with one compare-and-swap. If another worker was faster, it looks at the bucket again. In
-dictionaries a worker first takes an entry and then writes its number; another worker that meets a taken entry with the
-same bits waits for the number. Nothing is ever moved while workers are at work.
+Several workers insert at the same time without locks. Buckets are filled from their beginning. A worker that finds an
+empty entry puts a state there with one compare-and-swap. If another worker was faster, the first worker looks at the
+bucket again. In a dictionary, a worker first takes an entry and then writes its number. Another worker that meets the
+taken entry with the same bits of the hash waits for the number. Nothing is ever moved while workers are at work.
 """
 
 # mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,misc,call-arg,var-annotated"
@@ -36,14 +37,14 @@ from numba.extending import intrinsic
 
 TABLE: Final = 0
 CAPACITY: Final = 1
-"""The address, and the slots of a dictionary or the buckets of a partition."""
+"""The address of a table; and its slots in a dictionary, or its buckets in a partition."""
 ROOM: Final = 2
 """How many entries fit until the table must grow."""
 FIRSTS: Final = 3
 SECONDS: Final = 4
-"""The bounds of both numbers in the rest of a name in a partition."""
+"""The bounds of the two numbers in the rest of a name, in a partition."""
 REST: Final = 5
-"""The bits of a name that an entry keeps."""
+"""How many bits of a name an entry keeps."""
 SIZE: Final = 6
 """The bytes of an entry."""
 FULL: Final = 7
@@ -73,7 +74,7 @@ of the free chunks are taken."""
 
 NUMBER_BITS: Final = 28
 MARKED: Final = (1 << NUMBER_BITS) - 1
-"""The number in a dictionary's entry whose value is being written. Every real number is smaller."""
+"""The number in an entry of a dictionary while the entry's value is being written. Every real number is smaller."""
 PAGE_BITS: Final = 10
 """Values of a dictionary lie in blocks of 2**10."""
 PARTITION_BITS: Final = 7
@@ -84,10 +85,11 @@ AT_ONCE: Final = 256
 
 FINISHED: Final = 0
 PAUSED: Final = 1
-"""Results of `advance`: nothing of the level is left, or the given work is done, or something must grow."""
+"""Results of `advance`: `FINISHED` if nothing of the level is left; `PAUSED` if the given work is done, or if something
+must grow."""
 
 OUTSIDE_BIT: Final = 2
-"""The mask of the verdict bit of states that are not counted."""
+"""The mask of the verdict bit which says that a state is not counted."""
 
 
 # --- memory and calls by address ------------------------------------------------------------------------------------
@@ -116,7 +118,7 @@ def store(typingctx, address, value):
 
 @intrinsic
 def load_entry(typingctx, address):
-    """The 32 bits, as 64, at an address that another thread may be writing."""
+    """The 32-bit entry at an address, as 64 bits. Another thread may be writing there."""
 
     def generate(context, builder, signature, arguments):
         pointer = builder.inttoptr(arguments[0], ir.IntType(32).as_pointer())
@@ -139,7 +141,7 @@ def store_entry(typingctx, address, value):
 
 @intrinsic
 def take_entry(typingctx, address, value):
-    """Puts 32 bits at an address if it holds 0. Returns whether it did."""
+    """Puts 32 bits at an address if 0 is there. Returns whether 0 was there."""
 
     def generate(context, builder, signature, arguments):
         i32 = ir.IntType(32)
@@ -153,7 +155,7 @@ def take_entry(typingctx, address, value):
 
 @intrinsic
 def take_wide(typingctx, address, value):
-    """Puts 64 bits at an address if it holds 0. Returns whether it did."""
+    """Puts 64 bits at an address if 0 is there. Returns whether 0 was there."""
 
     def generate(context, builder, signature, arguments):
         i64 = ir.IntType(64)
@@ -191,7 +193,7 @@ def _look(bits: int) -> Any:
 
 @intrinsic
 def look(typingctx, address, key, mask):
-    """A bit for each of the 16 entries of a bucket that has this key; the bits from 32 on mark the empty entries."""
+    """Marks with a bit each of a bucket's 16 entries that has this key. The bits from 32 on mark the empty entries."""
     return types.uint64(types.uint64, types.uint64, types.uint64), _look(32)
 
 
@@ -257,7 +259,7 @@ def call_expand(typingctx, function, states, n, successors, sources, transitions
 
 @intrinsic
 def call_batch(typingctx, function, states, n, out):
-    """`hashes`, `judge` and `survey` alike."""
+    """Calls the kernel's `hashes`, `judge`, `survey` or a similar function by its address."""
     return types.void(*[types.int64] * 4), _call(types.void, 3)
 
 
@@ -267,10 +269,10 @@ _compiled = njit(cache=True, nogil=True, boundscheck=False, error_model="numpy")
 
 
 def forget_outdated(loop: Any) -> None:
-    """Removes what Numba has cached of a loop and its neighbours if they call loops of this file, and it has changed.
+    """Removes Numba's cached code of a loop, and of all loops in the loop's file, if this file has changed since.
 
-    Numba itself compares only the date of the file in which a loop stands. Then loops of two versions would run
-    together after this file alone has changed.
+    Call it for a file whose loops call loops of this file. Numba itself compares only the date of the file that defines
+    a loop. Then loops of two versions would run together after only this file has changed.
     """
     changed, stem = Path(__file__).stat().st_mtime_ns, Path(loop.py_func.__code__.co_filename).stem
     for index in Path(loop.stats.cache_path).glob(f"{stem}.*.nbi"):
@@ -289,7 +291,7 @@ NO_ROOM: Final = np.uint64(0xFFFFFFFF)
 
 @_compiled
 def mixed(x):
-    """64 bits that look random; different for different integers."""
+    """A hash of 64 bits. Different integers have different hashes."""
     x = (x ^ (x >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(32))) * np.uint64(0xBF58476D1CE4E5B9)
     return x ^ (x >> np.uint64(29))
@@ -309,9 +311,9 @@ def value_address(pages, dictionary, number):
 
 @_compiled
 def number_of(value, h, slot, dictionaries, pages, dictionary, adding):
-    """The number of a value. A new value is added; `NO_ROOM` if the dictionary must grow first.
+    """The number of a value in a dictionary. A new value is added.
 
-    Without `adding` a new value has `NO_ROOM`.
+    Returns `NO_ROOM` if the dictionary must grow first. Without `adding`, returns `NO_ROOM` for a new value.
     """
     table, capacity = dictionaries[dictionary, TABLE], dictionaries[dictionary, CAPACITY]
     counter = np.uint64(dictionaries.ctypes.data) + np.uint64(8) * np.uint64(dictionary * COLUMNS + COUNT)
@@ -356,7 +358,7 @@ def refill(dictionaries, pages, dictionary):
 
 @_compiled
 def place_in_memo(value, memo):
-    """Where a worker remembers the number of a value."""
+    """The position in `memo` where a worker remembers the number of a value."""
     return slot_of(value * np.uint64(0x9E3779B97F4A7C15), np.uint64(memo.shape[1]))
 
 
@@ -364,12 +366,12 @@ def place_in_memo(value, memo):
 def named(rows, words, count, half, pairs, dictionaries, pages, scratch, memo, adding):
     """Writes the names of at most `AT_ONCE` states into the first row of `scratch`. Returns whether there was room.
 
-    Without `adding`, a value that is in no dictionary has the number `NO_ROOM`, which no pair of numbers and no state
-    has.
+    Without `adding`, a value that is not in its dictionary gets the number `NO_ROOM`, which occurs in no pair and no
+    name of a stored state.
 
     `pairs` has the two dictionaries of each pair; the last pair is the name itself. `half` is the number of bits in the
-    first half of a single word. `memo` has a few values of each dictionary and their numbers plus one: most successors
-    share most of their words with the last few states.
+    first half of a single word. `memo` has a few values of each dictionary, each with its number plus one: most
+    successors share most of their words with the last few states.
     """
     leaves, last = max(words, 2), len(pairs) - 1
     for d in range(leaves + last):
@@ -385,7 +387,7 @@ def named(rows, words, count, half, pairs, dictionaries, pages, scratch, memo, a
 
 @_compiled
 def parts(rows, words, count, half, d, values):
-    """A part of each state: a word, or of a single word a half."""
+    """Writes one part of each state into `values`: a word, or a half if states have a single word."""
     if words > 1:
         for k in range(count):
             values[k] = load(rows + np.uint64(8 * (words * k + d)))
@@ -399,16 +401,16 @@ def parts(rows, words, count, half, d, values):
 
 @_compiled
 def together(left, right, count, values):
-    """Pairs of numbers."""
+    """Writes pairs of numbers into `values`, each pair as one 64-bit number."""
     for k in range(count):
         values[k] = left[k] << np.uint64(32) | right[k]
 
 
 @_compiled
 def numbered(count, d, dictionaries, pages, scratch, memo, adding):
-    """The numbers in a dictionary of the values in `scratch`; whether there was room for new ones (`named`).
+    """Finds the numbers of the values in `scratch[1]` in a dictionary. Returns whether there was room for new values.
 
-    What is needed of memory is fetched ahead for all of them.
+    The memory that is needed is fetched ahead for all values. The parameters are those of `named`.
     """
     hashes, values, rest, numbers = scratch[0], scratch[1], scratch[2], scratch[3 + d]
     table, capacity = dictionaries[d, TABLE], dictionaries[d, CAPACITY]
@@ -441,7 +443,7 @@ def numbered(count, d, dictionaries, pages, scratch, memo, adding):
 
 @_compiled
 def unnamed(names, count, words, half, pairs, pages, scratch, out):
-    """Writes the states of at most `AT_ONCE` names to an address, as states of whole words."""
+    """Writes the packed states with these names, at most `AT_ONCE`, to an address."""
     leaves = max(words, 2)
     last = len(pairs) - 1
     low = np.uint64(0xFFFFFFFF)
@@ -470,13 +472,13 @@ def unnamed(names, count, words, half, pairs, pages, scratch, out):
 
 @_compiled
 def share_of(h, bound):
-    """A number below a bound, below 2**32, from a hash."""
+    """A number below `bound`, computed from a hash. `bound` must be below 2**32."""
     return ((h >> np.uint64(32)) * bound) >> np.uint64(32)
 
 
 @_compiled
 def permuted(h, first, second, firsts, seconds):
-    """Maps two numbers below these bounds one to one to a number below `firsts * seconds`: three Feistel rounds.
+    """Maps two numbers below these bounds one to one to a number below `firsts * seconds`, by three Feistel rounds.
 
     `h` is `mixed(first)`.
     """
@@ -508,7 +510,10 @@ def recovered(value, partition, firsts, seconds):
 
 @_compiled
 def placed(bucket, key, partitions, p, level):
-    """Puts the kept part of a name into a bucket, or one behind it: 1 if it is new, 0 if known, 2 for no room."""
+    """Puts the kept part of a name into its bucket, or into a bucket behind it.
+
+    Returns 1 if the name is new, 0 if it is known, and 2 if there is no room.
+    """
     buckets, rest = partitions[p, CAPACITY], partitions[p, REST]
     mask = (np.uint64(1) << (rest + np.uint64(3))) - np.uint64(1)
     entry = level << (rest + np.uint64(3))
@@ -536,9 +541,9 @@ def placed(bucket, key, partitions, p, level):
 
 @_compiled
 def prepared(names, count, partitions, scratch):
-    """Computes partition, bucket and kept part of some names, and fetches their buckets into the cache.
+    """Computes the partition, the bucket and the kept part of each name, and fetches the buckets into the cache.
 
-    If a partition cannot hold numbers this large, the bucket is `NOWHERE`.
+    If a partition cannot hold numbers as large as those of a name, the bucket is `NOWHERE`.
     """
     parts, buckets, keys = scratch[1], scratch[2], scratch[3]
     low = np.uint64(0xFFFFFFFF)
@@ -556,9 +561,10 @@ def prepared(names, count, partitions, scratch):
 
 @_compiled
 def enter(count, partitions, level, scratch, rows, kept, first, words, chunk, filled):
-    """Enters the names in `scratch`, of states from `first` on, into the table. Returns how far it came.
+    """Enters the names in `scratch` into the table. Returns how many names were done before room was missing.
 
-    The name of a new state is added to a chunk, which has room for it, and its row to the `kept` rows.
+    The names are those of the states from row `first` on. The name of a new state is added to a chunk, which has room
+    for it, and its row is moved behind the first `kept[0]` rows.
     """
     names, parts, buckets, keys = scratch[0], scratch[1], scratch[2], scratch[3]
     prepared(names, count, partitions, scratch)
@@ -591,9 +597,10 @@ def slots(partitions, p):
 
 @_compiled
 def entries_of(partitions, p, at, levels, values, found):
-    """Permuted names and levels of a partition's entries from the `at`th on, until `values` is full; the next entry.
+    """Reads entries of a partition from the `at`th on: permuted names into `values`, their levels into `found`.
 
-    Only entries of levels `levels[0]..levels[1]`.
+    Takes only entries of levels `levels[0]..levels[1]`, until `values` is full. Returns the next entry to read, and how
+    many entries were taken.
     """
     buckets, rest = partitions[p, CAPACITY], partitions[p, REST]
     size, table = partitions[p, SIZE], partitions[p, TABLE]
@@ -639,7 +646,7 @@ def moved(old, new, number, scratch):
 
 @_compiled
 def counted(partitions, first, last, levels, scratch, counts):
-    """Adds to `counts` how many states of some levels are in some partitions."""
+    """Adds to `counts`, for each of some levels, how many of its states are in some partitions."""
     for p in range(first, last):
         at, end = 0, slots(partitions, p)
         while at < end:
@@ -650,7 +657,10 @@ def counted(partitions, first, last, levels, scratch, counts):
 
 @_compiled
 def of_levels(partitions, first, last, levels, scratch, starts, out):
-    """The names of the states of some levels in some partitions. A level's names begin at `starts`, which advances."""
+    """Writes the names of the states of some levels in some partitions into `out`.
+
+    A level's names begin in `out` at its position in `starts`, which advances.
+    """
     for p in range(first, last):
         at, end = 0, slots(partitions, p)
         while at < end:
@@ -668,7 +678,7 @@ def of_levels(partitions, first, last, levels, scratch, starts, out):
 
 @_compiled
 def place_in(bucket, key, partitions, p):
-    """The entry of a partition that has the kept part of a name, from a bucket on; -1 if none has."""
+    """The entry of a partition that has the kept part of a name, searched from a bucket on; -1 if there is none."""
     buckets, rest = partitions[p, CAPACITY], partitions[p, REST]
     mask = (np.uint64(1) << (rest + np.uint64(3))) - np.uint64(1)
     wide = partitions[p, SIZE] == np.uint64(8)
@@ -689,10 +699,10 @@ def place_in(bucket, key, partitions, p):
 
 @_compiled
 def places_of(rows, words, half, pairs, dictionaries, pages, partitions, stride, scratch, memo, places, names):
-    """Finds the states at an address in the table: puts their places into `places`, and their names into `names`.
+    """Finds states in the table: puts their places into `places`, and their names into `names`.
 
-    A place is the number of the entry, counted over all partitions; a state that is not in the table has -1. Each
-    partition counts for `stride` entries, and has no more.
+    The packed states are at the address `rows`. A place is the number of an entry, counted over all partitions as if
+    each had `stride` entries; no partition has more. The place of a state that is not in the table is -1.
     """
     for first in range(0, len(places), AT_ONCE):
         count = min(len(places) - first, AT_ONCE)
@@ -708,7 +718,7 @@ def places_of(rows, words, half, pairs, dictionaries, pages, partitions, stride,
 
 @_compiled
 def names_at(places, partitions, stride, names, levels):
-    """Name and level of the state at each place; the level is 0 if there is no state."""
+    """Writes the name and the level of the state at each place. The level is 0 if there is no state."""
     for start in range(0, len(places), AT_ONCE):
         end = min(start + AT_ONCE, len(places))
         for k in range(start, end):
@@ -736,9 +746,10 @@ def insert(
     rows, words, half, pairs, dictionaries, pages, partitions, level, count, chunks, filled, shared, cursor, scratch,
     memo,
 ):  # fmt: skip
-    """Inserts new states, up to the `count`th. Returns whether it came this far before something had to grow.
+    """Inserts the first `count` states, unless they are known. Returns False if something must grow first.
 
-    `cursor` says where it continues, and how many states were new. The rows of the new states are then the first ones.
+    `cursor` says where the next call continues, and how many states were new. The rows of the new states are moved to
+    the front.
     """
     here = np.uint64(shared.ctypes.data)
     while cursor[INSERTED] < count:
@@ -767,7 +778,7 @@ def insert(
 
 @_compiled
 def keep_counted(rows, words, count, verdicts, verdict_words, totals):
-    """Moves the successors inside the constraints to the front, or the verdicts of the others into `totals`."""
+    """Moves the successors inside the constraints to the front. Adds the verdicts of the others to `totals`."""
     kept = 0
     for i in range(count):
         if verdicts[i, 0] & np.uint64(OUTSIDE_BIT):
@@ -782,7 +793,7 @@ def keep_counted(rows, words, count, verdicts, verdict_words, totals):
 
 @_compiled
 def batch(number, starts, counts, bits):
-    """Chunk, first name and number of names of a batch; `starts[c]` batches lie in the chunks before c."""
+    """The chunk, first name and number of names of a batch. The chunks before chunk c have `starts[c]` batches."""
     low, high = 0, len(starts) - 1
     while low + 1 < high:
         middle = (low + high) >> 1
@@ -799,11 +810,11 @@ def advance(
     functions, words, half, pairs, dictionaries, pages, partitions, level, constrained, frontier, counts, starts, bits,
     chunks, filled, shared, cursor, buffers, scratch, memo, tally, totals, weight, work,
 ):  # fmt: skip
-    """One worker's part of the expansion of a level, of about `work` states, or until something must grow.
+    """One worker's part of the expansion of a level. It ends after about `work` states, or when something must grow.
 
-    `frontier` and `counts` have the chunks of the level and their names, `starts` the batches (`batch`). New states
-    belong to the level `level`. `functions` are the addresses of `expand`, `judge` and `survey`, then those of
-    `representatives` and `weights`, or 0.
+    `frontier` has the addresses of the level's chunks, `counts` their numbers of names, and `starts` their batches
+    (`batch`). New states belong to the level `level`. `functions` are the addresses of `expand`, `judge` and `survey`,
+    then those of `representatives` and `weights`, which are 0 without symmetry.
     """
     states, rows, verdicts = buffers
     until = cursor[EXPANDED] + work
@@ -839,7 +850,7 @@ def advance(
 
 @_compiled
 def look_over(functions, rows, cursor, totals, weight):
-    """Adds the verdicts of `survey` and `weights` on the new rows to `totals` and `weight`."""
+    """Adds the results of `survey` and `weights`, for the new rows, to `totals` and `weight`."""
     call_batch(functions[2], rows.ctypes.data, cursor[NEW], totals.ctypes.data)
     if functions[4] != 0:
         call_batch(functions[4], rows.ctypes.data, cursor[NEW], weight.ctypes.data)
@@ -851,7 +862,10 @@ def look_over(functions, rows, cursor, totals, weight):
 
 @_compiled
 def index_rows(hashes, index):
-    """Fills an empty table with positions plus one; its size is a power of two greater than the number of hashes."""
+    """Fills an empty hash table with the position of each hash plus one.
+
+    The size of the table is a power of two greater than the number of hashes.
+    """
     mask = np.uint64(len(index) - 1)
     for i in range(len(hashes)):
         slot = hashes[i] & mask
@@ -862,7 +876,7 @@ def index_rows(hashes, index):
 
 @_compiled
 def positions(index, rows, wanted, hashes):
-    """For each wanted row, with its hash, its position among the indexed rows, or -1."""
+    """The position of each wanted row among the indexed rows, or -1. `hashes` are the hashes of the wanted rows."""
     mask, words = np.uint64(len(index) - 1), rows.shape[1]
     slots, entries = np.uint64(index.ctypes.data), np.uint64(rows.ctypes.data)
     found = np.empty(len(wanted), dtype=np.int64)

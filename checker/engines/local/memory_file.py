@@ -1,4 +1,4 @@
-"""A file of numbers whose bytes are in memory: what `File` is on disk."""
+"""A file of numbers that is kept in memory. `File` is the same on disk."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from isrcheck.checker.kernel.layout import Words
 
 
 class MemoryFile:
-    """Chunks of memory, one behind the other. A byte keeps its place, so others may read while more is written.
+    """Successive chunks of memory. No byte ever moves, so other threads may read while more is written.
 
     `bases` are the addresses of the chunks.
     """
@@ -40,11 +40,11 @@ class MemoryFile:
         return first
 
     def read(self, first: int, size: int) -> Short:
-        """Reads this many numbers."""
+        """Reads `size` numbers from a position on."""
         return np.concatenate([*self._places(first, size), np.empty(0, dtype=np.uint16)])
 
     def _places(self, first: int, size: int) -> Iterator[Short]:
-        """The memory of so many numbers from a position on."""
+        """The memory of `size` numbers from a position on, chunk by chunk."""
         while size:
             chunk = self._chunks[first >> CHUNK_BITS].view(np.uint16)
             begin = (first & (CHUNK - 1)) // 2

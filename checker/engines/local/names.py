@@ -1,4 +1,4 @@
-"""Names states by two numbers: the parts of a state are numbered (`dictionaries`), then pairs of numbers."""
+"""Names each state by two numbers: numbers the parts of a state (`dictionaries`), then pairs of these numbers."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ from isrcheck.checker.kernel.layout import Layout, Words
 
 REMEMBERED: Final = 1 << 10
 MOST_REMEMBERED: Final = 1 << 17
-"""Of each dictionary a worker remembers the numbers of so many values: of more if there are many states."""
+"""A worker remembers the numbers of this many values of each dictionary: at first, and at most if there are many
+states."""
 STATES_FOR_ONE: Final = 1 << 9
 
 
 class Names:
-    """The dictionaries by which a store names its states; `held` and `peak` are bytes of memory, at most `limit`.
+    """The dictionaries from which a store makes the names of its states.
 
-    `workers` says how many workers may name states at once. `sample` has some states, which show how to pair the parts.
+    `held` and `peak` are the bytes of memory in use, now and at most so far. The use never passes `limit`. `workers` is
+    the number of workers that may name states at the same time. `sample` has some states, which show how to pair the
+    parts.
     """
 
     def __init__(self, layout: Layout, limit: int | None, workers: int, sample: Words | None) -> None:
@@ -42,11 +45,11 @@ class Names:
         return self._account.peak
 
     def account(self, size: int) -> None:
-        """Counts the bytes of other arrays of the search."""
+        """Adds the bytes of other arrays of the search to the memory in use."""
         self._account.take(size)
 
     def arrays(self) -> tuple[Words, Words]:
-        """The arrays that a worker needs to name states: room for a few of them, and its memo of the dictionaries."""
+        """The arrays that a worker needs to name states: room for a few states, and its memo of the dictionaries."""
         count = len(self.dictionaries.columns)
         return (
             np.zeros((3 + count, loops.AT_ONCE), dtype=np.uint64),
@@ -54,7 +57,7 @@ class Names:
         )
 
     def for_more(self, arrays: tuple[Words, Words], states: int) -> tuple[Words, Words]:
-        """What a worker needs when there are so many states; the same where there is no memory for more."""
+        """A worker's arrays, with a larger memo if there are this many states and memory for it."""
         own, memo = arrays
         count, slots, _ = memo.shape
         wanted = min(1 << (states // STATES_FOR_ONE).bit_length(), MOST_REMEMBERED)

@@ -1,6 +1,6 @@
-"""The places of states in a store's table as their numbers, for questions about steps between states.
+"""Numbers states by their places in a store's table, for questions about steps between states.
 
-So a number costs no memory. A state keeps its number as long as nothing is inserted.
+The numbers take no memory. A state keeps its number as long as nothing is inserted.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from isrcheck.checker.kernel.layout import Words
 
 
 class Places:
-    """Numbers below `size`. Some of them belong to no state."""
+    """The numbers of states. All are below `size`, and some numbers below `size` belong to no state."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -25,7 +25,7 @@ class Places:
         self._scratch, self._memo = store.arrays()
 
     def find(self, states: Words) -> tuple[Integers, Words]:
-        """The number of each state, -1 if it is not in the store, and the name of each state in the store."""
+        """The number of each state, or -1 if it is not in the store; and the name of each state in the store."""
         store, states = self._store, np.ascontiguousarray(states)
         found, names = np.empty(len(states), dtype=np.int64), np.empty(len(states), dtype=np.uint64)
         loops.places_of(

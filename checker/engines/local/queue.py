@@ -1,4 +1,4 @@
-"""The names of the states of the last whole level and of the states after it, in chunks."""
+"""The names of the states of the last whole level, and of the new states after it, in chunks."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from isrcheck.checker.engines.local.account import Account
 from isrcheck.checker.kernel.layout import Words
 
 CHUNK: Final = 1 << 13
-"""The names in a chunk. For each level, each worker has one chunk that is not full."""
+"""The number of names in a chunk. For each level, each worker has one chunk that is not full."""
 SHARE: Final = 16
-"""If no chunks are left, a sixteenth of their number is added."""
+"""If no free chunks are left, one sixteenth of the number of all chunks is added."""
 
 
 class Queue:
-    """A worker that has filled a chunk takes the next of `free`; `filled` has the number of names in each chunk.
+    """Chunks of names. A worker that has filled a chunk takes the next chunk of `free`.
 
-    `chunks` and `counts` are the addresses and the numbers of names of the chunks of the last whole level. `level` is
-    its number, or 0 if some chunks are gone or an interruption came between.
+    `filled` has the number of names in each chunk of `free`. `chunks` has the addresses of the chunks of the last whole
+    level, and `counts` their numbers of names. `level` is the number of this level, or 0 if `chunks` is incomplete:
+    some chunks were freed, or an interruption came in between.
     """
 
     def __init__(self, account: Account, workers: int, chunk: int = CHUNK) -> None:
@@ -38,7 +39,7 @@ class Queue:
 
     @property
     def fresh(self) -> int:
-        """The number of names after the last whole level."""
+        """The number of names of states after the last whole level."""
         return int(self.filled.sum())
 
     def make_room(self) -> None:
@@ -48,7 +49,7 @@ class Queue:
             self._add(max(self._least, self._all // SHARE))
 
     def turn(self, level: int) -> None:
-        """Makes the states after the last whole level this level. The chunks of the former level become free."""
+        """Makes the states after the last whole level a level with this number. The former chunks become free."""
         self.level = 0
         used = np.flatnonzero(self.filled)
         chunks, counts = self.free[used, 0], self.filled[used].astype(np.int64)
@@ -62,7 +63,7 @@ class Queue:
         self.level = level
 
     def recycle(self, done: int) -> None:
-        """Frees the first `done` chunks of the last whole level, whose states are expanded."""
+        """Frees the first `done` chunks of the last whole level, because their states are expanded."""
         if done:
             self.level = 0
             gone, self.chunks, self.counts = self.chunks[:done], self.chunks[done:], self.counts[done:]

@@ -13,7 +13,7 @@ from isrcheck.checker.kernel.objects import objects
 
 
 def were_compiled() -> bool:
-    """Whether they were compiled; True also if nothing can be kept, so that it is not known."""
+    """Whether the loops were compiled before. Returns True also if this is unknown, because no files can be kept."""
     folder = objects()
     if folder is None or folder.get(_key()) is not None:
         return True
@@ -30,7 +30,7 @@ def note_compiled() -> None:
 
 @cache
 def _key() -> str:
-    """The versions and files whose change makes Numba compile again. Numba itself is not imported for this."""
+    """A text that names the versions and files whose change makes Numba compile again. Does not import Numba."""
     numba = find_spec("numba")
     about = None if numba is None or numba.origin is None else Path(numba.origin).stat()
     files = (Path(__file__).with_name(name).read_bytes() for name in ("loops.py", "run_loops.py", "sort_loops.py"))

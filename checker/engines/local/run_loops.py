@@ -33,7 +33,7 @@ from isrcheck.checker.engines.local.loops import (
 )
 
 PIECE: Final = 1 << 12
-"""How many names of a run are written together. The index of a run, which is in memory, has one entry for them."""
+"""The number of names in a piece of a run. The index of a run, which is in memory, has one entry for each piece."""
 TOGETHER: Final = 16
 """How many pieces are read at once."""
 CHUNK_BITS: Final = 22
@@ -50,16 +50,15 @@ _compiled: Any = njit(cache=True, nogil=True, boundscheck=False, error_model="nu
 
 @_compiled
 def turned(name, turn):
-    """A name of which the other half comes first, if `turn` is 32 and not 0; of such a one, the name."""
+    """A name with its halves exchanged if `turn` is 32, and unchanged if `turn` is 0. A second call undoes this."""
     return name << turn | name >> (np.uint64(64) - turn & np.uint64(63))
 
 
 @_compiled
 def collected(rows, words, half, pairs, dictionaries, pages, turn, cursor, scratch, memo, found, filled):
-    """Writes the names of pending states behind the first `filled[0]` of those `found`. Returns whether there was room.
+    """Writes names of pending states into `found`, after its first `filled[0]` names. Returns whether there was room.
 
-    `cursor` says how many states are pending, and how many of these are named. A name is turned by `turn` bits, 0 or
-    32.
+    `cursor` has the number of pending states, and how many of them are named. A name is turned by `turn` bits, 0 or 32.
     """
     while cursor[INSERTED] < cursor[PENDING]:
         size = min(cursor[PENDING] - cursor[INSERTED], AT_ONCE)
@@ -80,10 +79,11 @@ def gather(
     functions, words, half, pairs, dictionaries, pages, turn, constrained, frontier, bits, shared, cursor, buffers,
     scratch, memo, found, filled, tally, totals, work,
 ):  # fmt: skip
-    """One worker's part of the expansion of about `work` states with the names in `frontier`, or until something must
-    grow. The names of the successors go behind the first `filled[0]` of those `found`.
+    """One worker's part of expanding the states with the names in `frontier`.
 
-    A batch has `1 << bits` states. `functions` has the same addresses as in `loops.advance`.
+    The worker stops after about `work` states, or when something must grow. The names of the successors go into
+    `found`, after its first `filled[0]` names. A batch has `1 << bits` states. `functions` has the same addresses as in
+    `loops.advance`.
     """
     states, rows, verdicts = buffers
     until, here = cursor[EXPANDED] + work, np.uint64(shared.ctypes.data)
@@ -123,10 +123,11 @@ def gather(
 
 @_compiled
 def encoded(names, firsts, sizes, units, out):
-    """Encodes ascending names in 16-bit numbers: the first name of each piece in `firsts`, then the differences.
+    """Encodes ascending names: each piece's first name into `firsts`, the differences as 16-bit numbers into `out`.
 
-    A difference takes `units[p]` numbers, 1 or 2, the low one first. If it is too large, these are all ones and 4
-    numbers follow. `sizes` are the numbers that the pieces take. Returns their sum.
+    A difference takes `units[p]` numbers, 1 or 2, the low one first. If it is too large for them, all their bits are
+    ones, and 4 numbers with the difference follow. `sizes` gets how many numbers each piece takes. Returns the sum of
+    `sizes`.
     """
     at = 0
     for p in range(len(firsts)):
@@ -156,7 +157,7 @@ def _written(value, size, at, out):
 
 @_compiled
 def _gap(data, at, unit):
-    """The difference at a place, and how many numbers it takes."""
+    """The difference that is encoded at a place, and how many 16-bit numbers it takes."""
     gap = np.uint64(data[at])
     if unit == 1:
         if gap != _MOST:
@@ -175,7 +176,7 @@ def _gap(data, at, unit):
 
 @_compiled
 def decoded(data, firsts, units, counts, out):
-    """The names of some pieces."""
+    """Decodes the names of some pieces from `data` into `out`."""
     at = k = 0
     for p in range(len(firsts)):
         name, unit = firsts[p], np.int64(units[p])
@@ -192,9 +193,9 @@ def decoded(data, firsts, units, counts, out):
 def struck(file, bases, ends, firsts, places, sizes, counts, units, names, kept, buffer):
     """Sets `kept` to 0 for each of the sorted `names` that occurs in some runs of a file.
 
-    The columns have the pieces of one run behind those of another; `ends` says where each run ends. Up to `TOGETHER`
-    pieces at a time are read into `buffer`. `bases` has the chunks of a file in memory. Returns how many names the
-    pieces that were read have, or -1 if they cannot be read.
+    The columns `firsts` to `units` have the pieces of all runs, one run after another, and `ends` says where each run
+    ends. Up to `TOGETHER` pieces at a time are read into `buffer`. For a file in memory, `bases` has the addresses of
+    its chunks. Returns how many names are in the pieces that were read, or -1 if they cannot be read.
     """
     begin = passed = 0
     for end in ends:
@@ -218,7 +219,7 @@ def struck(file, bases, ends, firsts, places, sizes, counts, units, names, kept,
 
 @_compiled
 def _read(file, bases, place, data):
-    """Reads numbers from a place of a file on; whether all of them could be read."""
+    """Reads numbers of a file into `data`, from a place on. Returns whether all of them could be read."""
     address, left = np.uint64(data.ctypes.data), 2 * len(data)
     while left > 0:
         if len(bases) > 0:
@@ -235,7 +236,7 @@ def _read(file, bases, place, data):
 
 @intrinsic
 def memcpy(typingctx, to, address, size):
-    """Copies bytes from an address to another one."""
+    """Copies `size` bytes from `address` to the address `to`."""
 
     def generate(context, builder, signature, arguments):
         i64, pointer = ir.IntType(64), ir.IntType(8).as_pointer()
@@ -249,7 +250,7 @@ def memcpy(typingctx, to, address, size):
 
 @intrinsic
 def pread(typingctx, file, address, size, place):
-    """Calls the operating system: reads bytes of a file from a place on to an address, and returns how many."""
+    """Reads bytes of a file, from a place on, to an address: a call to the operating system. Returns how many."""
 
     def generate(context, builder, signature, arguments):
         number, address, size, place = arguments
@@ -263,7 +264,7 @@ def pread(typingctx, file, address, size, place):
 
 @_compiled
 def _struck(data, firsts, sizes, counts, units, names, kept):
-    """Sets `kept` to 0 for each of the sorted `names` that occurs in some pieces of a run, neighbours in the file."""
+    """Sets `kept` to 0 for each of the sorted `names` that occurs in these successive pieces of a run."""
     begin = i = 0
     for p in range(len(firsts)):
         name, at, unit = firsts[p], begin, np.int64(units[p])
@@ -299,7 +300,7 @@ def _struck(data, firsts, sizes, counts, units, names, kept):
 
 @_compiled
 def brought(names, kept):
-    """Moves the kept names to the front of `names`, and returns how many they are."""
+    """Moves the kept names to the front of `names`. Returns the number of kept names."""
     count = 0
     for i in range(len(names)):
         names[count] = names[i]
@@ -309,7 +310,7 @@ def brought(names, kept):
 
 @_compiled
 def looked(functions, words, half, pairs, pages, turn, names, scratch, rows, totals, weight):
-    """Adds the verdicts of `survey` and `weights` on the states with these names to `totals` and `weight`."""
+    """Adds the results of `survey` and `weights`, for the states with these names, to `totals` and `weight`."""
     for first in range(0, len(names), AT_ONCE):
         count = min(len(names) - first, AT_ONCE)
         for k in range(count):

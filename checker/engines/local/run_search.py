@@ -1,7 +1,7 @@
-"""The search by runs: which successors are new is known only when their level has been expanded.
+"""The search by runs: when a whole level has been expanded, it finds out which of the successors are new.
 
-Each level passes all runs of earlier levels. In a space with very many small levels that takes long, and a table is the
-better store: the search notices, and another one goes on.
+For this it reads all runs of earlier levels, for each level. In a space with very many small levels this takes long,
+and a table is the better store. The search then notices this, and a search with a table continues.
 """
 
 from __future__ import annotations
@@ -19,21 +19,22 @@ from isrcheck.checker.exploration import Exploration
 from isrcheck.checker.kernel.layout import Words
 
 FRONTIER: Final = 1 << 18
-"""How many states of a level are expanded before the next ones are read."""
+"""About how many names of a level are read at a time, to expand their states."""
 
 
 MOST_PASSED: Final = 96
-"""So many names of runs are read for each state, at most: that takes as long as inserting a state into a table."""
+"""The most names of runs that may be read for each state: reading them takes as long as inserting the state into a
+table."""
 LEAST_STATES: Final = 1 << 18
-"""Of fewer states it takes no time that matters."""
+"""With fewer states, reading the runs takes no time that matters."""
 MOST_EACH: Final = 64
 """The most bytes that a state takes in a table, unless it shares no word with any other state."""
 
 
 class RunSearch(Search):
-    """A search whose workers find names. The store then says which of them are new.
+    """A search whose workers find names. The store then says which of the names are new.
 
-    With `may_give_up` it ends, and is `too_deep`, if a table would take less time and there is memory for one.
+    With `may_give_up`, the search ends and sets `too_deep` if a table would take less time and there is memory for one.
     """
 
     store: RunStore
@@ -53,7 +54,10 @@ class RunSearch(Search):
         return answer
 
     def handed_over(self, table: Search) -> Iterator[tuple[Level, Words]]:
-        """The whole levels with their states, for a table. Until it has them all, it counts the memory of both."""
+        """The whole levels with their states, for a search with a table.
+
+        While that search takes the levels, its store also counts the memory of the runs.
+        """
         held = self.store.held
         table.store.account(held)
         yield from self.whole()
@@ -97,11 +101,14 @@ class RunSearch(Search):
         store.settle(look, self._team.each, self._mapped)
 
     def _mapped(self, function: Callable[[Range], Encoded], ranges: Iterable[Range]) -> Iterator[Encoded]:
-        """The results of a function, computed by all workers. Raises `Stopped` when the time is over."""
+        """The results of a function for all ranges, computed by all workers. Raises `Stopped` at the time limit."""
         for names in self._team.mapped(function, ranges):
             yield names
             self._between(len(self.history), 0.0, 0)
 
     def _look_at_rest(self) -> int:
-        """States that may not be new are not looked at: to find the new ones would take as long as to continue."""
+        """The number of states that are known to be new.
+
+        No state is judged: finding all new states would take as long as continuing the search.
+        """
         return self.store.fresh

@@ -1,9 +1,9 @@
 """A store of sorted names, on disk or in memory. Each whole level is a run: the sorted names of its states, in a file.
 
-New names go to memory, and as a sorted run to a second file whenever their room is full. When a level has been
-expanded, the names that are in no run of an earlier level form the next level. For this all runs are read once, a range
-of names at a time (delayed duplicate detection: Stern and Dill 1998, Korf 2004). A state takes three to five bytes, a
-third of what it takes in a table. The dictionaries, which names need, stay in memory.
+New names are kept in memory. Whenever their room is full, they go to a second file as a sorted run. When a level has
+been expanded, the new names that are in no run of an earlier level form the next level. To find them, all runs are read
+once, a range of names at a time (delayed duplicate detection: Stern and Dill 1998, Korf 2004). A state takes three to
+five bytes, a third of its bytes in a table. The dictionaries, which names need, stay in memory.
 """
 
 from __future__ import annotations
@@ -23,41 +23,45 @@ from isrcheck.checker.engines.local.stored import Each, Stored, one_by_one
 from isrcheck.checker.kernel.layout import Layout, Words
 
 MOST: Final = 3 << 23
-"""The most names of 8 bytes for which all workers together have memory: half for found names, half for sorting."""
+"""The most names, of 8 bytes each, for which all workers together have memory. Half of it is for found names, half for
+sorting."""
 LEAST: Final = 1 << 14
-"""The least number of found names that each worker holds in memory. Half of them are a batch or more."""
+"""Each worker has room in memory for at least this many found names. A batch takes at most half of this room."""
 GROWING: Final = 24
-"""If memory is limited, there is room for one of these names in so many bytes: they take a third of the memory."""
+"""If memory is limited, there is room for one of these names in this many bytes: the names take a third of the
+memory."""
 SETTLING: Final = (2 * LARGEST + 8 * 8) * PIECE
-"""Bytes for a piece of a range of names, and for the names that are compared with it."""
+"""The bytes that a worker needs for each piece of a range: for the piece, and for the names that are compared with
+it."""
 LEAST_RANGE: Final = 4
 LARGEST_RANGE: Final = 32
 FOR_A_RUN: Final = 256
-"""To look into a run takes as long as to pass so many names."""
+"""Looking into a run takes as long as reading this many names."""
 FOR_RANGES: Final = 16
-"""A range has this many pieces. The ranges of all workers have a sixteenth of the memory if that is enough for some."""
+"""If memory is limited, the ranges of all workers together have a sixteenth of it. But a range has at least
+`LEAST_RANGE` and at most `LARGEST_RANGE` pieces."""
 
 
 TASKS: Final = 4
-"""A level is settled in at least so many tasks for each worker, if it is large enough."""
+"""A level is settled (see `settle`) in at least this many tasks for each worker, if it is large enough."""
 
 
 Encoded = list[tuple[Short, Pieces]]
 Mapped = Callable[[Callable[[Range], Encoded], Iterable[Range]], Iterable[Encoded]]
-"""The results of a function for some ranges, in the order of the ranges."""
+"""A function like `map`: it gives the results of a function for some ranges, in the order of the ranges."""
 
 
 def least_memory(workers: int) -> int:
-    """The bytes that the store needs besides those for names."""
+    """The least bytes that the store needs besides the dictionaries."""
     return (16 * LEAST + SETTLING * LEAST_RANGE) * workers
 
 
 class RunStore(Stored):
-    """The states by runs, in files of a folder, or without one in memory.
+    """The states in runs, which are in files of a folder or, without a folder, in memory.
 
-    `found` and `filled` are the names that each worker has found, and how many there are. `passed` says how many names
-    of runs were read to find out which names are new. Names are turned so that the half with fewer numbers comes first:
-    then the names lie close together.
+    `found` has the names that each worker has found, and `filled` their number. `passed` is the number of names that
+    were read from runs to find out which names are new. Names are turned so that the half with fewer numbers comes
+    first: then the names lie close together.
     """
 
     def __init__(
@@ -109,10 +113,13 @@ class RunStore(Stored):
             self.make_room()
 
     def make_room(self, each: Each = one_by_one) -> None:
-        """Removes duplicates among the found names. If many names remain, they go to the disk."""
+        """Enlarges full dictionaries, and removes duplicates among the found names.
+
+        If many names remain, they get more room or go to a file.
+        """
         self.dictionaries.make_room()
         if any(filled[0] + loops.AT_ONCE > len(found) for filled, found in zip(self.filled, self.found, strict=True)):
-            # Workers that are more than half full do it now too, so that all wait only once.
+            # Workers that are more than half full are relieved too, so that all workers wait only once.
             workers = [w for w, filled in enumerate(self.filled) if 2 * filled[0] > len(self.found[w])]
             each(self._relieve, workers)
 
@@ -122,7 +129,7 @@ class RunStore(Stored):
         self.filled[worker][0] = sort_loops.sorted_distinct(names, self._reserved[worker][self._room :])
 
     def _relieve(self, worker: int) -> None:
-        """Makes room if a worker has found many names: in memory if it may have more, else by a run on disk."""
+        """Removes duplicates among a worker's names. If many remain, adds memory or moves these names into a run."""
         self._reduce(worker)
         found, count = self.found[worker], int(self.filled[worker][0])
         if 2 * count <= len(found):
@@ -152,7 +159,7 @@ class RunStore(Stored):
             self.settle(lambda names: None)
         found, run = self.fresh, self._next
         if run is not None and found:
-            # In this order, because an interruption may come at any moment, and the depth is the number of sizes.
+            # First the run, because an interruption may come at any moment, and the depth is the number of sizes.
             self._levels.append(run)
             self.sizes.append(found)
         self._forget()
@@ -167,9 +174,9 @@ class RunStore(Stored):
         yield from self._levels[level - 1].blocks(largest)
 
     def settle(self, look: Callable[[Words], None], each: Each = one_by_one, mapped: Mapped = map) -> None:
-        """Makes the found names that are not known yet the next level; `look` gets them turned, some at a time.
+        """Makes the found names that are not known yet the next level. Calls `look` with these names, turned, in parts.
 
-        `each` and `mapped` may do several parts at once.
+        `each` and `mapped` may make several calls at the same time.
         """
         filled = [int(count[0]) for count in self.filled]
         buckets = Buckets(self._reserved, self._room, filled, self._spilled, self._halves(), each)
@@ -197,7 +204,7 @@ class RunStore(Stored):
 
     @property
     def sorting(self) -> int:
-        """The bytes of memory for found names and for sorting them; they do not grow with the number of states."""
+        """The bytes of memory for found names and for sorting them. They are limited, whatever the number of states."""
         return 16 * sum(map(len, self.found))
 
     @property
@@ -206,7 +213,7 @@ class RunStore(Stored):
         return 16 * self._room * len(self.found)
 
     def release(self) -> None:
-        """Gives the memory of states and of found names back. No states are left, only the dictionaries."""
+        """Frees the memory of the states and of the found names. Only the dictionaries remain."""
         self._forget()
         for run in self._levels:
             run.forget()

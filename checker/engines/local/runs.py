@@ -18,17 +18,17 @@ from isrcheck.checker.kernel.compile import Integers
 from isrcheck.checker.kernel.layout import Words
 
 Short = npt.NDArray[np.uint16]
-"""The numbers in a file."""
+"""16-bit numbers, as they are in a file."""
 Flags = npt.NDArray[np.uint8]
 TOGETHER: Final = loops.TOGETHER * PIECE
 """How many names are read or written at once."""
 
 
 class Pieces(NamedTuple):
-    """The data of some pieces in memory, as columns.
+    """The index of some pieces, as columns in memory.
 
-    Of each piece they have its first name, its place in the file, how many numbers it has there, how many names, and
-    how many numbers a difference takes (`run_loops`).
+    For each piece, the columns have its first name, its place in the file in bytes, how many numbers it takes there,
+    how many names it has, and how many numbers a difference takes (`run_loops`).
     """
 
     first: Words = np.empty(0, dtype=np.uint64)
@@ -47,7 +47,7 @@ class Pieces(NamedTuple):
 
 
 def joined(parts: Sequence[Pieces]) -> Pieces:
-    """All pieces of some runs, one run behind another."""
+    """The pieces of several runs in one index, one run after another."""
     return Pieces(
         np.concatenate([part.first for part in parts]),
         np.concatenate([part.place for part in parts]),
@@ -58,7 +58,10 @@ def joined(parts: Sequence[Pieces]) -> Pieces:
 
 
 def encoded(names: Words) -> Iterator[tuple[Short, Pieces]]:
-    """Distinct ascending names as numbers for a file, some at a time; the places of pieces begin at 0."""
+    """Encodes distinct ascending names as numbers for a file, in parts.
+
+    In each part, the places of pieces begin at 0.
+    """
     for first in range(0, len(names), TOGETHER):
         some = names[first : first + TOGETHER]
         pieces = -(-len(some) // PIECE)
@@ -71,7 +74,7 @@ def encoded(names: Words) -> Iterator[tuple[Short, Pieces]]:
 
 
 class Numbers(Protocol):
-    """Where runs are: a file, on disk or in memory. `bases` are addresses of chunks of memory, or nothing."""
+    """A file that has runs, on disk or in memory. `bases` has the addresses of its chunks in memory, if it has any."""
 
     number: int
     bases: Words
@@ -87,7 +90,7 @@ class Numbers(Protocol):
 
 
 class File:
-    """A file without an entry in its folder: whatever happens, nothing is left behind."""
+    """A file without an entry in its folder. So nothing is left behind, however the process ends."""
 
     bases: Words = np.empty(0, dtype=np.uint64)
 
@@ -111,7 +114,7 @@ class File:
         return first
 
     def read(self, first: int, size: int) -> Short:
-        """Reads this many numbers."""
+        """Reads `size` numbers from a position on."""
         data = np.empty(size, dtype=np.uint16)
         if os.preadv(self.number, [data.data.cast("B")], first) != data.nbytes:
             raise self.unreadable()
@@ -145,31 +148,31 @@ class Run:
             self.append(data, pieces)
 
     def append(self, data: Short, pieces: Pieces) -> None:
-        """Adds names as `encoded` gives them."""
+        """Adds a part of names that `encoded` has encoded."""
         more = pieces._replace(place=self.file.write(data) + pieces.place)
         self._account.take(more.nbytes)
         self.pieces = joined([self.pieces, more])
         self.count += int(more.names.sum())
 
     def blocks(self, largest: int) -> Iterator[Words]:
-        """All names in order, at most `largest` or one piece at a time."""
+        """All names in order, at most `largest` at a time, but at least one piece."""
         some = max(largest // PIECE, 1)
         for first in range(0, len(self.firsts), some):
             yield self._names(self.pieces.between(first, first + some))
 
     def between(self, low: int, high: int | None) -> Words:
-        """The names from `low` on and below `high`."""
+        """The names that are at least `low` and, unless `high` is None, below `high`."""
         names = self._names(self._around(low, high))
         end = len(names) if high is None else np.searchsorted(names, np.uint64(high))
         return names[np.searchsorted(names, np.uint64(low)) : end]
 
     def forget(self) -> None:
-        """Removes its pieces from memory."""
+        """Empties the run, and frees the memory of its index."""
         self._account.give_back(self.pieces.nbytes)
         self.pieces, self.count = Pieces(), 0
 
     def _around(self, low: int, high: int | None) -> Pieces:
-        """The pieces that may have names from `low` on and below `high`."""
+        """The pieces that may have names that are at least `low` and, unless `high` is None, below `high`."""
         firsts = self.firsts
         begin = max(int(np.searchsorted(firsts, np.uint64(low), side="right")) - 1, 0)
         end = len(firsts) if high is None else int(np.searchsorted(firsts, np.uint64(high)))
@@ -182,7 +185,7 @@ class Run:
         return names
 
     def _read(self, pieces: Pieces) -> Short:
-        """The numbers of some pieces in the file."""
+        """Reads the numbers of some successive pieces from the file."""
         return self.file.read(int(pieces.place[0]), int(pieces.size.sum()))
 
 
@@ -195,9 +198,9 @@ class Known:
         self._ends = np.cumsum([len(run.pieces.first) for run in runs], dtype=np.int64)
 
     def strike(self, names: Words, kept: Flags) -> int:
-        """Sets `kept` to 0 for each of some ascending names that is in one of the runs.
+        """Sets `kept` to 0 for each of the ascending `names` that is in one of the runs.
 
-        Returns how many names of runs this had to pass.
+        Returns how many names were read from the runs.
         """
         if not len(names):
             return 0

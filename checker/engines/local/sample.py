@@ -13,11 +13,11 @@ from isrcheck.model.language.system import TransitionSystem
 ENOUGH: Final = 1 << 14
 AT_ONCE: Final = 1 << 9
 PASSES: Final = 1 << 7
-"""How many levels are looked at. In a narrow and deep space the first levels are enough."""
+"""At most this many levels are looked at. In a narrow and deep space the first levels are enough."""
 
 
 def sample(system: TransitionSystem, kernel: Kernel) -> Words:
-    """About `ENOUGH` of the first states, counted or not, or fewer if there are no more; the same in every run."""
+    """About `ENOUGH` of the first states, counted or not, or all if there are fewer. The result is always the same."""
     if kernel.words <= 2:
         return kernel.layout.pack(system.initial)
     known = last = np.unique(kernel.layout.pack(system.initial), axis=0)

@@ -1,7 +1,7 @@
 """The local engine: exact breadth-first search over packed states, level by level.
 
 A small space, and the first levels of a large one, are explored with arrays only. Larger spaces, and searches with
-special options, are explored by workers over a store, in compiled code. The results are the same.
+special options, are explored by workers over a store, in compiled code. Both searches give the same results.
 """
 
 from __future__ import annotations
@@ -41,14 +41,15 @@ def search(
     watch: Watch | None = None,
     small: int | None = None,
 ) -> tuple[Exploration, NativeLevels]:
-    """Explores all reachable states, or as many as the limits allow. Raises `LimitTooSmall` if it cannot begin.
+    """Explores all reachable states, or as many as the limits allow.
 
-    `workers` None means one worker on each processor, or fewer if the memory is too small. `classes` of brokers are
-    known to be interchangeable: of the states that differ only by exchanging them, one is kept. `keeping` keeps the
-    levels in a folder; `CheckpointRefused` is raised if the search cannot continue from that folder. `storing` says
-    where the states are kept. `watch` looks at each whole level, and may end the search there. A space of up to `small`
-    states, or the first levels of a larger one, may be explored with arrays only; with 0 nothing is. `small` None means
-    as many states as arrays explore in the time that compiling takes.
+    `workers` None means one worker on each processor, or fewer if the memory is too small. `classes` are classes of
+    brokers known to be interchangeable: of the states that differ only by exchanging such brokers, one is kept.
+    `keeping` keeps the levels in a folder; `CheckpointRefused` is raised if the search cannot continue from that
+    folder. `storing` says where the states are kept. `watch` looks at each whole level, and may end the search there. A
+    space of up to `small` states, or the first levels of a larger one, may be explored with arrays only. With `small`
+    0, arrays are not used. `small` None means as many states as arrays explore in the time that compiling takes.
+    `LimitTooSmall` is raised if the memory limit is too small for the search to begin.
     """
     workers, began = workers or processors(), time.perf_counter()
     kernel = Kernel(system)
@@ -77,14 +78,14 @@ def search(
         except KeyboardInterrupt:
             if first is None:
                 raise
-            # The other search had not begun: it waits for the compiler and for Numba.
+            # The other search had not begun: it was waiting for the compiler and for Numba.
             found = first.interrupted(deadlock), first.levels
     found[0].seconds = {"compile": compiled - began, "search": time.perf_counter() - compiled}
     return found
 
 
 def _small(words: int) -> int:
-    """How many states of this many words arrays explore."""
+    """The most states, of this many words each, that are explored with arrays only."""
     return LARGEST if ready.were_compiled() else max(LARGEST, min(LARGEST_AT_FIRST, WORDS_AT_FIRST // words))
 
 

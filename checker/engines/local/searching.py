@@ -1,7 +1,7 @@
-"""Breadth-first search over a store, level by level: expand, name, keep the new states, then look at them.
+"""Breadth-first search over a store, level by level: expand, name the successors, keep the new ones, judge these.
 
-Workers are threads. They take batches of the level from a common counter. The result of a search depends neither on
-their number nor on their order: levels are sets, and all other results are sums, least and greatest values.
+Workers are threads. They take batches of the level from a common counter. The result of a search depends neither on the
+number of workers nor on their order: levels are sets, and all other results are sums, least and greatest values.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from isrcheck.model.language.system import TransitionSystem
 BATCHES_EACH: Final = 16
 """A further worker is used only if it has this many batches to do in a level."""
 GROWN: Final = 1.02
-"""The growth of the number of states after which it is forecast again."""
+"""When the number of states has grown by this factor, it is forecast again."""
 SLICE: Final = 0.05
 """Seconds of work between two checks of the clock, the limits and signals."""
 
@@ -84,7 +84,7 @@ class Search(Levelwise):
         except KeyboardInterrupt:
             answer.stopped = "interrupt"
         except OSError:
-            # The disk of the states may be full while that of the checkpoint is not.
+            # The disk of the states may be full while the disk of the checkpoint is not.
             self._keep()
             raise
         self._fold(answer)
@@ -103,11 +103,11 @@ class Search(Levelwise):
     # --- what a search does in its own way --------------------------------------------------------------------------
 
     def _take(self, states: Words) -> None:
-        """Puts states into the store that it does not have, and looks at them now or when the level is whole."""
+        """Puts those states into the store that it does not have. Judges them now, or when the level is whole."""
         raise NotImplementedError
 
     def _look_over(self) -> None:
-        """Gets the kernel's verdicts on new states that nobody has looked at yet, when all of a level are found."""
+        """Judges the new states that are not judged yet. Called when all new states of a level are found."""
         raise NotImplementedError
 
     # --- levels -----------------------------------------------------------------------------------------------------
@@ -131,11 +131,11 @@ class Search(Levelwise):
         return total
 
     def _sum(self, entry: int) -> int:
-        """The sum of one entry over all cursors."""
+        """The sum of one entry of `cursor` over all workers."""
         return sum(int(w.cursor[entry]) for w in self._workers)
 
     def _first(self) -> Words:
-        """The initial states; under symmetry one of each orbit."""
+        """The initial states; under symmetry, one state of each orbit."""
         rows = self.kernel.layout.pack(self.system.initial)
         return rows if self.orbits is None else distinct(self.orbits.representatives(rows))
 
@@ -149,7 +149,7 @@ class Search(Levelwise):
         self._finish_level()
 
     def _restored(self, checkpoint: Checkpoint) -> Iterator[Level]:
-        """The levels of a checkpoint, with their states in the store."""
+        """The levels of a checkpoint. Inserts the states of each level into the store before it gives the level."""
         for data, states in checkpoint.read(self.kernel.words):
             for rows in states:
                 self.store.insert(rows)
@@ -161,7 +161,7 @@ class Search(Levelwise):
             yield level
 
     def _go_on(self, levels: Iterable[Level], answer: Exploration, deadlock: bool) -> None:
-        """Adds whole levels whose states are in the store by now."""
+        """Adds whole levels to `history`. `levels` inserts the states of each level into the store."""
         for number, level in enumerate(levels):
             found = self.store.close()
             assert found == level.distinct
@@ -170,7 +170,7 @@ class Search(Levelwise):
             self._add(level)
 
     def _together(self, level: int, part: Callable[[Worker], int], batches: int, paused: Callable[[], None]) -> None:
-        """Workers do their parts of `batches`; `paused` is called whenever they have stopped before the end."""
+        """Lets workers do their parts of `batches` batches. Calls `paused` when they have stopped before the end."""
         shared = self.store.shared
         shared[loops.NEXT] = 0
         hands = self._workers[: max(1, batches // BATCHES_EACH)]
@@ -211,7 +211,7 @@ class Search(Levelwise):
         )
 
     def _finish_level(self) -> None:
-        """Makes the new states a level."""
+        """Makes the new states the next whole level."""
         self._look_over()
         tally, found = self._tally, self.store.fresh
         finished = Level(

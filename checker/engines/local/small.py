@@ -1,6 +1,7 @@
-"""The search for small spaces: it uses only arrays, so that an answer need not wait for what large spaces need.
+"""The search for small spaces. It uses only arrays, so its answer does not wait for the code that large spaces need.
 
-If the space turns out larger, the other search continues after its whole levels, with code that is compiled meanwhile.
+If the space turns out to be larger, the search for large spaces continues after the whole levels, with code that was
+compiled meanwhile.
 """
 
 from __future__ import annotations
@@ -23,23 +24,26 @@ from isrcheck.checker.kernel.verdicts import OUTSIDE
 from isrcheck.model.language.system import TransitionSystem
 
 LARGEST: Final = 1 << 18
-"""How many states are still few: their search takes about as long as the other one takes to compile or to load."""
+"""The most states of a small space: its search takes about as long as the search for large spaces takes to compile or
+load."""
 LARGEST_AT_FIRST: Final = 1 << 20
-"""The same if the loops of the other search were never compiled, which takes eight seconds."""
+"""The most states of a small space if the loops of the other search were never compiled, which takes eight seconds."""
 WORDS_AT_FIRST: Final = 1 << 23
-"""The limit on words of states, so that wide states take neither longer than that nor a gigabyte."""
+"""The limit, in that case, on the words of all states: without it, wide states could take longer and up to a
+gigabyte."""
 PLENTY: Final = 1 << 30
-"""With this many bytes of memory a small search need not check the limit, and there is room to sort what is found."""
+"""With a memory limit of at least this many bytes, a small search need not check the limit, and there is room to sort
+found names."""
 ROOM: Final = 1 << 19
 """The most successors of states that are expanded at once."""
 
 
 class TooLarge(Exception):
-    """There are more states than this search is for."""
+    """The space has more states than a small search explores."""
 
 
 class Ambiguous(Exception):
-    """Two states have one hash."""
+    """Two states have the same hash."""
 
 
 class SmallLevels(NativeLevels):
@@ -101,7 +105,7 @@ class Known:
 class SmallSearch(Levelwise):
     """A search over arrays. Raises `TooLarge` if there are more than `largest` states.
 
-    `ahead` says that a processor is free to compile for the other search meanwhile.
+    `ahead` says that a processor is free to compile the code of the other search meanwhile.
     """
 
     def __init__(
@@ -137,7 +141,7 @@ class SmallSearch(Levelwise):
         return self._told(answer, deadlock)
 
     def interrupted(self, deadlock: bool) -> Exploration:
-        """The findings so far, if no other search continues."""
+        """The findings so far, for an interruption before another search could continue."""
         return self._told(Exploration(initial=len(self.system.initial), stopped="interrupt"), deadlock)
 
     def _told(self, answer: Exploration, deadlock: bool) -> Exploration:
@@ -190,7 +194,7 @@ class SmallSearch(Levelwise):
         self._counted[LEAST], self._counted[GREATEST] = least, greatest
 
     def _take(self, rows: Words) -> None:
-        """Takes the new ones among these states, if the constraints allow them."""
+        """Adds the new ones of these states that the constraints allow."""
         if self.system.constraints:
             verdicts = self.kernel.judge(rows)
             outside = verdicts[:, 0] >> np.uint64(OUTSIDE) & np.uint64(1) == 1

@@ -11,11 +11,11 @@ from numba import njit
 
 _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 BUCKET: Final = 14
-"""The names in a bucket of a sort, as a power of two. A bucket has more if names are distributed unevenly."""
+"""The number of names in a bucket, as a power of two. A bucket has more names if these are distributed unevenly."""
 MOST_BUCKETS: Final = 11
 PARTS: Final = 4
-"""Names are put into buckets from several parts of the array in turn. Neighbours often belong to the same bucket: the
-processor would have to finish counting the first one before it can count the second."""
+"""Names are put into buckets from this many parts of the array in turn. Neighbouring names often belong to the same
+bucket: the processor would have to finish counting the first name before it can count the second."""
 FEW: Final = 32
 """Up to this many numbers are sorted by insertion."""
 DIGIT: Final = 14
@@ -28,8 +28,9 @@ def sorted_distinct(names, other):
     """Brings the distinct names to the front, in ascending order. Returns their number.
 
     Names are sorted by their first bits into buckets. Each bucket fits into a cache and is sorted digit by digit, the
-    least digit first. `other` is as long as `names`. The two halves of a name are numbers of few bits each, and a *key*
-    consists of these bits only. If at most 32 bits follow the first ones, a bucket has them as 32-bit integers.
+    least digit first. `other` is room for sorting, as long as `names`. Each half of a name is a number of few bits, and
+    a *key* consists of these bits only. If at most 32 bits of a key follow the bits that give the bucket, a bucket has
+    them as 32-bit integers.
     """
     if len(names) == 0:
         return 0
@@ -75,7 +76,7 @@ def _bucketed(names, here, there, low, first, rest):
 
 @_compiled
 def counted(names, low, first, rest, ends):
-    """Counts the names in each bucket. Puts the end of each bucket into `ends`, and returns where parts begin in it."""
+    """Counts the names in each bucket. Puts bucket ends into `ends`. Returns where each part begins in each bucket."""
     each, shift = len(names) // PARTS, np.uint64(rest)
     into = np.zeros((PARTS, 1 << first), dtype=np.int64)
     for i in range(each):
@@ -93,7 +94,7 @@ def counted(names, low, first, rest, ends):
 
 @_compiled
 def distributed(names, here, low, rest, into):
-    """Puts the keys of names, without their first bits, into the buckets in `here`; `into` is from `counted`."""
+    """Puts the keys of names, without their first bits, into the buckets in `here`. `into` comes from `counted`."""
     each, shift = len(names) // PARTS, np.uint64(rest)
     for i in range(each):
         for part in range(PARTS):
@@ -104,7 +105,7 @@ def distributed(names, here, low, rest, into):
 
 @_compiled
 def _written_back(ascending, bucket, low, rest, names, count):
-    """Puts the distinct names of a bucket behind the first `count` names. Returns how many there are then."""
+    """Appends the distinct names of a bucket to the first `count` names. Returns the new count."""
     bits, mask = np.uint64(bucket) << np.uint64(rest), (np.uint64(1) << low) - np.uint64(1)
     last = np.uint64(0) if len(ascending) == 0 else ~(bits | np.uint64(ascending[0]))
     for number in ascending:
@@ -117,10 +118,10 @@ def _written_back(ascending, bucket, low, rest, names, count):
 
 @_compiled
 def from_buckets(room, places, ends, begin, end, low, rest, largest, names):
-    """The distinct names of some buckets, of all slices together, in ascending order. Returns how many there are.
+    """Writes the distinct names of some buckets into `names`, in ascending order. Returns how many there are.
 
-    `places` says where the buckets of each slice begin in `room`, and a row of `ends` has the ends of these buckets.
-    A bucket of all slices has at most `largest` names.
+    `places` says where the buckets of each slice begin in `room`. Each row of `ends` has the ends of the buckets of one
+    slice. A bucket has at most `largest` names in all slices together.
     """
     here, there = np.empty(largest, dtype=room.dtype), np.empty(largest, dtype=room.dtype)
     counts = np.empty(1 << DIGIT, dtype=np.int32)
@@ -138,7 +139,7 @@ def from_buckets(room, places, ends, begin, end, low, rest, largest, names):
 
 @_compiled
 def _put(key, shift, into, part, here):
-    """A key without its first bits, behind the others of its bucket from this part."""
+    """Puts a key, without its first bits, behind the other keys of its bucket from this part."""
     bucket = key >> shift
     here[into[part, bucket]] = key & ((np.uint64(1) << shift) - np.uint64(1))
     into[part, bucket] += 1
@@ -152,7 +153,7 @@ def _key(name, low):
 
 @_compiled
 def _ascending(here, there, bits, counts):
-    """Sorts numbers of `bits` bits. The result is in `here` or `there`; both are overwritten."""
+    """Sorts numbers of `bits` bits. Returns the array with the result, `here` or `there`; both are overwritten."""
     if len(here) <= FEW:
         for i in range(1, len(here)):
             number, at = here[i], i
@@ -182,12 +183,12 @@ def _ascending(here, there, bits, counts):
 
 @_compiled
 def merged(some, others, out):
-    """Puts the distinct ones of two ascending arrays of distinct names in ascending order; how many they are."""
+    """Merges two ascending arrays of distinct names into `out`, without duplicates. Returns the number of names."""
     i = j = count = 0
     while i < len(some) and j < len(others):
         a, b = some[i], others[j]
         out[count] = min(a, b)
-        i += a <= b  # without a branch, of which nobody could say which way it goes
+        i += a <= b  # without a branch, which the processor could not predict
         j += b <= a
         count += 1
     for k in range(i, len(some)):

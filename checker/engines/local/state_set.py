@@ -1,4 +1,4 @@
-"""The states that a small search has found: a set to which states are added, and which tells the new ones."""
+"""The states that a small search has found: a set that reports which of the added states are new."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LEAST: Final = 1 << 12
 
 
 class StateSet:
-    """Packed states without an order. Compiled code looks them up as soon as it also runs the programs."""
+    """A set of packed states. When compiled code begins to run the kernel's programs, it also looks states up here."""
 
     def __init__(self, words: int) -> None:
         self._words = words
@@ -34,7 +34,7 @@ class StateSet:
         return few + self._rows.nbytes + self._table.nbytes
 
     def add(self, states: Words) -> Words:
-        """Adds states. Returns those that were not there before, each once."""
+        """Adds states. Returns the new ones, each once."""
         states = np.ascontiguousarray(states)
         if self._few is not None and steps.on_machine():
             known, self._few = b"".join(self._few), None
@@ -61,7 +61,7 @@ class StateSet:
         return found
 
     def _make_room(self, most: int) -> None:
-        """Makes room for so many states; at most half of the table is used."""
+        """Makes room for `most` states. At most half of the table's entries are used."""
         if most > len(self._rows):
             rows = np.empty((max(most, 2 * self._count), self._words), dtype=np.uint64)
             rows[: self._count] = self._rows[: self._count]

@@ -1,8 +1,9 @@
-"""Keeps the states that were found, exactly, in little more than four or eight bytes each, without a row for any.
+"""Keeps the found states exactly, in little more than four or eight bytes for each state, without their packed rows.
 
-Two numbers are the name of a state (`names`). An entry of a hash table keeps the part of the name that its place does
-not give (`loops`). The table consists of partitions that grow one at a time, so that memory grows smoothly. An entry
-knows its level, so the states of any level can be found again. The names of the last level are in a queue as well.
+The name of a state is two numbers (`names`). The state's entry in a hash table keeps only the part of the name that
+does not follow from the place of the entry (`loops`). The table consists of partitions that grow one at a time, so
+memory grows smoothly. An entry also has the level of its state, so the states of any level can be found again. The
+names of the last level are in a queue as well.
 """
 
 from __future__ import annotations
@@ -30,23 +31,25 @@ SMALL_GROWTH: Final = GROWTH**3
 SMALL: Final = 1 << 12
 """Below this many entries a table grows faster: filling it again costs less than the call."""
 LARGEST_GROWTH: Final = 3.0
-"""The largest growth of a table at once, if many more states are expected."""
+"""The largest factor by which a table grows at once, if many more states are expected."""
 FIRST_ENTRIES: Final = 1 << 7
 AHEAD: Final = 1 / 16
-"""The share of free entries at which a partition grows with others, so that the workers wait only once."""
+"""When some partitions must grow, those with at most this share of free entries grow too, so that the workers wait only
+once."""
 LEAST_BOUND: Final = 1.3
 LARGEST_BOUND: Final = 16.0
-"""The factor by which the bounds of the numbers in names may rise before a partition must be filled anew."""
+"""The least and the largest factor by which the bounds of a partition exceed the present numbers in names. A number
+beyond its bound means that the partition must be filled anew."""
 BEHIND_BITS: Final = (loops.FARTHEST - 1).bit_length()
 NARROW: Final = 4
 WIDE: Final = 8
 REMEMBERED: Final = 1 << 18
-"""Levels with up to this many states together are looked up in the table at once."""
+"""Successive levels with up to about this many states in all are read from the table together."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """Names in chunks, in batches of `1 << bits`: `starts[c]` batches lie in the chunks before c."""
+    """Names in chunks, taken in batches of `1 << bits` names. The chunks before chunk c have `starts[c]` batches."""
 
     chunks: Words
     counts: Integers
@@ -63,7 +66,7 @@ class Work:
 
 
 class Store(Stored):
-    """The states of whole levels and of the level that is being found, in memory."""
+    """The states of whole levels and of the level that is being found, in a table in memory."""
 
     def __init__(
         self,
@@ -86,7 +89,7 @@ class Store(Stored):
         self._remembered = (1, 0), (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint64))
         self.account(self.partitions.nbytes)
         for p in range(PARTITIONS):
-            # Staggered, so that no two partitions grow at the same moment.
+            # The sizes differ, so that no two partitions grow at the same moment.
             self._replace(p, int((first_entries + 2 * workers) * GROWTH ** (p / PARTITIONS)))
 
     @property
@@ -124,7 +127,7 @@ class Store(Stored):
         return found
 
     def last(self, bits: int) -> Work:
-        """The last whole level."""
+        """The last whole level, in batches of `1 << bits` states."""
         return Work.of(self.queue.chunks, self.queue.counts, bits)
 
     def expanded(self, work: Work) -> None:
@@ -157,7 +160,7 @@ class Store(Stored):
             yield names[int(ends[level - first - 1]) if level > first else 0 : int(ends[level - first])]
 
     def _found(self, first: int, last: int, some: range) -> tuple[Integers, Words]:
-        """The names of the states of some levels in some partitions, level by level, and where each level ends."""
+        """Where the names of each level end, and the names, level by level: for some levels and some partitions."""
         levels, scratch = (np.uint64(first), np.uint64(last)), self._own[0]
         counts = np.zeros(last - first + 1, dtype=np.int64)
         loops.counted(self.partitions, some.start, some.stop, levels, scratch, counts)
@@ -172,7 +175,7 @@ class Store(Stored):
     # --- growing ----------------------------------------------------------------------------------------------------
 
     def make_room(self, each: Each = one_by_one) -> None:
-        """Lets everything grow that is full or nearly full."""
+        """Enlarges everything that is full or nearly full."""
         self.queue.make_room()
         self.dictionaries.make_room()
         rows = self.partitions
@@ -181,7 +184,7 @@ class Store(Stored):
         each(self._grow, wanted)
 
     def _grow(self, p: int) -> None:
-        """Gives a partition more room, or the same room for larger numbers or deeper levels."""
+        """Gives a partition more entries, or as many entries for larger numbers or deeper levels."""
         row = self.partitions[p]
         entries = int(row[loops.CAPACITY]) * LINE // int(row[loops.SIZE])
         if self._fits(row) or int(row[loops.COUNT]) * (1 + AHEAD) + 1 > int(row[loops.ROOM]):
@@ -192,18 +195,18 @@ class Store(Stored):
             entries = int(entries * GROWTH)
 
     def _numbers(self) -> tuple[int, int]:
-        """How many first numbers names have, and how many second numbers a partition has."""
+        """How many different first numbers names have, and how many different second numbers in one partition."""
         first, second = (int(self.dictionaries.columns[d, loops.COUNT]) for d in self.pairs[-1])
         return first, -(-second >> loops.PARTITION_BITS)
 
     def _fits(self, rows: Words) -> Any:
-        """Whether some partitions can hold these names and levels, and slightly larger ones."""
+        """Whether each of these partitions can hold the present names and levels, and slightly larger ones."""
         first, second = (number * (1 + AHEAD) + 1 for number in self._numbers())
         deep = rows[..., loops.DEEPEST] > self.depth
         return (rows[..., loops.FIRSTS] >= first) & (rows[..., loops.SECONDS] >= second) & deep
 
     def _shape(self, p: int, entries: int) -> Words:
-        """The data that `loops` needs of a partition with this many entries, without its address."""
+        """The row of `partitions` for a partition with this many entries. The address of the table is still 0."""
         deep = (2 * self.depth + 16).bit_length()
         for size in (NARROW, WIDE):
             buckets = max(-(-entries * size // LINE), loops.FARTHEST)
@@ -221,9 +224,9 @@ class Store(Stored):
     def _bounds(self, p: int, most: int) -> tuple[int, int]:
         """The bounds of a name's numbers in a partition whose entries can tell `most` numbers apart.
 
-        If the present bounds are large enough, they are returned, so that the kept bits of a name stay the same.
-        Otherwise the bounds are as large as possible, so that larger names need no new filling for a long time. If they
-        cannot be large enough, the bounds are zeros.
+        Returns the present bounds if they are large enough, so that the kept bits of a name stay the same. Otherwise
+        the bounds are as large as possible, so that the partition need not be filled anew for a long time. Returns
+        zeros if no bounds are large enough.
         """
         row, numbers = self.partitions[p], self._numbers()
         firsts, seconds = int(row[loops.FIRSTS]), int(row[loops.SECONDS])
@@ -234,7 +237,7 @@ class Store(Stored):
         return (int(first * larger), int(second * larger)) if larger >= LEAST_BOUND else (0, 0)
 
     def _replace(self, p: int, entries: int) -> bool:
-        """Makes a table of this many entries with the same states. Returns whether all states fit in."""
+        """Gives a partition a table of this many entries, with the same states. Returns whether all states fit in."""
         row = self._shape(p, entries)
         table, tables = self._account.allocate(LINE * int(row[loops.CAPACITY])), self._tables[p]
         row[loops.TABLE], row[loops.COUNT] = table.ctypes.data, self.partitions[p, loops.COUNT]
@@ -253,10 +256,10 @@ class Store(Stored):
 
 
 def _copied(address: int, count: int) -> Words:
-    """Numbers at an address."""
+    """A copy of `count` 64-bit numbers at an address."""
     return np.ctypeslib.as_array((ctypes.c_uint64 * count).from_address(address)).astype(np.uint64)
 
 
 def smallest(layout: Layout, workers: int = 1) -> int:
-    """The bytes of a store without states."""
+    """The bytes that a store without states takes."""
     return Store(layout, workers=workers).peak

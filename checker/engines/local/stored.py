@@ -1,4 +1,4 @@
-"""What a search requires of a store: states by name, level by level."""
+"""What a search requires of a store: that it keeps states by name, level by level."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from isrcheck.checker.kernel.compile import Integers
 from isrcheck.checker.kernel.layout import Words
 
 Each = Callable[[Callable[[int], None], Iterable[int]], None]
-"""Calls a function with each of some numbers, perhaps several at once."""
+"""A function that calls a given function with each of some numbers, perhaps several at the same time."""
 
 
 def one_by_one(function: Callable[[int], None], numbers: Iterable[int]) -> None:
@@ -18,9 +18,9 @@ def one_by_one(function: Callable[[int], None], numbers: Iterable[int]) -> None:
 
 
 class Stored(Names):
-    """The states of whole levels, and the states after them.
+    """The states of whole levels, and the new states after them.
 
-    `sizes` has the number of states of each whole level, `shared` the data that workers share (`loops`).
+    `sizes` has the number of states of each whole level. `shared` is the data that workers share (`loops`).
     """
 
     sizes: list[int]
@@ -54,8 +54,8 @@ class Stored(Names):
         raise NotImplementedError
 
     def make_room(self, each: Each = one_by_one) -> None:
-        """Lets everything grow that is full or nearly full."""
+        """Enlarges everything that is full or nearly full."""
         raise NotImplementedError
 
     def expect(self, states: int) -> None:
-        """Notes how many states are expected at the end; 0 if nothing is known."""
+        """Notes how many states the search is expected to find in all; 0 if there is no forecast."""

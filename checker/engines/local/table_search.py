@@ -1,4 +1,4 @@
-"""The search with a table in memory: successors are inserted at once into a store that the workers share."""
+"""The search with a table in memory: workers insert successors immediately into a store that they share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from isrcheck.checker.kernel.layout import Words
 
 
 class TableSearch(Search):
-    """A search whose workers insert without locks."""
+    """A search whose workers insert states into the same table, without locks."""
 
     store: Store
 
@@ -36,14 +36,14 @@ class TableSearch(Search):
         self._together(level, part, work.batches, lambda: store.expanded(work))
 
     def _take(self, states: Words) -> None:
-        """Inserts states into the store that it does not have yet."""
+        """Inserts those states into the store that it does not have yet, and judges them."""
         first = self._workers[0]
         self.store.insert(states)
         first.cursor[loops.NEW] = len(states)
         loops.look_over(self._functions, states, first.cursor, first.totals, first.weight)
 
     def _look_over(self) -> None:
-        """Gets the kernel's verdicts on new states that no worker has looked at yet."""
+        """Judges the new states that no worker has judged yet."""
         for worker in self._workers:
             loops.look_over(self._functions, worker.buffers[1], worker.cursor, worker.totals, worker.weight)
 

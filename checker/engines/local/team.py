@@ -22,11 +22,11 @@ BATCH_BITS: Final = 8
 assert 1 << BATCH_BITS <= loops.AT_ONCE, "a batch is named at once"
 LARGEST_BATCH_ROWS: Final = 1 << 19
 AHEAD: Final = 4
-"""Up to so many results for each worker may wait until an earlier one, which took longer, is there."""
+"""The most results for each worker that may wait for an earlier result, which takes longer."""
 
 
 def batch_bits(transitions: int) -> int:
-    """The power of two of a batch's size: fewer states if each may have very many successors."""
+    """The number of states in a batch, as a power of two: fewer states if each may have very many successors."""
     return min(BATCH_BITS, max(3, (LARGEST_BATCH_ROWS // max(transitions, 1)).bit_length() - 1))
 
 
@@ -72,7 +72,7 @@ class Team:
         self._pool = ThreadPoolExecutor(size + 1) if size > 0 else None
 
     def together(self, part: Callable[[Worker], Any], hands: Sequence[Worker], stop: Callable[[], None]) -> list[Any]:
-        """Each worker's part, all at once, the first one in this thread. After an exception no worker continues."""
+        """The results of all workers' parts, which run together, the first in this thread. An exception stops all."""
         first, *others = hands
         if self._pool is None or not others:
             return [part(first)]
@@ -88,12 +88,12 @@ class Team:
             raise
 
     def each(self, function: Callable[[int], None], numbers: Iterable[int]) -> None:
-        """Calls a function with each number."""
+        """Calls a function with each number, in several threads."""
         for _ in map(function, numbers) if self._pool is None else self._pool.map(function, numbers):
             pass
 
     def mapped(self, function: Callable[[A], B], items: Iterable[A]) -> Iterator[B]:
-        """The results of a function for the items, in order; only a few are computed before they are taken."""
+        """The results of a function for the items, in order. Only a few results are computed ahead."""
         if self._pool is None:
             yield from map(function, items)
             return
@@ -111,7 +111,7 @@ class Team:
             wait(ahead)
 
     def ahead(self, items: Iterator[A]) -> Iterator[A]:
-        """The items; each is made while the one before it is in use."""
+        """The items. Each item is made while the caller uses the item before it."""
         if self._pool is None:
             yield from items
             return
