@@ -24,7 +24,7 @@ FINGERPRINT_BITS: Final = 16
 
 WALK_BITS: Final = 40
 NEVER: Final = (1 << 62) - 1
-"""No observation. Others are position << WALK_BITS | walk. The least is kept: least position, then least walk."""
+"""The value for no observation. An observation is position << WALK_BITS | walk, and the least value is kept."""
 
 AT_DEPTH: Final = 0
 STUCK: Final = 1

@@ -38,7 +38,7 @@ class StoredPaths:
 
     @property
     def _expanding(self) -> kernels.Kernel:
-        """The kernel as tasks use it, for use in this process."""
+        """The kernel in the form that tasks use, made available in this process."""
         return kernels.kernel_of(kernels.at_hand(self._levels.work, self._kernel.code))
 
     def to_violation(self, invariant: str, length: int) -> Path:

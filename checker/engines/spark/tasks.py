@@ -35,7 +35,7 @@ PIECE_BYTES = 1 << 22
 
 
 def expand(work: Work, owner: int) -> Iterator[Message]:
-    """Expands an owner's states. Yields a share of the successors for each owner, without local duplicates, then a report."""
+    """Expands an owner's states. Yields each owner's share of the successors without local duplicates, and a report."""
     begin, kernel = time.perf_counter(), kernel_of(work)
     compiled, tally, read, sent, rejected, expanded = time.perf_counter(), kernel.tally(), 0, 0, 0, 0
     outside = np.zeros(kernel.sizes["verdict_words"], dtype=np.uint64)
@@ -103,7 +103,7 @@ def merge(work: Work, owner: int, payloads: list[bytes]) -> dict[str, Any]:
     del given, payloads[:]
     mine, read = files.mine(work, owner)["known"], 0
     new = np.ones(len(found), dtype=np.bool_)
-    # The newest files are read first, because most known candidates are recent. What is found needs no other look-up.
+    # The newest files are read first, because most known candidates are recent. A found state needs no other look-up.
     for entry in reversed(mine):
         read += forget_known(work["root"], entry["path"], kernel, new, found, hashes)
         if 2 * np.count_nonzero(new) < len(new):

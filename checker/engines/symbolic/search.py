@@ -1,8 +1,8 @@
 """Bounded model checking: is there a path of one state, of two states, of three states, ... that ends in an error?
 
-A *level* is the number of states of the paths, as in a breadth-first search. Before the search looks for errors at a
-level, it has refuted them for all shorter paths. So the first violation has the same length as in a breadth-first
-search. But no states are counted, and nothing is known beyond the last level.
+A *level* is the number of states of the paths, as in a breadth-first search. Before the search looks for an error at
+a level, it has refuted this error for all shorter paths. So the first violation has the same length as in a
+breadth-first search. But no states are counted, and nothing is known beyond the last level.
 """
 
 from __future__ import annotations

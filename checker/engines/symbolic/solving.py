@@ -98,7 +98,7 @@ class Watch:
 
 
 class Solver:
-    """An incremental solver for bit-vectors. `effort` limits each question, in a unit of z3."""
+    """An incremental solver for bit-vectors. `effort` limits each question equally on every machine."""
 
     def __init__(self, watch: Watch, effort: int | None = None) -> None:
         self.watch = watch
