@@ -1,4 +1,4 @@
-"""Runs the methods of a model as they are written, on concrete states. The reference engine and replay share it."""
+"""Runs the methods of a model as they are written, on concrete states, for the reference engine and for replay."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Predicate = Callable[[Any, Any], Any]
 
 
 class Interpreter:
-    """Action instances in the order of their labels, and the model's predicates."""
+    """Runs a model's action instances and evaluates its predicates. Instances are in the order of their labels."""
 
     def __init__(
         self, model: Model, invariants: dict[str, Predicate], properties: dict[str, Predicate] | None = None
@@ -46,16 +46,16 @@ class Interpreter:
 
     @property
     def switched_off(self) -> set[str]:
-        """The actions without an instance at the model's settings."""
+        """The names of the actions that have no instance at the model's settings."""
         return {*self.actions} - {label.action for label in self.labels}
 
     def step(self, state: State, instance: int) -> State | None:
-        """The state after an instance, None if it is disabled. Raises `EvaluationError` if it is undefined."""
+        """The state after an instance, or None if it is disabled. Raises `EvaluationError` if the instance fails."""
         method, arguments = self._calls[instance]
         return run(self.model, state, method, arguments)
 
     def steps(self, state: State) -> Iterator[tuple[int, State | EvaluationError]]:
-        """Every enabled instance with the state after it, or with its error."""
+        """Yields each enabled instance with the state after it, and each instance that fails with its error."""
         for instance in range(len(self.labels)):
             try:
                 after = self.step(state, instance)
@@ -71,17 +71,17 @@ class Interpreter:
         return is_wanted(self.model, state, method, arguments)
 
     def refusal(self, state: State, instance: int) -> str | None:
-        """`file:line` of the condition that disables an instance; None if no condition does."""
+        """The place (`file:line`) of the condition that disables an instance, or None if no condition does."""
         method, arguments = self._calls[instance]
         return refusal(self.model, state, method, arguments)
 
     def exists(self, state: State, instance: int) -> bool:
-        """Whether this instance exists at the model's settings, enabled in the state or not."""
+        """Whether an instance exists at the model's settings. It need not be enabled in the state."""
         method, arguments = self._calls[instance]
         return is_instance(self.model, state, method, arguments)
 
     def asked(self, state: State, name: str) -> dict[Asked, tuple[bool, ...]]:
-        """The values of a property in a state, for each choice of its parameters: its condition or two conditions."""
+        """Whether the one or two conditions of a property hold in a state, for each choice of its parameters."""
         method = self.properties[name]
         answer = said(self.model, state, method)
         found = {}
@@ -91,7 +91,7 @@ class Interpreter:
         return found
 
     def judged(self, state: State, predicates: dict[str, Predicate]) -> dict[str, bool | None]:
-        """Whether each predicate holds in a state; None if it is undefined there."""
+        """For each predicate, whether it holds in a state, or None if it is undefined in this state."""
         return {name: self._holds(state, predicate) for name, predicate in predicates.items()}
 
     def _holds(self, state: State, predicate: Predicate) -> bool | None:
@@ -101,17 +101,17 @@ class Interpreter:
             return None
 
     def true(self, state: State, predicates: dict[str, Predicate]) -> set[str]:
-        """The names of the predicates that hold in a state. Raises `EvaluationError` if one is undefined there."""
+        """The names of the predicates that hold in a state. Raises `EvaluationError` if a predicate is undefined."""
         return {name for name, predicate in predicates.items() if holds(self.model, state, predicate).value}
 
     def counted(self, state: State) -> bool:
-        """Whether every constraint holds."""
+        """Whether a state satisfies every constraint."""
         return len(self.true(state, self.constraints)) == len(self.constraints)
 
     def violated(self, state: State) -> set[str]:
-        """The names of the invariants that are false."""
+        """The names of the invariants that are false in a state."""
         return {name for name, answer in self.judged(state, self.invariants).items() if answer is False}
 
     def leaves(self, state: State) -> tuple[int, ...]:
-        """The integers of a state. They give the order of states."""
+        """The leaves of a state, as integers. States are ordered by their leaves."""
         return leaves_of(self.model, state)

@@ -1,7 +1,7 @@
 """The reference engine: a whole model checker in one function. All other engines are tested against it.
 
-The engine runs the action methods themselves on concrete states. Nothing is traced, packed or compiled. The search is
-breadth-first, so no violation has a shorter trace than the first violation found.
+The engine runs the action methods themselves on concrete states. It compiles no methods and packs no states. The search
+is breadth-first, so no violation has a shorter trace than the first violation found.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class _Tally:
         self.degrees.append(degree)
 
     def admits(self, state: State) -> bool:
-        """True if the constraints hold. If they do not, the invariants are checked here, too."""
+        """True if a state satisfies the constraints. If it does not, its invariants are checked here."""
         if not self.interpreter.constraints:
             return True
         if state not in self.seen:
@@ -118,7 +118,7 @@ class _Tally:
         self.bounds |= self._named(state, self.interpreter.bounds, True)
 
     def _named(self, state: State, predicates: dict[str, Predicate], *wanted: bool | None) -> set[str]:
-        """The predicates with one of the wanted answers. If a predicate is undefined there, the state is recorded."""
+        """The names of the predicates with a wanted answer. Records the state if a predicate is undefined in it."""
         answers = self.interpreter.judged(state, predicates)
         if None in answers.values():
             self.meaningless.append(self.interpreter.leaves(state))
@@ -148,14 +148,14 @@ class _Tally:
 
 
 class _Enough(Exception):
-    """A limit is reached."""
+    """Raised when a limit is reached."""
 
     def __init__(self, reason: Stop) -> None:
         self.reason: Stop = reason
 
 
 class _Watch:
-    """The limits of time, memory and states, and the reports of progress."""
+    """Checks the limits of time, memory and states, and reports progress."""
 
     def __init__(self, limits: Limits, report: Report | None, found: Exploration) -> None:
         self.limits, self.report, self.found = limits, report, found
@@ -192,7 +192,7 @@ class _Watch:
 
 
 class ReferenceLevels:
-    """The levels of a finished search, from which traces are built. The states are those of the interpreter."""
+    """The levels of a finished search, from which traces are built. States have the form that the interpreter uses."""
 
     def __init__(self, interpreter: Interpreter, levels: list[list[State]]) -> None:
         self.interpreter, self.levels = interpreter, levels

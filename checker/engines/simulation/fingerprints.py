@@ -1,7 +1,7 @@
 """Estimates how many distinct states the walks have met, from fingerprints in a small table of fixed size.
 
-The table is a HyperLogLog sketch with the estimator of Otmar Ertl ("New cardinality estimation algorithms for
-HyperLogLog sketches", 2017), which needs no corrections for small and large counts.
+The table is a HyperLogLog sketch. Its estimator is by Otmar Ertl ("New cardinality estimation algorithms for
+HyperLogLog sketches", 2017), and needs no corrections for small and large counts.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The inner loops of random walks, compiled by Numba. They do not depend on the model.
 
-Walks run in *lanes*, and each round takes one step in every lane. Every choice is drawn from a hash of the seed, the
-walk's number and the position in the walk. So the numbers of lanes, chunks and threads do not change the walks.
+Walks run side by side in *lanes*. Each iteration takes one step in every lane. Every choice is drawn from a hash of the
+seed, the walk's number and the position in the walk. So the numbers of lanes, chunks and threads do not change the
+walks.
 """
 
 # mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,misc,call-arg,var-annotated"
@@ -17,20 +18,20 @@ from numba.extending import intrinsic
 
 GOLDEN: Final = 0x9E3779B97F4A7C15
 OUTSIDE_BIT: Final = 2
-"""The mask of the verdict bit of states that are not counted."""
+"""The mask of the verdict bit that marks states outside the constraints."""
 FINGERPRINT_BITS: Final = 16
 """The estimate has 2**16 registers, which gives a standard error of 0.4 %."""
 
 WALK_BITS: Final = 40
 NEVER: Final = (1 << 62) - 1
-"""The first observation is kept as position << WALK_BITS | walk, so the least position wins, then the least walk."""
+"""The value for no observation. An observation is position << WALK_BITS | walk, and the least value is kept."""
 
 AT_DEPTH: Final = 0
 STUCK: Final = 1
 FENCED: Final = 2
 WRONG: Final = 3
-"""The reasons why a walk ended: it reached the greatest length; nothing was enabled; every successor was outside the
-constraints; or it met a violation or a state in which evaluation fails."""
+"""The reasons why a walk ended, in this order: it reached the greatest length; nothing was enabled; every successor was
+outside the constraints; or it met a violation or a state in which evaluation fails."""
 
 LANES: Final = 0
 NEXT: Final = 1
@@ -45,7 +46,7 @@ FAILURES: Final = 2
 
 
 def _call(count: int) -> Any:
-    """Code that calls the function whose address is the first argument, with `count` integers."""
+    """A generator of code that calls a function with `count` integers. The first argument is the function's address."""
 
     def generate(context, builder, signature, arguments):
         i64 = ir.IntType(64)
@@ -69,7 +70,7 @@ def call_failures(typingctx, function, states, n, sources, transitions):
 
 @intrinsic
 def call_batch(typingctx, function, states, n, out):
-    """Calls `hashes` or `judge`, which have the same form."""
+    """Calls `hashes` or `judge`, which take the same arguments."""
     return types.void(*[types.int64] * 4), _call(3)
 
 
@@ -99,7 +100,7 @@ def draw(key, position, bound):
 
 @_compiled
 def fingerprint(registers, h):
-    """Adds a hash to the estimate of how many distinct hashes there are."""
+    """Adds a hash to the registers, from which the number of distinct hashes is estimated."""
     h = mixed(h)
     rest = (h << np.uint64(FINGERPRINT_BITS)) | (np.uint64(1) << np.uint64(FINGERPRINT_BITS - 1))
     rank = 1
@@ -113,7 +114,7 @@ def fingerprint(registers, h):
 
 @_compiled
 def saw(first, verdicts, wanted, position, walk):
-    """Records the wanted bits of a verdict in `first`. Returns whether there are any."""
+    """Records in `first` the wanted bits that a verdict has. Returns whether it has any."""
     code = (position << WALK_BITS) | walk
     any_seen = False
     for j in range(len(wanted)):
@@ -157,7 +158,7 @@ def fill(cursor, seed, initial, initial_bits, initial_hashes, states, walks, pos
 
 @_compiled
 def choose(found, sources, verdicts, constrained, lanes, keys, positions, degrees, left, chosen):
-    """Draws for each lane one of its successors inside the constraints: sets `chosen` to its position, or to -1."""
+    """Draws for each lane one successor inside the constraints. Sets `chosen` to its position, or to -1 for none."""
     for i in range(lanes):
         degrees[i], left[i], chosen[i] = 0, 0, -1
     for k in range(found):
@@ -177,7 +178,7 @@ def choose(found, sources, verdicts, constrained, lanes, keys, positions, degree
 
 @_compiled
 def look_outside(found, sources, verdicts, wanted, walks, positions, first, cursor):
-    """Records violations in successors outside the constraints, because no walk goes there."""
+    """Records violations in successors outside the constraints, which no walk enters."""
     for k in range(found):
         if verdicts[k, 0] & np.uint64(OUTSIDE_BIT):
             lane = sources[k]
@@ -239,7 +240,7 @@ def settle(
     cursor, seed, initial, initial_bits, initial_hashes, states, walks, positions, keys, seen, registers,
     ending, lengths, ends, reached,
 ):  # fmt: skip
-    """Counts the walks that ended, and gives their lanes the next walks or closes them."""
+    """Counts the walks that ended. Gives their lanes the next walks, or closes the lanes if no walk is left."""
     for i in range(cursor[LANES] - 1, -1, -1):
         if ending[i] < 0:
             continue
@@ -260,7 +261,7 @@ def settle(
 
 @_compiled
 def advance(functions, constrained, wanted, depth, seed, initial, lanes, buffers, seen, steps):
-    """Takes up to `steps` steps in all lanes. `functions`: addresses of `expand`, `failures`, `judge`, `hashes`."""
+    """Takes up to `steps` steps in all lanes. `functions` has the addresses of four functions of the kernel."""
     rows, bits, row_hashes = initial
     states, verdicts, met, hashes, keys, walks, positions, degrees, left, chosen, ending = lanes
     successors, sources, transitions, beside, failing, failing_transitions = buffers

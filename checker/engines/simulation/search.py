@@ -26,7 +26,7 @@ from isrcheck.model.language.system import TransitionSystem
 
 ROUND: Final = 32 * CHUNK
 Wrong = Callable[[Words], Flags]
-"""A function that marks the wrong states in a batch of states."""
+"""A function that marks the wrong states (those with a violation or similar finding) in a batch of states."""
 MEANINGLESS: Final = "a predicate without meaning"
 FAILING: Final = "an instance without meaning"
 STUCK: Final = "a state without an enabled instance"
@@ -36,9 +36,9 @@ STUCK: Final = "a state without an enabled instance"
 class Sampled:
     """The findings of walks.
 
-    `paths` has, by name, a path to a violation of each violated invariant, and to states that are STUCK, MEANINGLESS or
-    FAILING. `wrong` has, by the same names, the functions that mark these states. STUCK and FAILING states must satisfy
-    the constraints; violating states need not.
+    `paths` has a path for each finding, by name: a violated invariant, STUCK, MEANINGLESS or FAILING. `wrong` has, by
+    name, the functions that mark the states with such a finding. STUCK and FAILING states must satisfy the constraints.
+    States with other findings need not.
     """
 
     start: Start
@@ -102,7 +102,7 @@ def _questions(start: Start, deadlock: bool) -> dict[str, Wrong]:
 
 
 def _wrong_at_first(sampled: Sampled) -> bool:
-    """True if an initial state, counted or not, is already wrong, so that no walk is needed."""
+    """Adds to `sampled` the findings in initial states, counted or not. Returns whether there are any."""
     start = sampled.start
     for name in (*start.kernel.verdicts.invariants, MEANINGLESS):
         rows = [row for row in start.system.initial if sampled.wrong[name](start.kernel.layout.pack([row]))[0]]
@@ -162,7 +162,7 @@ class _Rounds:
             task.result()
 
     def _look(self) -> bool:
-        """Reports progress. Returns whether it is time to stop."""
+        """Reports progress. Returns whether the walks must stop."""
         now = time.perf_counter()
         if self.until is not None and now > self.until and not self.stopping:
             self.sampled.ended, self.stopping = "time", True

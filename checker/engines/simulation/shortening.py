@@ -1,8 +1,8 @@
 """Shortens paths of random walks: leaves out steps that are not needed to reach the same kind of end.
 
-Three methods are repeated until none helps. The first leaves out steps, and skips those that then become impossible.
-The second leaves out cycles. The third takes a shortcut: a small search looks for a shorter path from a state of the
-path to a later state or to another end. The result is not proved to be the shortest path.
+Three methods are repeated until none helps. The first leaves out steps, and also later steps that become impossible
+without them. The second cuts out cycles. The third takes shortcuts: a small search looks for a shorter path from a
+state of the path to a later state or to another end. The result is not proved to be the shortest path.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ EFFORT: Final = 20_000_000
 
 
 def shortened(sampled: Sampled, name: str) -> Path:
-    """A path to the same kind of end as `sampled.paths[name]`, and at most as long."""
+    """A path to the same kind of end as the path `sampled.paths[name]`, and at most as long as that path."""
     path = sampled.paths[name]
     if not path.instances:
         return path
@@ -80,7 +80,7 @@ class _Shortening:
         return False
 
     def _follow(self, plans: Sequence[list[int]]) -> list[list[int] | None]:
-        """The possible steps of each plan, in order, up to a violation; None for a plan that reaches no violation."""
+        """For each plan, the possible steps up to the first wrong state, or None if it reaches no wrong state."""
         width = max(map(len, plans))
         table = np.full((len(plans), width), -1, dtype=np.int64)
         for i, plan in enumerate(plans):
@@ -104,7 +104,7 @@ class _Shortening:
         return [steps if end else None for steps, end in zip(taken, done, strict=True)]
 
     def _step(self, states: Words, wanted: np.typing.NDArray[np.int64]) -> tuple[np.typing.NDArray[np.int64], Words]:
-        """The positions of the states in which the wanted transition is enabled, and its successors there."""
+        """The positions of the states where the wanted transition is enabled, and the states after it."""
         self.effort -= len(states)
         successors, source, transition, _ = self.kernel.expand(states)
         chosen = transition == wanted[source]
@@ -117,7 +117,7 @@ class _Shortening:
     # --- ways round -------------------------------------------------------------------------------------------------
 
     def _go_round(self) -> None:
-        """Searches, from each state of the path, for a shorter path to a later state or to another end."""
+        """Takes shortcuts from each state of the path to a later state or to another end."""
         self._cut_circles()
         position = 0
         while position < len(self.steps) and self.effort > 0:
@@ -146,7 +146,7 @@ class _Shortening:
         return np.concatenate(rows)
 
     def _way_round(self, position: int) -> tuple[int, list[int]] | None:
-        """The best shortcut from a state of the path: the position of the later state, and the steps to it."""
+        """The best shortcut from a state of the path: the position where it ends, and its steps; None without one."""
         path = [row.tobytes() for row in self._states()]
         goals = {state: i for i, state in enumerate(path) if i > position}
         came: dict[bytes, tuple[bytes, int] | None] = {path[position]: None}
@@ -175,7 +175,7 @@ class _Shortening:
     def _neighbours(
         self, frontier: list[bytes], came: dict[bytes, tuple[bytes, int] | None]
     ) -> tuple[list[bytes], list[bytes]]:
-        """The new states after one step: first those that are not wrong, then the wrong ones."""
+        """The new states after one step, as two lists: the states that are not wrong, and the wrong states."""
         states = np.frombuffer(b"".join(frontier), dtype=np.uint64).reshape(len(frontier), -1)
         self.effort -= len(states)
         successors, source, transition, _ = self.kernel.expand(states)

@@ -20,17 +20,17 @@ from isrcheck.model.language.system import TransitionSystem
 CHUNK: Final = 512
 """The number of walks that a thread takes at a time."""
 STEPS: Final = 32
-"""The steps of all lanes between two checks of the clock; they take some milliseconds."""
+"""The steps of each lane between two checks of the clock. All lanes together need some milliseconds for them."""
 Flags = np.typing.NDArray[np.bool_]
 LARGEST_ROOM: Final = 1 << 19
 """The most successors that a thread has room for."""
 
 
 class Start:
-    """The input of walks: a system, its counted initial states, the greatest length, and the seed.
+    """The input of walks: a system, its counted initial states, the greatest length in states, and the seed.
 
-    `wanted` are the verdict bits that end a walk. In `Seen.first`, each verdict bit has a place, and the places `stuck`
-    and `failing` follow.
+    `wanted` has the verdict bits that end a walk. `Seen.first` has a place for each verdict bit, and then the places
+    `stuck` and `failing`.
     """
 
     def __init__(self, system: TransitionSystem, kernel: Kernel, depth: int, seed: int) -> None:
@@ -49,12 +49,12 @@ class Start:
 
     @property
     def lanes(self) -> int:
-        """The number of walks that run together, which is smaller if a state may have very many successors."""
+        """The number of walks that run together. It is smaller if a state may have very many successors."""
         return max(8, min(CHUNK, LARGEST_ROOM // max(self.kernel.transitions, 1)))
 
 
 def mask(words: int, bits: Iterable[int]) -> Words:
-    """The words of a verdict in which the given bits are set."""
+    """The words of a verdict in which only the given bits are set."""
     found = np.zeros(words, dtype=np.uint64)
     for bit in bits:
         found[bit // 64] |= np.uint64(1 << bit % 64)
@@ -63,12 +63,12 @@ def mask(words: int, bits: Iterable[int]) -> Words:
 
 @dataclass
 class Seen:
-    """The observations of walks. They are sums, minima and maxima, so the parts can be added in any order.
+    """The observations of walks. They are sums, minima and maxima, so those of several threads are added in any order.
 
     `taken` counts the steps by transition. `tally` is the tally of the kernel's `expand`. `lengths` counts the ended
     walks by their number of states, and `ends` counts them by the reason of their end. `reached` counts for each
-    verdict bit the walks that met it. `first` has the first place of each verdict bit, of a state without an enabled
-    instance, and of a failing instance.
+    verdict bit the walks that met it. `first` has the first observation of each verdict bit, of a state without an
+    enabled instance, and of a failing instance, in the form that `loops.NEVER` describes.
     """
 
     taken: Integers
@@ -147,7 +147,7 @@ class Walker:
         return sum(array.nbytes for array in (*self._buffers, *self._lanes))
 
     def chunk(self, first: int, last: int, stop: Callable[[], bool]) -> None:
-        """Takes the walks `first` to `last - 1`. If `stop` returns True, it leaves them unfinished."""
+        """Takes the walks `first` to `last - 1`. When `stop` returns True, they are left unfinished."""
         cursor = self.seen.cursor
         self._begin(first, last)
         while cursor[loops.LANES] and not stop():
@@ -172,7 +172,7 @@ class Walker:
         )  # fmt: skip
 
     def again(self, code: int, wrong: Callable[[Words], Flags] | None) -> Path:
-        """The path to an observation; `code` is its entry in `Seen.first`.
+        """Replays a walk, and returns the path to an observation. `code` is the observation's entry in `Seen.first`.
 
         `wrong` marks the states, counted or not, that have the observation. Without `wrong`, the path ends at the
         position in `code`.

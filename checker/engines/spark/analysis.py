@@ -18,7 +18,7 @@ from isrcheck.model.language.system import TransitionSystem
 
 Query = dict[str, Any]
 MOST_KEYS: Final = 1_000_000
-"""The most projected states among which the least is searched, in the first level in which two datasets differ."""
+"""The most projected states that are compared to find the least, in the first level where two datasets differ."""
 
 
 def label(dataset: Dataset, what: str) -> str:
@@ -39,7 +39,7 @@ def query_of(dataset: Dataset, level: int | None = None) -> Query:
 
 
 def distributions(spark: Spark, dataset: Dataset, leaves: list[int]) -> list[tuple[int, int, int, int]]:
-    """How many states of each level have which value of which leaf: (level, leaf, value, states), sorted."""
+    """The number of states for each level, leaf and value: (level, leaf, value, states), sorted."""
     query = {**query_of(dataset), "leaves": leaves}
     table = spark.over(
         len(query["files"]), queries.distributions(query), "level int, leaf int, value bigint, states bigint"
@@ -52,7 +52,7 @@ def distributions(spark: Spark, dataset: Dataset, leaves: list[int]) -> list[tup
 
 
 def degrees(spark: Spark, dataset: Dataset, kernel: Kernel, constrained: bool) -> list[tuple[int, int, int]]:
-    """How many found states (expanded or not) of each level have which out-degree: (level, degree, states), sorted."""
+    """The number of states, expanded or not, for each level and out-degree: (level, degree, states), sorted."""
     query = {**query_of(dataset), "kernel": sizes(kernel, constrained)}
     spark.send(query, kernel.text)
     table = spark.over(len(query["files"]), queries.degrees(query), "level int, degree int, states bigint")
@@ -67,9 +67,10 @@ def degrees(spark: Spark, dataset: Dataset, kernel: Kernel, constrained: bool) -
 
 @dataclass(frozen=True)
 class Difference:
-    """The projected states of one dataset that another lacks, counted by the level in which each first occurs.
+    """The states that one dataset has and another lacks, projected to their common variables.
 
-    `least` has the leaves of the least state in the first of these levels that has such a projection.
+    `levels` counts these projected states by the level where each first occurs. `least` has the leaves of the least
+    state with such a projection, in the first of these levels.
     """
 
     levels: dict[int, int]
@@ -106,7 +107,7 @@ def difference(spark: Spark, one: Dataset, other: Dataset, common: Common) -> Di
 class Beyond:
     """The projected states that only one of two datasets has. `levels` counts them by level.
 
-    `actions` counts, for each action, the projected states that its steps reach from a state of both datasets.
+    `actions` counts, for each action, those that its steps reach from a projected state that both datasets have.
     """
 
     levels: dict[int, int]

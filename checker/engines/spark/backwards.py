@@ -1,15 +1,15 @@
-"""The executors' part in the search for a trace: the states of a level on shortest traces, and the least failure.
+"""The executors' part in the search for a trace: they find the cones of levels, and the least failure.
 
-The *cone* of a level has the states from which a trace continues. For each state and each actor, the cone has the least
-number of later changes of actor, if that actor has just acted. Cones are stored in files like those of states, with
-these numbers added to each row, so that no process must hold a whole cone. The rows of a small cone come back with the
-reports, and the driver writes them into one file.
+The *cone* of a level has the states from which a trace continues. For each state and each actor, the cone has a number:
+the fewest later changes of actor, if this actor took the step to the state. Cones are stored in files, so that no
+process must hold a whole cone. The files are like those of states, with these numbers added to each row. The rows of a
+small cone come back with the reports, and the driver writes them into one file.
 
 A *question* is JSON. A question about a cone has `actors` (the actors of the transitions), `root` and `cones` (the
 folder of the cone's files, in the dataset or elsewhere), and one of three entries: `bit` (steps to states with this
 verdict bit), `into` (steps to states of a cone, given by its files) or `stuck` (states without a step). A question
-about the least failure has `places`, the places of the leaves. With `failed` it asks for steps to states with this
-verdict bit, and without it for instances that cannot be evaluated.
+about the least failure has `places`, the places of the leaves. If it has `failed`, it asks for steps to states with
+this verdict bit. Otherwise it asks for instances that cannot be evaluated.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Array = Any
 INLINE = 1 << 14
 """The largest part of a cone, in bytes, that a task sends to the driver. So 4,000 tasks send at most 64 MB."""
 HELD = 1 << 20
-"""The most states of a cone that a task holds in memory. Of a larger cone it reads only the needed slabs."""
+"""The most states of a cone that a task holds in memory. If a cone is larger, only the needed slabs are read."""
 CHUNK_BYTES = 1 << 25
 """The bytes of successors that are looked up in a cone together."""
 UNREACHED = 2**31 - 1
@@ -40,19 +40,19 @@ UNREACHED = 2**31 - 1
 
 
 def with_costs(states: Array, after: Array) -> Array:
-    """The rows of a cone: the words of each state, then its numbers, two in a word."""
+    """The rows of a cone: the words of each state, then its number for each actor, two numbers in a word."""
     numbers = np.zeros((len(after), -(-after.shape[1] // 2) * 2), dtype=np.uint32)
     numbers[:, : after.shape[1]] = after
     return np.concatenate([states, numbers.view(np.uint64)], axis=1)
 
 
 def costs(found: Array, words: int) -> Array:
-    """The numbers in the rows of a cone whose states have this many words."""
+    """The numbers of changes of actor in the rows of a cone. `words` is the number of words of a state."""
     return np.ascontiguousarray(found[:, words:]).view(np.uint32)
 
 
 class Cone:
-    """The files of a cone, for looking up states."""
+    """Looks up states in the files of a cone."""
 
     def __init__(self, root: str, entries: list[dict[str, Any]], kernel: Kernel) -> None:
         self._root, self._kernel = root, kernel
@@ -71,7 +71,7 @@ class Cone:
         return files.Reader(self._root, path, self._hashes)
 
     def after(self, states: Array, acting: Array) -> Array:
-        """For a step to each state by its actor: the fewest later changes of actor; UNREACHED outside the cone."""
+        """The fewest changes of actor after a step to each state by its actor, or UNREACHED outside the cone."""
         found, words = np.full(len(states), UNREACHED, dtype=np.int64), self._kernel.words
         hashes = self._kernel.hashes(states)
         order = rows.order_of(hashes)
@@ -94,7 +94,7 @@ class Cone:
 
 
 def rows_of(root: str, entries: list[dict[str, Any]]) -> Array:
-    """All rows of a cone that is not empty."""
+    """All rows of a cone, which must not be empty."""
     found = []
     for entry in entries:
         reader = files.Reader(root, entry["path"], lambda rows: rows[:, 0])
@@ -110,7 +110,7 @@ class Goal:
         self._bit, self._kernel = bit, kernel
 
     def after(self, states: Array, acting: Array) -> Array:
-        """Like `Cone.after`, for the ends of traces: 0, because no change follows, or UNREACHED."""
+        """Like `Cone.after`: 0 for a state with the verdict bit, where a trace ends, and UNREACHED for other states."""
         return np.where(has_bit(self._kernel, states, self._bit), 0, UNREACHED)
 
 
@@ -124,7 +124,7 @@ def has_bit(kernel: Kernel, states: Array, bit: int) -> Array:
 
 
 def coned(work: Work, owner: int) -> tuple[bytes, dict[str, Any]]:
-    """An owner's part of a cone: its rows if they are few; otherwise the report names the file that has them."""
+    """An owner's part of a cone: rows and a report. Many rows are written into a file, which the report names."""
     kernel, question = kernel_of(work), json.loads(files.shared(work["question"]))
     actors = np.array(question["actors"], dtype=np.int64)
     number = int(actors.max(initial=0)) + 1
@@ -157,7 +157,7 @@ def given_back(root: str, folder: str, kernel: Kernel, owner: int, found: Array)
 
 
 def written(root: str, folder: str, found: Array, kernel: Kernel) -> dict[str, Any]:
-    """Sorts rows of a cone and writes them into a new file. Returns the manifest's entries about this file."""
+    """Sorts rows of a cone and writes them into a new file. Returns the entry about it, in the form of a manifest."""
     path = f"{folder}/{uuid.uuid4().hex}.parquet"
     hashes = kernel.hashes(found[:, : kernel.words])
     order = rows.order_of(hashes)
@@ -190,9 +190,9 @@ def without_steps(work: Work, kernel: Kernel, owner: int) -> Iterator[Array]:
 
 
 def failing(work: Work, owner: int) -> tuple[bytes, dict[str, Any]]:
-    """The least failure among an owner's states: the leaves of a state, and the transition that fails there.
+    """Reports the least failure among an owner's states: the leaves of a state, and the transition that fails there.
 
-    If the question has `failed`, it is the least successor with that verdict bit, without a transition.
+    If the question has `failed`, reports the least successor with this verdict bit instead, and transition 0.
     """
     kernel, question = kernel_of(work), json.loads(files.shared(work["question"]))
     least: tuple[list[int], int] | None = None
@@ -231,6 +231,6 @@ def looking(work: Work) -> Callable[[Iterable[Any]], Iterator[Any]]:
 
 
 def looked(work: Work, owner: int) -> tuple[bytes, dict[str, Any]]:
-    """An owner's rows and report for the question of a work."""
+    """An owner's answer to the question of a work: rows and a report."""
     question = json.loads(files.shared(work["question"]))
     return failing(work, owner) if "places" in question else coned(work, owner)

@@ -9,8 +9,8 @@ from typing import Any, Final
 THRESHOLD: Final = 300_000
 """The largest level, in states, that the driver expands itself.
 
-The driver expands this many states in a quarter of a second, which is the time of a Spark job without any states
-(`spark_engine.py threshold`).
+The driver expands this many states in a quarter of a second. A Spark job without any states takes the same time
+(measured by `spark_engine.py threshold`).
 """
 
 
@@ -19,10 +19,10 @@ class Cluster:
     """Where Spark runs, and what it stores.
 
     If `master` is None, Spark runs where the platform says (spark-submit, spark-defaults, a running session), or else
-    on this machine. `partitions` is the number of owners, which are the parts of the states (None: one for each core).
-    `checkpoint` is the folder of a new dataset, and `resume` the folder of a dataset to continue. Without either, the
-    states are in a temporary folder. `conf` has settings of Spark. With `transitions` the steps are stored, too.
-    `session` is an existing Spark session.
+    on this machine. `partitions` is the number of *owners*, the parts into which states are divided (None: one for each
+    core). `checkpoint` is the folder of a new dataset, and `resume` the folder of a dataset to continue. Without a
+    folder, the states are in a temporary folder. `conf` has settings of Spark. With `transitions`, the steps are
+    stored, too. `session` is an existing Spark session.
     """
 
     master: str | None = None

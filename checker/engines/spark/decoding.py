@@ -1,11 +1,11 @@
-"""Decodes packed states and steps into tables with names and types; sent to executors by value, like `tasks.py`.
+"""Decodes packed states and steps into tables with names and types. Sent to executors by value, like `tasks.py`.
 
 A *shape* (`isrcheck.checker.datasets.columns`) is one of
 
     [flag | number | broker, place]   [enum, place, names]   [set, place, brokers]   [record, names, shapes]
     [per, shapes]   [sequence, place of the length, a shape for each slot]   [messages | bag, places, elements, type]
 
-and a place is `[word, shift, width, low]`.
+A place in a packed state is `[word, shift, width, low]`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ROWS = 1 << 14
 
 
 def built(shape: list[Any], states: Array) -> Any:
-    """The Arrow array of the values of a shape in packed states; `states` is an array (states, words)."""
+    """The values that a shape has in packed states, as an Arrow array. `states` is an array (states, words)."""
     kind, first, *rest = shape
     if kind == "record":
         return pa.StructArray.from_arrays([built(part, states) for part in rest[0]], first)
@@ -51,18 +51,18 @@ def built(shape: list[Any], states: Array) -> Any:
 
 
 def _listed(there: Array, slots: list[Any]) -> Any:
-    """For each row, the list of the values in its existing slots; `there` marks them, an array (rows, slots)."""
+    """For each row, the list of the values in its existing slots. The array `there` (rows, slots) marks these slots."""
     row, slot = np.nonzero(there)
     return _lists(there, pa.concat_arrays(slots).take(pa.array(slot * len(there) + row)))
 
 
 def _chosen(there: Array, elements: Any) -> Any:
-    """For each row, the list of the elements that it has; `there` marks them, an array (rows, elements)."""
+    """For each row, the list of the elements that it has. The array `there` (rows, elements) marks these elements."""
     return _lists(there, elements.take(pa.array(np.nonzero(there)[1])))
 
 
 def _counted(times: Array, elements: Any) -> Any:
-    """For each row, the list of its elements, each as often as it occurs; `times` is an array (rows, elements)."""
+    """For each row, the list of its elements, each as often as the array `times` (rows, elements) says."""
     which = np.tile(np.arange(times.shape[1]), len(times))
     return _lists(times, elements.take(pa.array(np.repeat(which, times.ravel()))))
 
@@ -96,7 +96,7 @@ def table_of(query: Query, states: Array, kernel: kernels.Kernel) -> Any:
 
 
 def packed(states: Array) -> Any:
-    """A column with the bytes of packed states."""
+    """An Arrow column with the bytes of packed states."""
     part = np.ascontiguousarray(states)
     kind = pa.binary(part.shape[1] * 8)
     return pa.FixedSizeBinaryArray.from_buffers(kind, len(part), [None, pa.py_buffer(part)]).cast(pa.binary())

@@ -1,4 +1,4 @@
-"""Files of packed states: Parquet with one column of fixed-size bytes, in the order of the owner hash.
+"""Files of packed states: Parquet with one column of fixed-size bytes, sorted by the hashes of the states.
 
 The file's metadata has the first hash of every row group, so a look-up reads only the row groups that may have the
 wanted states. A file is named by the root of its dataset and by its path in the dataset.
@@ -53,7 +53,7 @@ class Written(io.RawIOBase):
         return self.size
 
     def end(self) -> dict[str, Any]:
-        """Closes the file. Returns the entries that the manifest has for every file."""
+        """Closes the file. Returns its size and SHA-256, which the manifest has for every file."""
         self.stream.close()
         return {"bytes": self.size, "sha256": self.digest.hexdigest()}
 
@@ -75,7 +75,7 @@ def require_whole(root: str, path: str, sha256: str) -> None:
 
 
 def write(root: str, path: str, slabs: Iterable[tuple[Array, Array]], words: int, group: int = 0) -> dict[str, Any]:
-    """Writes slabs of sorted rows with their hashes. Returns the manifest's entry. Without rows it writes no file."""
+    """Writes slabs of sorted rows with their hashes. Returns the manifest's entry. Without rows, no file is written."""
     kind, group, count, firsts, last = pa.binary(8 * words), group or GROUP, 0, [], None
     writer, stream = None, None
     for rows, hashes in slabs:
@@ -99,9 +99,9 @@ def write(root: str, path: str, slabs: Iterable[tuple[Array, Array]], words: int
 
 
 def plan(frontier: Iterable[dict[str, Any]], known: Iterable[dict[str, Any]], bounds: list[int]) -> list[bytes]:
-    """For each owner, as JSON: the files that may have its states, of the level to expand and of all known states.
+    """For each owner, as JSON: the files of the level to expand, and of known states, that may have its states.
 
-    A task gets the whole list and reads its own part of it, because with many owners each owner has different files.
+    A task gets the whole list and decodes only the entry of its owner.
     """
     found: list[dict[str, list[dict[str, Any]]]] = [{"frontier": [], "known": []} for _ in bounds[1:]]
     for name, entries in (("frontier", frontier), ("known", known)):
@@ -113,18 +113,18 @@ def plan(frontier: Iterable[dict[str, Any]], known: Iterable[dict[str, Any]], bo
 
 
 def mine(work: dict[str, Any], owner: int) -> dict[str, list[dict[str, Any]]]:
-    """The files that the plan of a work gives to an owner, by `frontier` and `known`."""
+    """The files that a work's plan gives to an owner: `frontier` (the level to expand) and `known` (known states)."""
     lists: dict[str, list[dict[str, Any]]] = json.loads(shared(work["plan"])[owner])
     return lists
 
 
 def shared(value: Any) -> Any:
-    """Large data that all tasks of a job share: `value` is the data itself, or Spark's broadcast of it."""
+    """The data that all tasks of a job share. `value` is this data or Spark's broadcast of this data."""
     return value.value if hasattr(value, "value") else value
 
 
 class Reader:
-    """Reads the states of a file in order; `read` counts the bytes of the row groups that were read."""
+    """Reads the states of a file in order. `read` counts the bytes of the row groups that were read."""
 
     def __init__(self, root: str, path: str, hash_of: Hash) -> None:
         filesystem, place = located(root, path)
@@ -150,7 +150,7 @@ class Reader:
                 yield rows[a:b], hashes[a:b]
 
     def around(self, wanted: Array) -> Iterator[tuple[Array, Array, int, int]]:
-        """The slabs that may have some of the sorted `wanted` hashes: rows, hashes, range of `wanted` (from, to)."""
+        """The slabs that may have some of the sorted `wanted` hashes: rows, hashes, and the range in `wanted`."""
         if not len(wanted):
             return
         marks = np.zeros(len(self.firsts) + 1, dtype=np.int64)

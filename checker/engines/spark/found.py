@@ -64,7 +64,7 @@ def cost_of(found: Found) -> dict[str, Any]:
 
 
 def words_of(level: Level) -> str:
-    """A note on where the last level was built, in which time, and how many bytes were moved."""
+    """A note that says where a level was built, how long it took, and how many bytes were moved."""
     if not level.cost:
         return ""
     megabytes = {name: level.cost[f"bytes_{name}"] / 1e6 for name in ("read", "exchanged", "written")}

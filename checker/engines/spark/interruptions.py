@@ -1,7 +1,7 @@
 """Handles Ctrl-C while Java works for this process: records it immediately, and raises it later at a safe point.
 
-An exception inside a call of Java would lose the call's answer. Inside a finalizer of a Java object it would be printed
-with a traceback and then ignored.
+An exception inside a call of Java would lose the call's answer. An exception inside a finalizer of a Java object would
+be printed with a traceback and then ignored.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def raise_if_asked() -> None:
 
 @contextmanager
 def deferred() -> Iterator[None]:
-    """In this context, a first interruption waits for `raise_if_asked` or the end; a second is raised immediately."""
+    """In this context, a first Ctrl-C waits for `raise_if_asked` or the end. A second Ctrl-C is raised immediately."""
     previous = signal.getsignal(signal.SIGINT)
     mine = threading.current_thread() is threading.main_thread() and previous is signal.default_int_handler
     if not mine:

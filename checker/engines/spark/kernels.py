@@ -1,4 +1,4 @@
-"""The compiled kernel in a Python process of an executor or of the driver, compiled once and kept between tasks."""
+"""The kernel in a Python process of an executor or of the driver. It is compiled once and kept between tasks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LEAST, GREATEST, FAILURES, ACTIONS = 0, 1, 2, 3
 def kept() -> dict[str, Any]:
     """The values that a Python process keeps between tasks.
 
-    Functions that are sent by value have no module of their own.
+    They are in a module that is made here, because functions that are sent by value have no module of their own.
     """
     module = sys.modules.setdefault("isrcheck_kept", types.ModuleType("isrcheck_kept"))
     kernels: dict[str, Any] = module.__dict__.setdefault("kernels", {})
@@ -32,7 +32,7 @@ def kept() -> dict[str, Any]:
 
 
 class Kernel:
-    """The compiled functions, for arrays; `sizes` are those in the work."""
+    """Calls the compiled functions with arrays. `sizes` has the data about the kernel that the work has."""
 
     def __init__(self, work: Work, code: Any) -> None:
         self.code, self.sizes = code, dict(work["kernel"])
@@ -81,7 +81,7 @@ def keep(work: Work, code: Any) -> None:
 
 
 def at_hand(work: Work, code: Any) -> Work:
-    """The work, after its compiled code was made available in this process."""
+    """Makes the compiled code of a work available in this process. Returns the work."""
     if work["kernel"]["digest"] not in kept():
         keep(work, code)
     return work
@@ -95,8 +95,8 @@ def kernel_of(work: Work) -> Kernel:
 
         with open(SparkFiles.get(work["kernel"]["file"]), encoding="utf-8") as text:
             keep(work, native.Code(text.read()))
-        # PySpark collects garbage after every task. Without this, each collection would take 50 ms for objects that
-        # stay alive.
+        # PySpark collects garbage after every task. Without `freeze`, each collection would take 50 ms for objects
+        # that stay alive.
         gc.freeze()
     kernel: Kernel = kept()[digest]
     return kernel

@@ -1,4 +1,4 @@
-"""The levels of a dataset, in which traces and errors are searched."""
+"""Searches the levels of a dataset for the steps of traces and for errors."""
 
 from __future__ import annotations
 
@@ -48,17 +48,17 @@ class StoredLevels:
         return np.concatenate(parts) if parts else np.empty((0, self.kernel.words), dtype=np.uint64)
 
     def planned(self, level: int, bounds: list[int]) -> kernels.Work:
-        """The bounds of the owners' hashes, and the files that may have states of a level, by owner."""
+        """The bounds of the owners' hashes and, for each owner, the files that may have its states of a level."""
         return {"bounds": bounds, "plan": files.plan(self.history[level - 1].files, (), bounds)}
 
     # --- where evaluation failed first ------------------------------------------------------------------------------
 
     def failing_instance(self, level: int) -> tuple[tuple[int, ...], int]:
-        """The leaves of the least state of a level in which an instance fails, and the least such transition."""
+        """The leaves of the least state of a level where an instance fails, and the least transition that fails."""
         return self._least(level, {})
 
     def failing_predicate(self, level: int) -> tuple[int, ...]:
-        """The leaves of the least state at a level, counted or not, in which a predicate fails."""
+        """The leaves of the least state of a level, counted or not, where a predicate fails."""
         if level > 1:
             return self._least(level - 1, {"failed": FAILED})[0]
         packed = self.kernel.layout.pack(self.system.initial)

@@ -1,8 +1,8 @@
-"""Finds canonical paths in a dataset: backwards, level by level, with executors, then forwards, state by state.
+"""Finds canonical paths in a dataset: first backwards, level by level, with executors; then forwards.
 
-The result is the same as in `isrcheck.checker.traces.canonical`, which holds the states from which a trace continues,
-and the steps between them, in memory. Here files have these states, the *cones* of the levels, because no process must
-hold a whole cone.
+The *cone* of a level has the states from which a trace continues. The paths are the same as those that
+`isrcheck.checker.traces.canonical` finds. That module holds cones and their steps in memory. Here the cones are in
+files, so that no process must hold a whole cone.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ WRITES: Final = "{}; a trace is looked for through files in the dataset's folder
 
 
 class StoredPaths:
-    """Finds paths in the levels of a dataset; `actors` names the actor of each instance of the system."""
+    """Finds paths in the levels of a dataset. `actors` names the actor of each instance of the system."""
 
     def __init__(self, levels: StoredLevels, actors: Sequence[str]) -> None:
         self._levels, self._kernel = levels, levels.kernel
@@ -38,7 +38,7 @@ class StoredPaths:
 
     @property
     def _expanding(self) -> kernels.Kernel:
-        """The kernel that tasks use, in this process."""
+        """The kernel in the form that tasks use, made available in this process."""
         return kernels.kernel_of(kernels.at_hand(self._levels.work, self._kernel.code))
 
     def to_violation(self, invariant: str, length: int) -> Path:
@@ -75,7 +75,7 @@ class StoredPaths:
     # --- backwards --------------------------------------------------------------------------------------------------
 
     def _path(self, length: int, known: list[Entries], last: Question) -> Path:
-        """The path of `length` states. `last` asks for its last step; `known` has the cone of its last state."""
+        """The path of `length` states. `last` is the question for the last step. `known` may have the last cone."""
         cones, question = list(known), last
         for level in range(length - 1, 0, -1):
             cones.append(self._cone(level, question))
@@ -83,7 +83,7 @@ class StoredPaths:
         return self._walked(cones[::-1], length, last)
 
     def _cone(self, level: int, question: Question) -> Entries:
-        """The files of a cone. This process writes the small parts into one file."""
+        """The files of a level's cone. This process writes the small parts into one file."""
         where = {"root": self._root, "cones": self._folder}
         found = self._levels.asked(level, {**question, "actors": self._actors, **where})
         small, large = b"".join(data for data, _ in found), [r["entry"] for _, r in found if r["entry"] is not None]
@@ -98,9 +98,9 @@ class StoredPaths:
     # --- forwards ---------------------------------------------------------------------------------------------------
 
     def _walked(self, cones: list[Entries], length: int, last: Question) -> Path:
-        """The path through the cones: each step leads into the next cone, with the fewest later changes of actor.
+        """The path through the cones: each step leads into the next cone with the fewest changes of actor to the end.
 
-        Of such steps, the step with the least label is taken.
+        If several steps do so, the step with the least label is taken.
         """
         here = self._least(cones[0])
         start, instances, previous = self._levels.leaves(here)[0], list[int](), -1
@@ -119,7 +119,7 @@ class StoredPaths:
         return Path(start, tuple(instances))
 
     def _least(self, cone: Entries) -> Words:
-        """The state of a cone with the least leaves."""
+        """The state with the least leaves in a cone."""
         states: Words = backwards.rows_of(self._root, cone)[:, : self._kernel.words]
         leaves = self._levels.leaves(states)
         least = min(range(len(leaves)), key=leaves.__getitem__)

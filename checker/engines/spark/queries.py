@@ -1,7 +1,7 @@
 """The executors' part in answering questions about a dataset: they read its files, and compile a kernel only if needed.
 
-This module is sent by value, like `tasks.py`. A *query* is a dictionary with the root, the files with their levels, and
-the place of each leaf, `[word, shift, width, low]`.
+This module is sent by value, like `tasks.py`. A *query* is a dictionary with the root of the dataset, its files with
+their levels, and the place of each leaf: `[word, shift, width, low]`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ def each_file(query: Query, batches: Iterable[Any]) -> Iterator[tuple[int, Array
 
 
 def damaged(root: str, listed: list[tuple[str, str]]) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A function for `mapInArrow`: it takes positions in `listed` (path, SHA-256), gives missing or changed paths."""
+    """A function for `mapInArrow`: it takes positions in `listed`, and gives the paths of missing or changed files.
+
+    `listed` has the path and the SHA-256 of each file.
+    """
 
     def whole(path: str, sha256: str) -> bool:
         try:
@@ -49,7 +52,7 @@ def damaged(root: str, listed: list[tuple[str, str]]) -> Callable[[Iterable[Any]
 
 
 def leaf(states: Array, place: list[int]) -> Array:
-    """The value of one leaf in each state, as integers."""
+    """The values of one leaf in some states, as integers."""
     word, shift, width, low = place
     stored = states[:, word] >> np.uint64(shift) & np.uint64((1 << width) - 1)
     return stored.astype(np.int64) + low
@@ -60,7 +63,7 @@ def table(columns: dict[str, Any]) -> Any:
 
 
 def distributions(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A function for `mapInArrow` that gives (level, leaf, value, states) for the leaves in the query."""
+    """A function for `mapInArrow` that gives (level, leaf, value, number of states) for the leaves in the query."""
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         for level, states in each_file(query, batches):
@@ -73,7 +76,7 @@ def distributions(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
 
 
 def degrees(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A function for `mapInArrow` that gives (level, degree, states): how many states have which out-degree."""
+    """A function for `mapInArrow` that gives (level, out-degree, number of states with this out-degree)."""
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         kernel = kernels.kernel_of(query)
@@ -90,7 +93,7 @@ def degrees(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
 
 
 def projected(query: Query, states: Array) -> Array:
-    """The common variables of states, packed. For each common leaf, the query has its number here or a constant."""
+    """The common variables of states, packed. For each common leaf, the query has its number in `places` or a value."""
     packed = np.zeros((len(states), query["key_words"]), dtype=np.uint64)
     for source, value, (word, shift, _, low) in zip(query["from"], query["fill"], query["to"], strict=True):
         column = leaf(states, query["places"][source]) if source >= 0 else np.int64(value)
@@ -99,7 +102,7 @@ def projected(query: Query, states: Array) -> Array:
 
 
 def projections(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A function for `mapInArrow` that gives (key, level): the common variables of each state, possibly repeated."""
+    """A function for `mapInArrow` that gives (key, level). A key is the packed common variables of a state."""
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         for level, states in each_file(query, batches):
@@ -113,7 +116,7 @@ def projections(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
 
 
 def edges(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A function for `mapInArrow` that gives (before, key, action) for steps to counted states, possibly repeated."""
+    """A function for `mapInArrow` that gives the keys before and after each step to a counted state, and its action."""
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         kernel, actions = kernels.kernel_of(query), np.array(query["actions"], dtype=np.uint64)
@@ -144,7 +147,7 @@ def _bytes(rows: Array) -> Any:
 
 
 def least(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A function for `mapInArrow` that gives (leaves): the least state of each slab with a wanted key."""
+    """A function for `mapInArrow` that gives the leaves of the least state with a wanted key in each slab."""
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         wanted = set(query["wanted"])

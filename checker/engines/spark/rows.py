@@ -1,6 +1,6 @@
-"""Packed states, sorted by their hashes. So duplicates are neighbours, and a look-up is a merge.
+"""Sorts packed states by their hashes. So duplicates are neighbours, and a look-up is a merge.
 
-Rows are arrays (states, words) of unsigned 64-bit integers. *In order* means sorted by hash; states with the same hash
+Rows are arrays (states, words) of unsigned 64-bit integers. *In order* means sorted by hash. States with the same hash
 are sorted by their words. Equal hashes never count as equal states: states are always compared word by word.
 """
 
@@ -37,8 +37,8 @@ def distinct(rows: Array, hashes: Array) -> tuple[Array, Array]:
 def order_of(hashes: Array) -> Array:
     """The positions that sort the hashes.
 
-    Sorting integers is faster than sorting positions, so integers with the first bits of a hash and a position are
-    sorted.
+    Sorting integers is faster than sorting positions. So each sorted integer combines the first bits of a hash with the
+    position of the hash.
     """
     mask = np.uint64((1 << len(hashes).bit_length()) - 1)
     keys = (hashes & ~mask) | np.arange(len(hashes), dtype=np.uint64)
@@ -55,7 +55,7 @@ def same_as_before(rows: Array) -> Array:
 
 
 def together(parts: list[tuple[Array, Array]], words: int, low: int, high: int) -> tuple[Array, Array]:
-    """The distinct rows of all sorted parts, in order, with their hashes, which are from `low` to `high - 1`.
+    """The distinct rows of all sorted parts, in order, with their hashes. All hashes are from `low` to `high - 1`.
 
     Slices of the hashes are merged one after the other, so that the data of each slice fits into a processor's caches.
     """
@@ -72,7 +72,7 @@ def together(parts: list[tuple[Array, Array]], words: int, low: int, high: int) 
 
 
 def positions(rows: Array, hashes: Array, among: Array, among_hashes: Array) -> Array:
-    """For each row its position in `among`, which is in order and distinct, or -1."""
+    """For each row, its position in `among`, or -1. The rows of `among` are in order and distinct."""
     at: Array = np.searchsorted(among_hashes, hashes)
     found = np.full(len(rows), -1, dtype=np.int64)
     left = np.flatnonzero(at < len(among))
@@ -110,7 +110,7 @@ def mark_known(new: Array, rows: Array, hashes: Array, known: Array, known_hashe
 
 def _mark(new: Array, rows: Array, hashes: Array, known: Array, known_hashes: Array) -> None:
     if len(known) < len(rows):
-        # The shorter array is looked up in the longer one.
+        # The shorter array is looked up in the longer array.
         at = positions(known, known_hashes, rows, hashes)
         new[at[at >= 0]] = False
     else:
@@ -120,13 +120,13 @@ def _mark(new: Array, rows: Array, hashes: Array, known: Array, known_hashes: Ar
 def bounds(parts: int) -> list[int]:
     """The first hash of each owner, then 2**64.
 
-    The owner of a state is `(hash >> 32) * parts >> 32`. If `parts` is a power of two, these are the first bits of the
-    hash.
+    The owner of a state is `(hash >> 32) * parts >> 32`. If `parts` is a power of two, the first bits of the hash
+    are the number of the owner.
     """
     return [-(-(owner << 32) // parts) << 32 for owner in range(parts + 1)]
 
 
 def cuts(hashes: Array, limits: list[int]) -> list[int]:
-    """The positions in sorted hashes at which the owners begin, then the number of hashes."""
+    """The position of the first hash of each owner in sorted hashes, then the number of hashes."""
     inner = np.searchsorted(hashes, np.array(limits[1:-1], dtype=np.uint64)).tolist()
     return [0, *inner, len(hashes)]

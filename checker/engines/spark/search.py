@@ -31,7 +31,7 @@ from isrcheck.checker.kernel.verdicts import FAILED, OUTSIDE
 from isrcheck.model.language.system import TransitionSystem
 
 MOST_RUNS: Final = 8
-"""The most files with known states of an owner. If there are more, the smaller half of them is merged."""
+"""The most files of known states for one owner. If an owner has more files, the smaller half is merged."""
 EVERYTHING: Final = rows.bounds(1)
 NOT_SHARED: Final = "with {} the states need a folder that driver and executors share; name it with --checkpoint"
 
@@ -40,7 +40,7 @@ def search(
     system: TransitionSystem, *, model: str, cluster: Cluster, keep_going: bool, deadlock: bool, limits: Limits,
     report: Report | None, leaving: ExitStack,
 ) -> tuple[Exploration, StoredPaths]:  # fmt: skip
-    """Explores all reachable states, or as many as the limits allow. `leaving` removes a temporary dataset."""
+    """Explores all reachable states within the limits. `leaving` closes the dataset, and removes it if temporary."""
     began = time.perf_counter()
     leaving.enter_context(deferred())
     spark = Spark(cluster)
@@ -95,7 +95,7 @@ class Search:
         self.levels = StoredLevels(system, kernel, self.history, spark, self.work, self.owners, cluster.threshold)
 
     def owners(self) -> list[int]:
-        """The first hash of each owner. The number of owners may depend on the session."""
+        """The first hash of each owner, then 2**64. The number of owners may depend on the session."""
         if self._owners is None:
             self._owners = rows.bounds(self.cluster.partitions or self.spark.cores)
         return self._owners
@@ -234,7 +234,7 @@ class Search:
     # --- limits and progress ----------------------------------------------------------------------------------------
 
     def _wait(self) -> None:
-        """Raises an interruption or the time limit; called from time to time while Spark or this process works."""
+        """Raises an exception after Ctrl-C or at the time limit. Called often while Spark or this process works."""
         raise_if_asked()
         if self.limits.seconds is not None and time.perf_counter() - self._began > self.limits.seconds:
             raise _Stopped("time")

@@ -50,9 +50,9 @@ HINTS: Final[Mapping[str, str]] = {
 }
 """Parts of Spark's messages, each with a remedy."""
 LOST: Final = ("ExecutorLostFailure", "indeterminate output", "FetchFailed", "Failed to fetch", "executor lost")
-"""Parts of Spark's messages if machines were lost, in contrast to a failure of the work itself."""
+"""Parts of Spark's messages that say that machines were lost, and not that the work itself failed."""
 ATTEMPTS: Final = 5
-"""How often a level is tried if executors are lost each time. Spark itself survives some losses in each try."""
+"""The most tries of a level when executors are lost in each try. Spark itself survives some losses in each try."""
 LOOK: Final = 0.1
 """Seconds between two checks of the clock while Spark works."""
 
@@ -62,9 +62,9 @@ class ExecutorsLost(ClusterFailed):
 
 
 class Spark:
-    """A session, which starts when it is first needed, and its jobs. `versions` are those of Spark's requirements.
+    """A Spark session, which starts when it is first needed, and its jobs.
 
-    `seconds` is the time that the session took to start.
+    `versions` has the versions of the requirements. `seconds` is the time that the session took to start.
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -111,12 +111,12 @@ class Spark:
             try:
                 return [row[0] for row in self.run(job, wait, what)]
             except ExecutorsLost:
-                # No part of the level is committed yet, so the level is built again, as after the end of a driver.
+                # No part of the level is committed yet, so the whole level is built again.
                 wait()
         return [row[0] for row in self.run(job, wait, what)]
 
     def look(self, work: kernels.Work, text: str) -> list[tuple[int, bytes, str]]:
-        """The owners' answers to the question of a work: owner, rows and report."""
+        """Each owner's answer to the question of a work: the owner, rows, and a report."""
 
         def job() -> Any:
             self.send(work, text)
@@ -138,7 +138,7 @@ class Spark:
             sent.unpersist()
 
     def over(self, count: int, function: Any, schema: str) -> Any:
-        """The table of the results of a function for `mapInArrow`, applied to the numbers below `count`."""
+        """A table: the results of a function for `mapInArrow`, which gets the numbers from 0 to `count - 1`."""
         parts = max(1, min(count, 4 * self.cores))
         return self.session.range(0, count, 1, parts).mapInArrow(function, schema)
 
@@ -161,10 +161,10 @@ class Spark:
             self._files.add(name)
 
     def run(self, job: Callable[[], Any], wait: Callable[[], None], what: str) -> Any:
-        """The answer of a job, named `what` in Spark's UI. `wait` is called repeatedly, and ends the job if it raises.
+        """Runs a job, named `what` in Spark's UI, and returns its answer. If `wait` raises, the job is cancelled.
 
-        The whole job runs in another thread, because an interruption in the middle of a call of Java would lose Java's
-        answer.
+        `wait` is called repeatedly. The whole job runs in another thread, because an interruption in the middle of a
+        call of Java would lose Java's answer.
         """
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
@@ -199,7 +199,7 @@ class Spark:
 
 @cache
 def _folder(application: str) -> str:
-    """A folder for files that are sent to executors. It is kept while this process lives, because some may ask late."""
+    """A folder for files that are sent to executors. The process keeps it, because executors may ask late."""
     folder = tempfile.TemporaryDirectory(prefix="isrcheck-")
     atexit.register(folder.cleanup)
     return folder.name

@@ -33,15 +33,15 @@ LOCAL_JAVA: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 SQL_DEFAULTS: Final[Mapping[str, str]] = {"spark.sql.adaptive.enabled": "false"}
 """Adaptive execution is not needed, because the plan of a level is known before it runs."""
 SQL_NEEDED: Final[Mapping[str, str]] = {
-    # A row has megabytes of packed states, so a batch has few rows. The platform's number is for small rows.
+    # A row has megabytes of packed states, so a batch must have few rows. The platform's setting assumes small rows.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "8",
     # Reports contain times and names of files, so a repeated task writes different bytes for the same candidates. Spark
-    # would regard them as a different answer, and end the job if it cannot restart it.
+    # would regard these bytes as a different answer. It would end a job that it cannot restart.
     "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",
     "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "false",
     "spark.sql.shuffle.orderIndependentChecksum.enableQueryLevelRollbackOnMismatch": "false",
 }
-"""Settings of the new session that is used. Only the user's --conf overrides them."""
+"""Settings of the session in which jobs run. Only the user's --conf overrides these settings."""
 CONNECT: Final = (
     "Spark Connect (sc://) runs no Python of the driver's and has no context; name a master (spark://..., yarn, "
     "k8s://...), or run the program on the cluster with spark-submit"
@@ -144,7 +144,7 @@ def _session(said: Mapping[str, str]) -> Any:
 
 @contextmanager
 def _own_interruptions() -> Iterator[None]:
-    """Restores the handler of interruptions that PySpark replaces, because PySpark's own calls Java at any moment."""
+    """Restores the handler of interruptions that PySpark replaces. PySpark's handler calls Java at any moment."""
     mine, handler = threading.current_thread() is threading.main_thread(), signal.getsignal(signal.SIGINT)
     yield
     if mine and handler is not None:

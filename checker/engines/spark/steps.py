@@ -1,4 +1,4 @@
-"""The states of a level that belong to an owner, and the file of their steps if steps are stored."""
+"""Reads an owner's states of a level, and writes the steps of these states into a file if steps are stored."""
 
 from __future__ import annotations
 

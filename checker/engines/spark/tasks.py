@@ -1,8 +1,9 @@
 """The executors' part in a level: expand an owner's states, then keep the new states among an owner's candidates.
 
 A *work* is a dictionary with everything that a task needs: the root of the dataset, the kernel, the first hash of each
-owner, and a plan. The plan has, by owner, the files of the level to expand and of the states known so far. Each attempt
-of a task writes files with new names, and no file counts before the driver commits the level.
+owner, and a plan. An *owner* has all states whose hashes are in its range. The plan has, for each owner, the files of
+the level to expand and the files of the states known so far. Each attempt of a task writes files with new names, and
+no file counts before the driver commits the level.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ PIECE_BYTES = 1 << 22
 
 
 def expand(work: Work, owner: int) -> Iterator[Message]:
-    """Expands an owner's states into each owner's share of the successors, without local duplicates, and a report."""
+    """Expands an owner's states. Yields each owner's share of the successors without local duplicates, and a report."""
     begin, kernel = time.perf_counter(), kernel_of(work)
     compiled, tally, read, sent, rejected, expanded = time.perf_counter(), kernel.tally(), 0, 0, 0, 0
     outside = np.zeros(kernel.sizes["verdict_words"], dtype=np.uint64)
@@ -90,7 +91,7 @@ def bits(words: Array) -> int:
 
 
 def merge(work: Work, owner: int, payloads: list[bytes]) -> dict[str, Any]:
-    """Writes the new states among an owner's candidates, which are given in sorted parts.
+    """Writes the new states among an owner's candidates. `payloads` has the candidates in sorted parts.
 
     Returns a report of counts, verdicts and files.
     """
@@ -102,7 +103,7 @@ def merge(work: Work, owner: int, payloads: list[bytes]) -> dict[str, Any]:
     del given, payloads[:]
     mine, read = files.mine(work, owner)["known"], 0
     new = np.ones(len(found), dtype=np.bool_)
-    # The newest files are read first, because most known candidates are recent states. They need no further look-up.
+    # The newest files are read first, because most known candidates are recent. A found state needs no other look-up.
     for entry in reversed(mine):
         read += forget_known(work["root"], entry["path"], kernel, new, found, hashes)
         if 2 * np.count_nonzero(new) < len(new):
@@ -148,12 +149,12 @@ def counts(kernel: Kernel, states: Array) -> list[int]:
 
 
 def owned(low: int, high: int) -> str:
-    """The name of the owner that writes a file. Only the same owner merges this file with others."""
+    """The name of the owner of a range of hashes. Only this owner merges files that have its name."""
     return f"{low:x}-{high:x}"
 
 
 def compact(work: Work, kernel: Kernel, runs: list[dict[str, Any]], low: int, high: int) -> list[dict[str, Any]]:
-    """Merges the smaller files of an owner with many files of known states, so that no state is rewritten often."""
+    """Merges the smaller files if an owner has many files of known states, so that no state is rewritten often."""
     if len(runs) <= work["most_runs"]:
         return []
     chosen = sorted(runs, key=lambda e: (e["rows"], e["path"]))[: len(runs) // 2 + 1]

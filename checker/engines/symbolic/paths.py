@@ -1,8 +1,8 @@
 """Finds the canonical path of a given length with z3: a first path is improved until no path is better.
 
 The canonical path is defined as in `checker/traces/canonical.py`: it starts in the least initial state, has the fewest
-changes of actor, and then has the least labels. Changes are counted in unary. Labels are fixed from the first to the
-last: z3 is asked for a lesser label until there is none.
+changes of actor, and then has the least labels. Changes of actor are counted in unary. Labels are fixed from the first
+step to the last: for each step, z3 is asked for a lesser label until there is none.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from isrcheck.checker.exploration import Limits, Path
 from isrcheck.checker.symmetry.exchanges import Classes, keeps
 
 PATIENCE: Final = 300.0
-"""The most seconds for one canonical path. After that, the best path so far is shown as not canonical."""
+"""The most seconds for one canonical path. At this limit, the best path so far is used and marked as not canonical."""
 
 
 @dataclass
 class SymbolicPaths:
-    """The results of a search: a path for each answered question and level, and the questions refuted at each level.
+    """The results of a search: paths to the errors that were found, and the errors that were refuted, by level.
 
-    `left` gives the seconds left for the whole run, or None if there is no limit. `any` has states with an error that
-    need not be the least such state.
+    An error is named by an invariant, a kind of error, or the leaves of a state. `left` gives the seconds left for the
+    whole run, or None if there is no limit. `any` has the states with an error that need not be the least such states.
     """
 
     template: Template
@@ -53,7 +53,7 @@ class SymbolicPaths:
         return self._canonical(leaves, length, [])
 
     def of_length(self, length: int, watch: Watch) -> tuple[Unrolling, Solver]:
-        """All paths of a length, without states at which a question was refuted on the way."""
+        """All paths of a length, with a solver that knows which errors are refuted before the end of the path."""
         unrolling, solver = Unrolling(self.template, f"p{length}s"), Solver(watch)
         for level in range(1, length + 1):
             solver.add(unrolling.extend())
@@ -85,7 +85,7 @@ class SymbolicPaths:
 
 
 class LeastPath:
-    """Improves a path step by step. The solver of the unrolling already requires the end of the path."""
+    """Improves the path `first` until it is canonical. The solver already requires the right end of the path."""
 
     def __init__(self, unrolling: Unrolling, solver: Solver, first: Path, classes: Classes) -> None:
         self.unrolling, self.solver, self.best, self.classes = unrolling, solver, first, classes
@@ -119,7 +119,7 @@ class LeastPath:
         self.solver.add([starts[here]])
 
     def _order_of_mention(self) -> None:
-        """Requires that the path mentions interchangeable brokers in order, if exchanges keep the initial state."""
+        """Requires the path to mention interchangeable brokers in order, if their exchange keeps the initial state."""
         kept = [c for c in self.classes if keeps(self.system, self.best.start, c)]
         order = MentionOrder(self.system, kept)
         for steps in range(1, len(self.unrolling.links) + 1):
@@ -138,7 +138,7 @@ class LeastPath:
         return sum(self.actors[a] != self.actors[b] for a, b in itertools.pairwise(self.best.instances))
 
     def _counted_changes(self) -> list[Term]:
-        """Terms: the term at position n is true on paths with at least n changes of actor."""
+        """A list of terms. The term at position n is true on every path with at least n changes of actor."""
         before: list[Term] = [z3.BoolVal(True)]
         for step, (one, other) in enumerate(itertools.pairwise(self.unrolling.links)):
             change = z3.Not(z3.Or([z3.And(x, y) for x, y in zip(self._acting(one), self._acting(other), strict=True)]))
@@ -150,12 +150,12 @@ class LeastPath:
         return before
 
     def _acting(self, link: Link) -> list[Term]:
-        """For each actor, a term that is true if it acts in a step."""
+        """For each actor, a term that is true if this actor acts in a step."""
         return [link.any(i for i, actor in enumerate(self.actors) if actor == acting) for acting in self.system.actors]
 
 
 def least_state(unrolling: Unrolling, solver: Solver, first: tuple[int, ...]) -> tuple[int, ...]:
-    """The least last state of the paths that a solver allows; `first` is the last state of such a path."""
+    """The least among the last states of the paths that a solver allows. `first` is the last state of such a path."""
     template, best = unrolling.template, first
     for position, leaf in enumerate(template.system.leaves):
         term = unrolling.states[-1][position]

@@ -1,16 +1,15 @@
 """Reduces the number of paths to search: of all equivalent paths, only the least is kept.
 
-Paths are *equivalent* if one becomes the other by exchanges of interchangeable brokers, or by changes of the order of
-neighbouring independent instances. Both changes keep the length of the path and the answers to all questions about its
-end. Paths are compared instance by instance, in the order of labels. The least of all equivalent paths has two
-properties, and only paths with both are kept:
+Two paths are *equivalent* if exchanges of interchangeable brokers, or of neighbouring independent instances, turn one
+path into the other. Such an exchange keeps the length of the path and the answers to all questions about its end. Paths
+are compared instance by instance, and instances are ordered by their labels. The least of all equivalent paths has two
+properties:
 
-* A broker is mentioned only after the lesser brokers of its class. (Otherwise an exchange with a lesser broker that is
-  not mentioned so far would change nothing before the label, and would make the label less.)
-* The lesser of two neighbouring independent instances comes first. (Otherwise a change of their order would make the
-  path less.)
+* A broker is mentioned only after the lesser brokers of its class. (If a lesser broker were not mentioned before, an
+  exchange of the two brokers would change nothing earlier in the path, and would make this label less.)
+* The lesser of two neighbouring independent instances comes first. (Otherwise their exchange would make the path less.)
 
-Because the least path has both properties, both can be required together.
+Because the least path has both properties, the search requires both properties of every path.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ MOST_INSTANCES: Final = 400
 
 
 class MentionOrder:
-    """A broker is mentioned only after the lesser brokers of its class."""
+    """Requires that a broker is mentioned only after the lesser brokers of its class."""
 
     def __init__(self, system: TransitionSystem, classes: Classes) -> None:
         self._mentions = [_flat(mentions(t.label) or []) for t in system.transitions]
@@ -40,12 +39,12 @@ class MentionOrder:
         self._before = [list(self._lesser(brokers)) for brokers in self._mentions]
 
     def _lesser(self, brokers: list[Member]) -> Iterator[Member]:
-        """The brokers that must have been mentioned before a label that mentions these, in this order."""
+        """The lesser brokers that must have been mentioned before a label may mention `brokers` in their order."""
         for i, broker in enumerate(brokers):
             yield from (x for x in self._class.get(broker, ()) if x < broker and x not in brokers[:i])
 
     def constraints(self, unrolling: Unrolling, number: int) -> list[Term]:
-        """The conditions on a step of an unrolling, counted from 1. The steps must be asked for in order."""
+        """The conditions on step `number` (from 1) of an unrolling. Must be called for the steps in order."""
         link = unrolling.links[number - 1]
         clauses = []
         for instance, needed in enumerate(self._before):
@@ -64,15 +63,15 @@ class MentionOrder:
 
 
 def _flat(groups: list[list[Member]]) -> list[Member]:
-    """The brokers in the order of their first mention; the members of a set are in ascending order."""
+    """The brokers in the order of their first mention. The members of a set are in ascending order."""
     return list(dict.fromkeys(broker for group in groups for broker in group))
 
 
 class IndependenceOrder:
-    """The lesser of two neighbouring independent instances comes first.
+    """Requires that the lesser of two neighbouring independent instances comes first.
 
-    Instances are independent if neither writes a leaf that the other reads or writes. This order is not used for models
-    with constraints, because the state between the two steps may satisfy them in only one of the two orders.
+    Two instances are independent if neither writes a leaf that the other reads or writes. This order is not used for
+    models with constraints. There, the state between the two steps may satisfy the constraints in only one order.
     """
 
     def __init__(self, system: TransitionSystem) -> None:
@@ -84,7 +83,7 @@ class IndependenceOrder:
         ]
 
     def constraints(self, unrolling: Unrolling, number: int) -> list[Term]:
-        """Conditions on a step of an unrolling and the step before it."""
+        """The conditions on step `number` (from 1) of an unrolling and on the step before it."""
         if number < 2:
             return []
         before, after = unrolling.links[number - 2 : number]

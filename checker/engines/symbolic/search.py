@@ -1,8 +1,8 @@
 """Bounded model checking: is there a path of one state, of two states, of three states, ... that ends in an error?
 
-A *level* is the number of states of the paths, as in a breadth-first search. An error at a level is refuted for all
-shorter paths, so the first violation has the same length as in a breadth-first search. But no states are counted, and
-nothing is known beyond the last level.
+A *level* is the number of states of the paths, as in a breadth-first search. Before the search looks for an error at
+a level, it has refuted this error for all shorter paths. So the first violation has the same length as in a
+breadth-first search. But no states are counted, and nothing is known beyond the last level.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class _Stopped(Exception):
 def search(
     system: TransitionSystem, *, keep_going: bool, deadlock: bool, limits: Limits, report: Report | None
 ) -> tuple[Exploration, SymbolicPaths]:
-    """Searches ever deeper levels for violations, deadlocks and errors, until a limit is reached."""
+    """Searches level after level for violations, deadlocks and errors, until a limit is reached."""
     with Watch(limits) as watch:
         run = Search(system, watch, report, keep_going, deadlock)
         found = run.explore()
@@ -49,7 +49,7 @@ class Search:
         self.found = Exploration(initial=len(system.initial), unrolled=(0, 0))
         self.template = Template(system)
         self.paths = SymbolicPaths(self.template, [], lambda: watch.left)
-        # For each kind of error: the level of the path that was found, and its last state.
+        # For each kind of error: the level and the last state of the path that was found.
         self._ends: dict[str, tuple[int, tuple[int, ...]]] = {}
 
     def explore(self) -> Exploration:
@@ -131,7 +131,7 @@ class Search:
         self.found.unrolled = level, level
 
     def _met(self, question: str, level: int) -> bool:
-        """Whether some path ends in this error. If so, one such path is kept."""
+        """Whether some path of this level ends in this error. If so, one such path is kept."""
         if (question, level) not in self.paths.witnesses:
             if not self.solver.satisfiable(self.unrolling.asked(level, question)):
                 self.paths.refuted.setdefault(level, []).append(question)
@@ -140,7 +140,7 @@ class Search:
         return True
 
     def _keep(self, question: str, level: int, model: z3.ModelRef) -> None:
-        """Keeps the path of a model of z3, which ends in an error."""
+        """Keeps the path that a model of z3 describes. The path ends in the error that was asked for."""
         path = Path(self.unrolling.state(model, 1), self.unrolling.instances(model, level), canonical=False)
         self.paths.witnesses[question, level] = path
         self._ends[question] = level, self.unrolling.state(model, level)
@@ -148,13 +148,13 @@ class Search:
             self.found.violated[question] = level
 
     def _fail(self, question: str, level: int, leaves: tuple[int, ...]) -> NoReturn:
-        """Ends the search with an error in a state."""
+        """Records an error in a state, and ends the search."""
         failures = evaluate([t.failure for t in self.system.transitions], leaves)
         self.found.error = level, leaves, failures.index(1) if question == FAILING else None
         raise _Stopped("error")
 
     def _least(self, question: str, level: int) -> tuple[int, ...]:
-        """The least state of a level with this error. If z3 gives up: any such state. A path to it is kept."""
+        """The least state of a level with this error, or any such state if z3 gives up. Keeps a path to the state."""
         _, leaves = self._ends[question]
         try:
             unrolling, solver = self.paths.of_length(level, self.watch)
@@ -176,7 +176,7 @@ class Search:
         return leaves
 
     def _keep_what_is_wrong(self) -> None:
-        """Records errors and deadlocks that were found before the search gave up. They need not be the least."""
+        """Records errors and deadlocks found before the search gave up. Their states need not be the least."""
         try:
             for question in (MEANINGLESS, FAILING):
                 if question in self._ends:

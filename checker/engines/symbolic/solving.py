@@ -1,4 +1,4 @@
-"""A solver that gives up when a limit is reached, and gives the reason."""
+"""A z3 solver that gives up when a limit is reached, and reports the reason."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Watch:
 
     @property
     def left(self) -> float | None:
-        """The seconds until the limit of time; None without a limit."""
+        """The seconds until the limit of time, or None without a limit."""
         return None if self._until is None else max(0.0, self._until - time.perf_counter())
 
     @property
@@ -98,7 +98,7 @@ class Watch:
 
 
 class Solver:
-    """An incremental solver for bit-vectors. `effort` limits each question in z3's unit, equally on every machine."""
+    """An incremental solver for bit-vectors. `effort` limits each question equally on every machine."""
 
     def __init__(self, watch: Watch, effort: int | None = None) -> None:
         self.watch = watch

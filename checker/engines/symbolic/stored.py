@@ -1,4 +1,4 @@
-"""Facts about the leaves of every state. Without them a solver would also try impossible values in their intervals."""
+"""Facts about the leaves of every state. Without these facts, a solver would also try impossible values of leaves."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from isrcheck.model.language.system import TransitionSystem
 
 
 def facts(system: TransitionSystem) -> Iterator[Expression]:
-    """The facts: slots behind a sequence's end have the first value of their domain; no bag exceeds its capacity."""
+    """The facts: slots after a sequence's end have the first value of their domain, and no bag exceeds its capacity."""
     nodes = [e.leaf(x) for x in system.leaves]
     for variable, part in zip(system.variables, split([v.domain for v in system.variables], nodes), strict=True):
         yield from _facts(variable.domain, part)

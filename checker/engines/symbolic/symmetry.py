@@ -16,7 +16,7 @@ from isrcheck.model.language.expressions import Expression
 from isrcheck.model.language.system import TransitionSystem
 
 EFFORT: Final = 20_000_000
-"""The limit for one question, in z3's own unit, which is the same on every machine. It takes a few seconds."""
+"""The limit for one question, in z3's own unit, which is the same on every machine. z3 reaches it in a few seconds."""
 
 
 class Alike:

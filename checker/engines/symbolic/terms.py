@@ -1,12 +1,12 @@
 """Translates a model's expressions to z3 terms, and z3's answers back to states.
 
 A flag is a Bool. The other values except numbers are bit-vectors, as wide as the interval of the expression needs: an
-enum is its position, a set has one bit for each broker, and a broker is its index plus one, so that "none" is zero. A
+enum is its position, a set has one bit for each broker, and a broker is its index plus one (zero is "none"). A
 strategy decides how a *number* is written. `BITS` writes it as a bit-vector of the width of its interval (in two's
 complement if it can be negative), and `INTEGERS` as an unbounded integer.
 
-Another expression says where an expression is undefined (`failure` of a transition or a predicate). So each term here
-is defined whenever the leaves are in their intervals.
+The condition that an expression is undefined is an expression of its own: the `failure` of a transition or predicate.
+So each term here is defined whenever the leaves are in their intervals.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ class Numbers(Protocol):
     def fresh(self, name: str, within: Interval) -> Term: ...
     def constant(self, value: int, within: Interval) -> Term: ...
     def fitted(self, term: Term, of: Interval, into: Interval) -> Term:
-        """The term, whose values are in both intervals, converted from the form for `of` to the form for `into`."""
+        """The term, converted from the form for `of` to the form for `into`. Its values are in both intervals."""
         ...
 
     def le(self, a: Term, b: Term, within: Interval) -> Term: ...
     def chosen(self, flag: Term, within: Interval) -> Term:
-        """The term of 1 if the flag is true, and of 0 otherwise."""
+        """A term whose value is 1 if the flag is true, and 0 otherwise."""
         ...
 
     def sum(self, flags: Sequence[Term], within: Interval) -> Term:
-        """The number of flags that are true. The interval contains this number."""
+        """A term whose value is the number of flags that are true. The interval contains this number."""
         ...
 
     def value(self, constant: Term, within: Interval) -> int: ...
 
 
 class Bits:
-    """Bit-vectors of the least width, in two's complement if the interval has negative numbers."""
+    """Writes numbers as bit-vectors of the least width, in two's complement if the interval has negative numbers."""
 
     def fresh(self, name: str, within: Interval) -> Term:
         return z3.BitVec(name, width(within))
@@ -73,7 +73,7 @@ class Bits:
 
 
 class Integers:
-    """Unbounded integers."""
+    """Writes numbers as unbounded integers."""
 
     def fresh(self, name: str, within: Interval) -> Term:
         return z3.Int(name)
@@ -104,13 +104,13 @@ ONE: Final = z3.BitVecVal(1, 1)
 
 
 def width(within: Interval) -> int:
-    """The number of bits for the numbers of an interval."""
+    """The number of bits that the numbers of an interval need."""
     low, high = within
     return max(1, high.bit_length()) if low >= 0 else max((-low - 1).bit_length(), high.bit_length()) + 1
 
 
 def resized(term: Term, bits: int, signed: bool = False) -> Term:
-    """The bit-vector with another width. Bits that do not fit are cut off."""
+    """A bit-vector converted to a width of `bits`. Bits that do not fit are cut off."""
     more = bits - term.size()
     if more > 0:
         return z3.SignExt(more, term) if signed else z3.ZeroExt(more, term)
@@ -127,7 +127,7 @@ def joint(*of: Expression) -> Interval:
 
 
 class Terms:
-    """Writes expressions as z3 terms; a strategy decides how numbers are written."""
+    """Writes expressions as z3 terms. The strategy `numbers` decides how numbers are written."""
 
     def __init__(self, numbers: Numbers = BITS) -> None:
         self.numbers = numbers
@@ -137,7 +137,7 @@ class Terms:
     # --- states -----------------------------------------------------------------------------------------------------
 
     def state(self, leaves: Sequence[Leaf], name: str) -> State:
-        """New constants for the leaves of a state, named `name!path`. A leaf with a single value becomes this value."""
+        """New constants for the leaves of a state, named `name!path`. A leaf with a single value becomes that value."""
         return tuple(self.fresh(leaf, f"{name}!{leaf.path}") for leaf in leaves)
 
     def fresh(self, leaf: Leaf, name: str) -> Term:
@@ -150,7 +150,7 @@ class Terms:
         return BITS.fresh(name, _coded(leaf.kind, interval(leaf)))
 
     def inside(self, leaves: Sequence[Leaf], state: State) -> list[Term]:
-        """Terms: the leaves are in their intervals. Conditions that the form of a leaf already ensures are left out."""
+        """Terms that require each leaf to be in its interval. Omits conditions that a leaf's form already ensures."""
         conditions = []
         for leaf, term in zip(leaves, state, strict=True):
             within = interval(leaf)
@@ -162,7 +162,7 @@ class Terms:
         return [condition for condition in conditions if not z3.is_true(condition)]
 
     def equal(self, leaves: Sequence[Leaf], state: State, values: Sequence[int]) -> list[Term]:
-        """Terms: the leaves of a state have these values."""
+        """Terms that require the leaves of a state to have these values."""
         return [
             term == self.constant(leaf.kind, value, interval(leaf))
             for leaf, term, value in zip(leaves, state, values, strict=True)
@@ -170,14 +170,14 @@ class Terms:
         ]
 
     def below(self, leaf: Leaf, term: Term, value: int) -> Term:
-        """A term: the leaf is less than `value`, which is one of its possible values."""
+        """A term that is true if the leaf is less than `value`. `value` is one of the possible values of the leaf."""
         if leaf.kind == "flag":
             return z3.Not(term) if value else z3.BoolVal(False)
         numbers, coded = self._form(leaf.kind, interval(leaf))
         return z3.Not(numbers.le(self.constant(leaf.kind, value, interval(leaf)), term, coded))
 
     def values(self, model: z3.ModelRef, leaves: Sequence[Leaf], state: State) -> tuple[int, ...]:
-        """The values of a state's leaves in a model of z3. A value that the model leaves open is the least possible."""
+        """The values of a state's leaves in a model of z3. A leaf that the model leaves open gets its least value."""
         found = []
         for leaf, term in zip(leaves, state, strict=True):
             value = self.value(model.eval(term), leaf.kind, interval(leaf))
@@ -185,7 +185,7 @@ class Terms:
         return tuple(found)
 
     def value(self, term: Term, kind: Kind, within: Interval) -> int | None:
-        """The integer value of a constant term; None for any other term."""
+        """The integer value of a constant term, or None for any other term."""
         if kind == "flag":
             return 1 if z3.is_true(term) else 0 if z3.is_false(term) else None
         if not (z3.is_bv_value(term) or z3.is_int_value(term)):
@@ -208,11 +208,11 @@ class Terms:
         return numbers.constant(value + _shift(kind), coded)
 
     def fold(self, roots: Iterable[Expression], state: Mapping[int, Term] | Sequence[Term]) -> list[Term]:
-        """The terms of some expressions in a state; `state` has the term of each leaf by its index."""
+        """The terms of some expressions in a state. `state` has the term of each leaf, by the index of the leaf."""
         return self.folding(state)(roots)
 
     def folding(self, state: Mapping[int, Term] | Sequence[Term]) -> Callable[[Iterable[Expression]], list[Term]]:
-        """A function from expressions to their terms in one state; it writes each expression once."""
+        """A function from expressions to their terms in one state. It translates each expression only once."""
         known: dict[Expression, Term] = {}
 
         def write(roots: Iterable[Expression]) -> list[Term]:
@@ -238,11 +238,11 @@ class Terms:
         return term if leaf.kind == "flag" else self._fitted(term, of, leaf.kind, interval(leaf))
 
     def _form(self, kind: Kind, within: Interval) -> tuple[Numbers, Interval]:
-        """The strategy for values of a kind, and the interval of the written values."""
+        """The strategy for values of a kind, and the interval of the values as they are written in terms."""
         return (self.numbers if kind == "number" else BITS), _coded(kind, within)
 
     def _fitted(self, term: Term, of: Expression, kind: Kind, into: Interval) -> Term:
-        """The argument in the form for a kind and an interval. A flag is written as the number 0 or 1."""
+        """The term of `of`, converted to the form for a kind and an interval. A flag becomes the number 0 or 1."""
         numbers, coded = self._form(kind, into)
         if of.kind == "flag":
             return numbers.chosen(term, coded)
@@ -305,7 +305,7 @@ class Terms:
         return a & ~b
 
     def _operands(self, node: Expression, terms: list[Term]) -> list[Term]:
-        """The arguments in the width of the result, because these operators allow bits to be cut off before them."""
+        """The arguments in the width of the result. For these operators, higher bits can be cut off beforehand."""
         return [self._fitted(t, x, node.kind, interval(node)) for t, x in zip(terms, node.arguments, strict=True)]
 
     def if_(self, node: Expression, terms: list[Term]) -> Term:
@@ -343,12 +343,12 @@ class Terms:
 
 
 def _shift(kind: Kind) -> int:
-    """The number that is added to a value before it is written."""
+    """The number that is added to a value of this kind before it is written as a term."""
     return 1 if kind == "broker" else 0
 
 
 def _coded(kind: Kind, within: Interval) -> Interval:
-    """The interval of the written values."""
+    """The interval of the values as they are written in terms."""
     return within[0] + _shift(kind), within[1] + _shift(kind)
 
 

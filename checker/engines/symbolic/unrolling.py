@@ -1,9 +1,9 @@
 """Paths of a transition system as constraints: states, and for each step between them the instance that is taken.
 
-The constraints of a step have one Boolean for each instance, exactly one of which is true. They say that the taken
-instance is enabled and defined, and which value each leaf gets. (Instances that give a leaf the same expression are
-grouped.) A leaf keeps its value if no instance that writes it is taken. A step is written once, between the two states
-of a template, and every step of a path is a copy.
+A step has one Boolean for each instance, and exactly one of these Booleans is true. The constraints of a step say that
+the taken instance is enabled and defined, and which value each leaf gets. (Instances that give a leaf the same
+expression are grouped.) A leaf keeps its value if the taken instance does not write it. The constraints are written
+once, for the step between the two states of a template, and are copied for each step of a path.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def enabled(transition: Transition) -> Expression:
 
 @dataclass(frozen=True)
 class Link:
-    """The constants of one step. `taken[i]`: instance i is taken. `upto[i]`: one of the instances 0 to i is taken."""
+    """The Booleans of one step. `taken[i]`: instance i is taken. `upto[i]`: one of the instances 0 to i is taken."""
 
     taken: tuple[Term, ...]
     upto: tuple[Term, ...]
@@ -48,7 +48,7 @@ class Link:
         return z3.Or([self.taken[i] for i in instances])
 
     def exactly_one(self) -> list[Term]:
-        """Terms: exactly one instance is taken. This is the sequential encoding, with `upto` as auxiliary constants."""
+        """Terms that require exactly one taken instance (the sequential encoding, with auxiliary constants `upto`)."""
         clauses = [self.upto[-1]] if self.taken else [z3.BoolVal(False)]
         for i, (taken, upto) in enumerate(zip(self.taken, self.upto, strict=True)):
             before = self.below(i)
@@ -91,7 +91,7 @@ class Template:
         return self.terms.stored(update, self._write([update])[0], self.system.leaves[leaf])
 
     def _questions(self) -> tuple[Term, dict[str, Term]]:
-        """Terms that are true: one if a state is counted, and one for each kind of error, by name, if it occurs."""
+        """The condition that a state is counted and, by name, the condition that each kind of error occurs."""
         asked = verdicts(self.system)
         outside = asked.bits[OUTSIDE]
         fails = or_(*(t.failure for t in self.system.transitions))
@@ -136,7 +136,7 @@ class Unrolling:
         return self.asserted(level, self.template.questions[question])
 
     def _start(self) -> list[Term]:
-        """Terms: the first state is an initial state. `starts[i]` is true if it is the i-th."""
+        """Terms that require the first state to be initial. If `starts[i]` is true, it is the i-th initial state."""
         initial = self.system.initial
         self.starts = tuple(z3.Bool(f"{self.name}!start!{i}") for i in range(len(initial)))
         equal = self.template.terms.equal
@@ -159,7 +159,7 @@ class Unrolling:
 
     @staticmethod
     def _pairs(old: Sequence[Term], new: Sequence[Term]) -> list[tuple[Term, Term]]:
-        """The replacements of constants. Leaves with a single value are not constants and need no replacement."""
+        """Replacements of old constants by new ones. Leaves with one possible value are no constants and stay."""
         return [(x, y) for x, y in zip(old, new, strict=True) if not x.eq(y)]
 
     # --- reading a model --------------------------------------------------------------------------------------------
