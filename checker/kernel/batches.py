@@ -38,8 +38,7 @@ class Loop:
         self._place()
 
     def _place(self) -> None:
-        """Whole groups are read in place. The last few states are copied first, so that no memory behind them is
-        read."""
+        """Whole groups are read in place. The last few states are copied, so that nothing after them is read."""
         w, size = self.writer, self._words
         w.block("some")
         w.do(f"%place = getelementptr i64, ptr %states, i64 {w.let(f'mul i64 %index, {size}')}")
@@ -83,7 +82,7 @@ class Loop:
         self.put(place, self.writer.let(f"add i64 {self.get(place)}, {amount}"))
 
     def store_rows(self, name: str, groups: Sequence[Sequence[str]]) -> None:
-        """Stores a row for each state in `%out`, but none past the last state: a group that is not full is copied
+        """Stores a row for each state in `%out`, and nothing after the last one: rows of a partial group are copied
         there.
 
         `groups` has a list for every eight states: one vector for each word of their rows. `%written` has room for the
@@ -106,8 +105,7 @@ class Loop:
 
 
 class Octets(Loop):
-    """A loop over eight states at a time. `words` has a vector for each word of a state; `valid` marks lanes with a
-    state."""
+    """A loop over eight states at a time. `words` has a vector for each word of a state."""
 
     size = LANES
 
@@ -127,7 +125,7 @@ class Octets(Loop):
 
 
 class Groups(Loop):
-    """A loop over `GROUP` states at a time, in lanes of bytes. `valid` has a bit for each lane, set if the lane has a
+    """A loop over `GROUP` states at a time, in lanes of bytes. `valid` has a bit for each lane: whether it has a
     state."""
 
     size = GROUP
@@ -161,8 +159,8 @@ class Groups(Loop):
 
     @contextmanager
     def each(self, name: str, bits: str, start: str) -> Iterator[tuple[str, str]]:
-        """Loops over the set bits (at least one). Yields each bit's position, and `start` plus the number of earlier
-        set bits."""
+        """Loops over the set bits (at least one). Yields a bit's position, and `start` plus the number of earlier
+        bits."""
         w = self.writer
         w.do(f"br label %{name}_begin")
         w.block(f"{name}_begin")

@@ -64,7 +64,7 @@ class Kernel:
 
     @cached_property
     def code(self) -> Code:
-        """The compiled code, which all functions use from now on."""
+        """The compiled code. After its first use, all functions run as compiled code."""
         self.compile_ahead()
         assert self._ahead is not None
         code = self._ahead.result()

@@ -53,8 +53,7 @@ def _failing(loop: Groups, lanes: Lanes, transition: Transition) -> str:
 
 
 def _transition(loop: Groups, lanes: Lanes, number: int, transition: Transition, action: int, degrees: int) -> None:
-    """Writes a transition. The guard is computed for all states; the changes are in a block that runs if any lane
-    fires."""
+    """Writes a transition. The guard is computed for all states, the changes only if the guard holds in any lane."""
     w = loop.writer
     enabled = lanes.flag(transition.guard)
     if transition.failure is not FALSE:
@@ -129,8 +128,7 @@ def _add_field(lanes: Lanes, bytes_: dict[int, str], place: Place, update: Expre
 
 
 def _stored(lanes: Lanes, word: int, bytes_: dict[int, str]) -> tuple[int, int]:
-    """Stores bytes of a word as a number for each state. Returns the size of this number, and its first bit in the
-    word."""
+    """Stores bytes of a word as a number for each state. Returns the number's size in bits, and its first bit."""
     if not bytes_:
         return 0, 0
     size = 1

@@ -84,8 +84,7 @@ def _hashes(layout: Layout) -> str:
 
 
 def _verdicts(loop: Groups, layout: Layout, bits: Sequence[Expression]) -> list[list[str]]:
-    """Computes the verdicts of a group of states. Returns a list for every eight states: a vector for each verdict
-    word."""
+    """Computes verdicts. Returns a list for every eight states of a group: one vector for each word of a verdict."""
     lanes, let = loop.lanes(layout), loop.writer.let
     bytes_: dict[int, str] = {}
     for number, expression in enumerate(bits):

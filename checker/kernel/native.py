@@ -44,8 +44,7 @@ class Objects(Protocol):
 
 
 class Code:
-    """LLVM text that is compiled when its functions are first needed. The functions are valid as long as this object
-    lives.
+    """LLVM text that is compiled when its functions are first needed. The functions are valid while this object lives.
 
     `addresses` and `calls` have the address and the callable form of each function by name. If `objects` has a module
     that was compiled before, it is loaded.
@@ -144,8 +143,7 @@ def _processor() -> tuple[str, str]:
 
 
 def _machine() -> Any:
-    """An LLVM target machine for this processor with all its features. Each engine takes over its own target
-    machine."""
+    """An LLVM target machine for this processor, with all its features. Each engine needs its own and takes it over."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     cpu, features = _processor()

@@ -40,7 +40,7 @@ def objects() -> Folder | None:
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder with a file for each object. The file's name is the hash of the key; it begins with a hash of key and
+    """A folder with a file for each object. A file is named by a hash of its key, and begins with a hash of key and
     data.
 
     Several processes may use the folder at the same time, because a file appears whole or not at all. `get` and `put`

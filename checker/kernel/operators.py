@@ -45,8 +45,7 @@ class Writer:
         return len(self.code) // 4
 
     def shared(self) -> int:
-        """Starts instructions whose results all later instructions may use. Returns the number of the first
-        instruction."""
+        """Starts instructions whose results all later ones may use. Returns the number of the first instruction."""
         return self._begin(inside=False)
 
     def body(self) -> int:

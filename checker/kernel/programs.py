@@ -1,5 +1,4 @@
-"""Programs over columns: writes them for a transition system, and puts their registers into as few columns as
-possible."""
+"""Writes programs over columns for a transition system, with their registers in as few columns as possible."""
 
 from __future__ import annotations
 
@@ -24,8 +23,7 @@ _WORD: Final = (1 << 64) - 1
 
 
 def expansion(system: TransitionSystem, layout: Layout) -> Program:
-    """The program that expands states. The changes of a transition are computed only if a state enables the
-    transition."""
+    """The program that expands states. A transition's changes are computed only if a state enables the transition."""
     writer, parts = Writer(), list[Part]()
     for number, transition in enumerate(system.transitions):
         if transition.guard is FALSE and transition.failure is FALSE:
@@ -40,8 +38,7 @@ def expansion(system: TransitionSystem, layout: Layout) -> Program:
 
 
 def _changes(writer: Writer, layout: Layout, transition: Transition) -> list[Change]:
-    """The words that a transition changes. The fields of a word do not overlap, so they can be added without
-    carries."""
+    """The words that a transition changes. Fields of a word do not overlap, so they can be added without carries."""
     changes = dict[int, Change]()
     updates = [(layout.places[i], update) for i, update in transition.updates.items() if layout.places[i].width]
     for place, update in sorted(updates, key=lambda x: x[0].word):
@@ -199,8 +196,7 @@ def _changed(part: Placed, words: Words, where: Integers, columns: Sequence[Colu
 
 
 def _placed(code: Sequence[int], parts: Sequence[Part], kept: Sequence[Register]) -> list[int]:
-    """A place for each register, which is free again after its last use. Narrow and wide registers have separate
-    places.
+    """A place for each register until its last use. Narrow and wide registers have separate places.
 
     The instructions are read from the end to the beginning, so the last use of a register comes first.
     """
@@ -228,8 +224,7 @@ def _placed(code: Sequence[int], parts: Sequence[Part], kept: Sequence[Register]
 
 
 def _instructions(code: Sequence[int], at: Integers, flags: int) -> Integers:
-    """The instructions with columns for registers. A comparison writes a column of flags: its number is greater by
-    `flags`."""
+    """The instructions with columns for registers. Comparisons write flags: the column number is greater by `flags`."""
     rows = np.array(code, dtype=np.int64).reshape(-1, 4)
     rows[:, 1:] = at[rows[:, 1:]]
     compares = np.array([function in COMPARISONS for function in FUNCTIONS])
