@@ -82,8 +82,7 @@ class Loop:
         self.put(place, self.writer.let(f"add i64 {self.get(place)}, {amount}"))
 
     def store_rows(self, name: str, groups: Sequence[Sequence[str]]) -> None:
-        """Stores a row for each state in `%out`, and nothing after the last one: rows of a partial group are copied
-        there.
+        """Stores a row for each state in `%out`, and nothing past the last row, even if the group is not full.
 
         `groups` has a list for every eight states: one vector for each word of their rows. `%written` has room for the
         rows of a full group.
@@ -105,7 +104,10 @@ class Loop:
 
 
 class Octets(Loop):
-    """A loop over eight states at a time. `words` has a vector for each word of a state."""
+    """A loop over eight states at a time.
+
+    `words` has a vector for each word of a state. `valid` has a flag for each lane, true if the lane has a state.
+    """
 
     size = LANES
 
@@ -125,8 +127,7 @@ class Octets(Loop):
 
 
 class Groups(Loop):
-    """A loop over `GROUP` states at a time, in lanes of bytes. `valid` has a bit for each lane: whether it has a
-    state."""
+    """A loop over `GROUP` states at a time, in lanes of bytes. `valid` has a set bit for each lane with a state."""
 
     size = GROUP
 
@@ -159,8 +160,7 @@ class Groups(Loop):
 
     @contextmanager
     def each(self, name: str, bits: str, start: str) -> Iterator[tuple[str, str]]:
-        """Loops over the set bits (at least one). Yields a bit's position, and `start` plus the number of earlier
-        bits."""
+        """Loops over set bits (at least one). Yields a bit's position, and `start` plus the number of earlier ones."""
         w = self.writer
         w.do(f"br label %{name}_begin")
         w.block(f"{name}_begin")

@@ -81,7 +81,7 @@ class Kernel:
 
     @property
     def identity(self) -> str:
-        """A hash of the text, of the initial states, and of the meaning of a state's bits. Kept states are bound to it.
+        """A hash of the text, the initial states and the meaning of a state's bits. Stored states belong to one hash.
 
         A hash of the text alone would not be enough. The text does not contain the initial states, and if nothing reads
         a leaf, the text does not say what the leaf means.

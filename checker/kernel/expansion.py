@@ -97,7 +97,7 @@ class _Change:
 
 
 def _changes(lanes: Lanes, transition: Transition) -> dict[int, _Change]:
-    """The change of each changed word. The new values of leaves are computed and stored for all lanes."""
+    """How a transition changes each word. The new values of leaves are computed and stored for all lanes."""
     places, found = lanes.layout.places, dict[int, _Change]()
     for word in range(lanes.layout.words):
         changed = {i: x for i, x in transition.updates.items() if places[i].word == word and places[i].width}
@@ -128,7 +128,7 @@ def _add_field(lanes: Lanes, bytes_: dict[int, str], place: Place, update: Expre
 
 
 def _stored(lanes: Lanes, word: int, bytes_: dict[int, str]) -> tuple[int, int]:
-    """Stores bytes of a word as a number for each state. Returns the number's size in bits, and its first bit."""
+    """Stores bytes of a word as a number for each state. Returns its size in bits, and its first bit in the word."""
     if not bytes_:
         return 0, 0
     size = 1

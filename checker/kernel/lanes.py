@@ -27,7 +27,7 @@ def width(low: int, high: int) -> int:
 
 
 def width_of(*nodes: Expression) -> int:
-    """The width in bits of the narrowest lane that can hold any of some expressions."""
+    """The width in bits of the narrowest lane that can hold the value of any of these expressions."""
     return max(8 if node.kind == "flag" else width(node.low, node.high) for node in nodes)
 
 
@@ -129,8 +129,7 @@ class Lanes:
         return self._let(f"add {vector(after)} {value}, {splat(place.low, after)}") if place.low else value
 
     def _pieces(self, place: Place, bits: int) -> str:
-        """The bits of a word from a leaf's first bit on, in lanes of `bits` bits. Bits beyond the leaf are not
-        cleared."""
+        """The bits of a word from a leaf's first bit on, in lanes of `bits` bits. Higher bits are not cleared."""
         value = ""
         for byte in place.bytes:
             piece = self._plane(place.word, byte)

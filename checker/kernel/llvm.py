@@ -4,7 +4,7 @@ Sizes (`n`) are numbers of states. Arrays have 64-bit integers; a state is `word
 other.
 
 `expand(states, n, successors, sources, transitions, tally) -> count`
-    Writes every successor. If `sources` is not null, also writes the position of its source state and its transition.
+    Writes every successor. If `sources` is not null, also writes the source position and the transition of each.
     Successors of a group of 64 states stand together, transition by transition. The arrays need room for
     n * (number of transitions) entries. `tally` is updated: the least and the greatest number of enabled instances of a
     state, the number of failing instances, then for each action how many instances were enabled. A failing instance is
@@ -16,7 +16,7 @@ other.
 `judge(states, n, out)`
     Writes the verdict bits of each state: `verdict_words` words for each state.
 `survey(states, n, totals)`
-    Combines the verdict bits of all states by a bitwise or, and with those in `totals`.
+    Sets in `totals` each verdict bit that any of the states has.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def _judge(layout: Layout, bits: Sequence[Expression]) -> str:
 
 
 def _survey(layout: Layout, bits: Sequence[Expression]) -> str:
-    """Calls `judge` on blocks of states, and so does not repeat its code, which is most of the code of a wide model."""
+    """Calls `judge` on blocks of states: a copy of its code would add most to the code of a wide model."""
     words, size = layout.words, (len(bits) + 63) // 64
     totals = "\n".join(
         f"""\

@@ -34,8 +34,8 @@ class Expanded(NamedTuple):
 class Machined:
     """A program whose parts are records of integers. A call takes at most `lanes` states, because columns have no more.
 
-    `leaves` has a pair for each leaf: its column, and its place in a state of `words` words. `addresses` has the
-    address of each column, plus 1 if the column is wide.
+    `leaves` has a pair for each leaf: the number of its column, and its place in a state of `words` words. `addresses`
+    has the address of each column, plus 1 if the column is wide.
     """
 
     def __init__(

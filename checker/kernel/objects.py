@@ -40,8 +40,9 @@ def objects() -> Folder | None:
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder with a file for each object. A file is named by a hash of its key, and begins with a hash of key and
-    data.
+    """A folder with a file for each object. The file is named by the hash of the key.
+
+    The file begins with a hash of key and content.
 
     Several processes may use the folder at the same time, because a file appears whole or not at all. `get` and `put`
     raise no OSError: an object that cannot be stored is not kept.

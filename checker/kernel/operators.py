@@ -1,4 +1,4 @@
-"""Writes expressions as instructions over columns. A column has bytes if the interval of its expression allows it."""
+"""Writes expressions as instructions over columns. A column consists of bytes if its values fit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COPY, COUNT = _BYTES[copied], _BYTES[counted]
 
 
 class Writer:
-    """Writes instructions for expressions. Each expression is computed once, where it is first needed.
+    """Writes instructions for expressions. Each expression is written once, where it is first needed.
 
     `code` has four integers for each instruction: an operation, and the registers of two operands and of the result.
     Instructions after `body` are not always run, so later parts do not use their results.
@@ -89,7 +89,7 @@ class Writer:
         return out
 
     def _once(self, operation: int, a: Register, b: Register, wide: int) -> Register:
-        """Does the same as `_do`, except for an instruction that is already written."""
+        """Does the same as `_do`, but does not repeat an instruction that is already written."""
         key = operation, a, b
         found = self._known.get(key)
         if found is None:
@@ -170,7 +170,7 @@ class Writer:
         return self._resized(picked, needed)
 
     def _mask(self, condition: Expression, wide: int) -> Register:
-        """All bits are set where the condition holds, and no bits elsewhere."""
+        """A register with all bits set where the condition holds, and no bits set elsewhere."""
         return self._once(SUBTRACT, self.number(0, wide), self._as(condition, wide), wide)
 
     def _bit(self, broker: Expression, wide: int) -> Register:

@@ -21,7 +21,8 @@ integers has its lowest bit set. (Columns are aligned, so this bit is free.)
     For each part, sets the bit with the part's number in the verdict of each state in which the part's flag holds. A
     verdict has `words` words.
 `keep_new(table, mask, known, count, rows, n, words) -> count`
-    Appends each new row once to `known`, which has `count` rows at first. Returns how many rows `known` has at the end.
+    Appends those of `n` rows that `known` does not have yet, each once. `known` has `count` rows at first. Returns how
+    many rows `known` has at the end.
     `table` is a hash table of `mask + 1` 32-bit integers: 0, or the position of a row in `known` plus one. The table
     must not become full.
 """
@@ -154,8 +155,7 @@ def _expand() -> str:
 
 
 def _enabled(r: Routine, flag: str, failure: str) -> None:
-    """Stores the lanes in which a part fires in `masks`, their number in `fired`, and their range in `first` and
-    `last`."""
+    """Stores the lanes in which a part fires: as bits in `masks`, their number in `fired`, from `first` to `last`."""
     with r.each("lane", "%lanes", step=BLOCK) as lane:
         r.put("bits", _bits(r, flag, lane))
         with r.when(f"ne i64 {failure}, 0"):

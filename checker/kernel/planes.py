@@ -78,7 +78,7 @@ def plane(writer: Writer, word: int, byte: int) -> str:
 
 
 def rows(writer: Writer, of: Mapping[int, str], width: int, place: str) -> None:
-    """Stores a number for each state at a place. Bytes that `of` does not contain are zero.
+    """Stores a number for each state at the address `place`. `of` has its bytes by position; all other bytes are zero.
 
     The numbers have `width` bytes, a power of two. `%parts` and `%spare` are overwritten.
     """
@@ -90,7 +90,7 @@ def rows(writer: Writer, of: Mapping[int, str], width: int, place: str) -> None:
 
 
 def octets(writer: Writer, place: str) -> list[str]:
-    """Loads one word for each state of a group from a place, as vectors of eight words."""
+    """Loads one word for each state of a group from the address `place`, as vectors of eight words."""
     places = [writer.let(f"getelementptr i64, ptr {place}, i64 {LANES * i}") for i in range(GROUP // LANES)]
     return [writer.let(f"load <{LANES} x i64>, ptr {at}, align 64") for at in places]
 

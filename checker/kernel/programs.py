@@ -162,7 +162,7 @@ class Program:
                 out[where, part.number // 64] |= np.uint64(1 << part.number % 64)
 
     def begin(self, states: Words) -> list[Column]:
-        """The columns for some states. The columns of leaves are filled."""
+        """Fills the columns of leaves from some states. Returns all columns for these states."""
         words = np.ascontiguousarray(states.T)
         narrow = self._narrow[:, : len(states)]
         columns: list[Column] = [*narrow, *narrow.view(np.bool_), *self._wide[:, : len(states)]]
@@ -224,7 +224,7 @@ def _placed(code: Sequence[int], parts: Sequence[Part], kept: Sequence[Register]
 
 
 def _instructions(code: Sequence[int], at: Integers, flags: int) -> Integers:
-    """The instructions with columns for registers. Comparisons write flags: the column number is greater by `flags`."""
+    """The instructions with columns for registers. Comparisons write columns of flags, which lie `flags` later."""
     rows = np.array(code, dtype=np.int64).reshape(-1, 4)
     rows[:, 1:] = at[rows[:, 1:]]
     compares = np.array([function in COMPARISONS for function in FUNCTIONS])

@@ -1,4 +1,4 @@
-"""The numbers that every engine with 64-bit integers can hold."""
+"""Checks that expressions have only values that every engine with 64-bit integers can hold."""
 
 from __future__ import annotations
 
