@@ -25,7 +25,7 @@ def _cleaned(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def dot(graph: nx.MultiDiGraph) -> str:
-    """The graph as DOT: initial states have a double frame, the trace is bold, and false invariants are red."""
+    """The graph as DOT. Initial states have double frames, the trace is bold, violations of invariants are red."""
     lines = [f"digraph {quoted(graph.graph.get('name', 'states'))} {{", "  node [shape=box, fontname=monospace];"]
     for node, data in graph.nodes(data=True):
         lines.append(f"  {node} [{_attributes(_drawn_state(data))}];")
@@ -50,7 +50,7 @@ def _attributes(data: dict[str, str]) -> str:
 
 
 def quoted(text: str) -> str:
-    r"""A DOT string. Backslashes of the text are doubled, because DOT reads them as escapes in labels.
+    r"""A text as a DOT string. Backslashes are doubled, because DOT reads them as escapes in labels.
 
     >>> print(quoted('say "a\\b"'))
     "say \"a\\b\""

@@ -1,4 +1,4 @@
-"""The state graph of a model, or the part around a trace, computed by the reference semantics."""
+"""The state graph of a model, or the part of the graph around a trace, computed by the interpreter."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from isrcheck.model.language.errors import EvaluationError
 from isrcheck.model.language.plain import State
 
 LONGEST_LABEL = 12
-"""The most lines of a node's label."""
+"""The most changed values that a node's label shows."""
 
 
 class TooLarge(Exception):
@@ -30,7 +30,7 @@ class TooLarge(Exception):
 
 @dataclass
 class _Found:
-    """The states found so far, numbered in the order of finding; `near` is a state's distance from the start."""
+    """The states found so far, numbered in this order; `near` is a state's distance from the start, in steps."""
 
     limit: int
     numbers: dict[State, int] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class _Found:
 
 
 def state_graph(interpreter: Interpreter, limit: int) -> nx.MultiDiGraph:
-    """The graph of all counted states and all steps between them. Raises `TooLarge` beyond `limit` states."""
+    """The graph of all reachable counted states and all steps between them. Raises `TooLarge` beyond `limit` states."""
     starts = sorted(filter(interpreter.counted, initial_states(interpreter.model)), key=interpreter.leaves)
     return _graph(interpreter, starts, None, limit, ())
 

@@ -14,9 +14,9 @@ from isrcheck.checker.kernel.words import INTEGERS, LANES, RAMP, Writer
 class Loop:
     """A function that walks over its states, `size` at a time.
 
-    Between `begin` and `end` the writer is inside the loop. `%from` is where the states of the group lie (states past
-    the last one are all zero), `%index` is the position of the first, `%left` the number of states from there on, and
-    `%full` says whether the group is full.
+    Between `begin` and `end` the writer is inside the loop. There, `%from` is the address of the group's states, and
+    states past the last one are all zero. `%index` is the position of the group's first state. `%left` is the number of
+    states from this position on. `%full` tells whether the group is full.
     """
 
     size: int
@@ -38,7 +38,7 @@ class Loop:
         self._place()
 
     def _place(self) -> None:
-        """Whole groups are read in place. The last few states are copied first, so that nothing behind them is read."""
+        """Whole groups are read in place. The last few states are copied, so that nothing after them is read."""
         w, size = self.writer, self._words
         w.block("some")
         w.do(f"%place = getelementptr i64, ptr %states, i64 {w.let(f'mul i64 %index, {size}')}")
@@ -65,7 +65,7 @@ class Loop:
         return "\n".join([*self.writer.lines, f"  {result}", "}", ""])
 
     def variable(self, name: str, kind: str, initial: str) -> None:
-        """A local variable; LLVM turns it into a register."""
+        """Declares a local variable. LLVM turns it into a register."""
         self.writer.do(f"{name} = alloca {kind}, align 64")
         self.writer.do(f"store {kind} {initial}, ptr {name}, align 64")
 
@@ -82,9 +82,10 @@ class Loop:
         self.put(place, self.writer.let(f"add i64 {self.get(place)}, {amount}"))
 
     def store_rows(self, name: str, groups: Sequence[Sequence[str]]) -> None:
-        """Stores rows for `%out`, but not past the last state: whole groups in place, the rest through a copy.
+        """Stores a row for each state in `%out`, and nothing past the last row, even if the group is not full.
 
-        For each eight states the words of their rows, one vector for each word. `%written` has room for a group.
+        `groups` has a list for every eight states: one vector for each word of their rows. `%written` has room for the
+        rows of a full group.
         """
         w, size = self.writer, len(groups[0])
         vectors = [w.interleave(rows) for rows in groups]
@@ -103,7 +104,10 @@ class Loop:
 
 
 class Octets(Loop):
-    """Eight states at a time: `words` has a vector for each of their words, `valid` marks the lanes with a state."""
+    """A loop over eight states at a time.
+
+    `words` has a vector for each word of a state. `valid` has a flag for each lane, true if the lane has a state.
+    """
 
     size = LANES
 
@@ -116,14 +120,14 @@ class Octets(Loop):
         self.valid = w.let(f"icmp slt {INTEGERS} {RAMP}, {self._spread('%left')}")
 
     def _spread(self, scalar: str) -> str:
-        """A vector with this integer in every lane."""
+        """A vector with an integer in every lane."""
         one = self.writer.let(f"insertelement {INTEGERS} poison, i64 {scalar}, i64 0")
         picked = ", ".join(["i32 0"] * LANES)
         return self.writer.let(f"shufflevector {INTEGERS} {one}, {INTEGERS} poison, <{LANES} x i32> <{picked}>")
 
 
 class Groups(Loop):
-    """`GROUP` states at a time, in lanes of bytes; `valid` has a bit for each lane with a state."""
+    """A loop over `GROUP` states at a time, in lanes of bytes. `valid` has a set bit for each lane with a state."""
 
     size = GROUP
 
@@ -144,7 +148,7 @@ class Groups(Loop):
         return Lanes(self.writer, layout)
 
     def bits(self, flag: str) -> str:
-        """The lanes in which a flag holds, as bits of an integer."""
+        """An integer with a bit for each lane, set if a flag holds in the lane."""
         negative = self.writer.let(f"icmp slt {BYTES} {flag}, zeroinitializer")
         return self.writer.let(f"bitcast {vector(1)} {negative} to i64")
 
@@ -156,7 +160,7 @@ class Groups(Loop):
 
     @contextmanager
     def each(self, name: str, bits: str, start: str) -> Iterator[tuple[str, str]]:
-        """A loop over the set bits, at least one: a bit's position, and the number of earlier bits plus `start`."""
+        """Loops over set bits (at least one). Yields a bit's position, and `start` plus the number of earlier ones."""
         w = self.writer
         w.do(f"br label %{name}_begin")
         w.block(f"{name}_begin")

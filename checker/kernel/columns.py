@@ -1,12 +1,14 @@
-"""A transition system as a program over columns of states. It answers at once, because nothing of a model is compiled.
+"""A transition system as programs over columns of states. They start without delay, because no model is compiled.
 
-A *column* holds a value for each of up to `LANES` states: in bytes if the interval of the expression allows it, else in
-64-bit integers. A flag is a byte, 0 or 1. An instruction is a function of numpy with the numbers of its columns. Once
-numpy has run many instructions, compiled code runs whole programs (`isrcheck.checker.kernel.passes`). A column is free
-again as soon as no later instruction reads it, so that a program works in the processor's cache.
+A *column* holds a value for each of up to `LANES` states: as a byte if the interval of the expression allows it, else
+as a 64-bit integer. A flag is a byte, 0 or 1. An instruction is a numpy function with the numbers of its columns.
+Once
+numpy has run many instructions, compiled code runs whole programs (`isrcheck.checker.kernel.passes`). A column is
+reused as soon as no later instruction reads it, so the columns of a program fit the processor's cache.
 
-The columns do the same as the LLVM text of `isrcheck.checker.kernel.llvm`: the same successors in the same order, the
-same tallies and verdicts. They are faster for up to some hundred thousand states, including the time of compilation.
+The programs have the same results as the LLVM text of `isrcheck.checker.kernel.llvm`: the same successors in the same
+order, the same tallies and verdicts. If the time of compilation is included, the programs are faster for up to some
+hundred thousand states.
 """
 
 from __future__ import annotations
@@ -49,7 +51,7 @@ class Columns:
     # --- functions --------------------------------------------------------------------------------------------------
 
     def expand(self, states: Words, tally: Integers) -> tuple[Words, Integers, Integers]:
-        """All successors of some states: packed, source positions, transitions; `tally` is updated."""
+        """The successors of some states (packed), and the source position and transition of each. Updates `tally`."""
         if self._expanding is None:
             self._expanding = programs.expansion(self._system, self._layout)
         blocks = [self._expanded(self._expanding, block, start, tally) for start, block in _blocks(states)]

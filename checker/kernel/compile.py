@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 Integers = npt.NDArray[np.int64]
 ROOM: Final = 8
-"""How many entries past the last one the arrays for compiled code have."""
+"""The number of spare entries at the end of the arrays for compiled code."""
 
 
 class Kernel:
     """The functions of a transition system, with the layout of its states.
 
-    They run on columns at first. Once compiled code is first asked for, they run as compiled code. Both give the same
-    arrays.
+    At first, the functions run on columns. After the first use of `code`, they run as compiled code. The results are
+    the same arrays.
     """
 
     def __init__(self, system: TransitionSystem) -> None:
@@ -45,7 +45,7 @@ class Kernel:
 
     @cached_property
     def text(self) -> str:
-        """The LLVM text, the same on every machine."""
+        """The LLVM text of the system, the same on every machine."""
         from isrcheck.checker.kernel.llvm import kernel_text
 
         return kernel_text(self.system, self.layout, self.verdicts.bits)
@@ -56,7 +56,7 @@ class Kernel:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     def compile_ahead(self) -> None:
-        """Begins to compile in the background, or to load what was compiled before."""
+        """Begins in the background to compile, or to load code that was compiled before."""
         from isrcheck.checker.kernel.native import begun
 
         if self._ahead is None:
@@ -64,7 +64,7 @@ class Kernel:
 
     @cached_property
     def code(self) -> Code:
-        """The compiled text."""
+        """The compiled code. After its first use, all functions run as compiled code."""
         self.compile_ahead()
         assert self._ahead is not None
         code = self._ahead.result()
@@ -81,11 +81,10 @@ class Kernel:
 
     @property
     def identity(self) -> str:
-        """The identity that kept states are bound to: the text, the initial states, and the meaning of the bits of a
-        state.
+        """A hash of the text, the initial states and the meaning of a state's bits. Stored states belong to one hash.
 
-        The text alone would not be enough: it does not contain the initial states, and if nothing reads a leaf, it does
-        not say what the leaf means.
+        A hash of the text alone would not be enough. The text does not contain the initial states, and if nothing reads
+        a leaf, the text does not say what the leaf means.
         """
         known = [self.digest, self.system.initial, [(x.path, x.kind, x.low, x.high) for x in self.system.leaves]]
         return hashlib.sha256(json.dumps(known).encode()).hexdigest()
@@ -94,7 +93,7 @@ class Kernel:
 
     @property
     def words(self) -> int:
-        """Words of a packed state."""
+        """The number of words of a packed state."""
         return self.layout.words
 
     def tally(self) -> Integers:
@@ -104,12 +103,12 @@ class Kernel:
         return tally
 
     def expand(self, states: Words) -> tuple[Words, Integers, Integers, Integers]:
-        """All successors of some states: packed, source positions, transitions, and the tally."""
+        """All successors of some states (packed), the source position and the transition of each, and the tally."""
         tally = self.tally()
         return *self._functions.expand(np.ascontiguousarray(states), tally), tally
 
     def failures(self, states: Words) -> tuple[Integers, Integers]:
-        """Positions in `states` and transitions of the failing instances."""
+        """For each failing instance: the position of its state in `states`, and the number of its transition."""
         return self._functions.failures(np.ascontiguousarray(states))
 
     def hashes(self, states: Words) -> npt.NDArray[np.uint64]:

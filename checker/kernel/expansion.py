@@ -1,4 +1,4 @@
-"""LLVM text that expands states: guards in lanes, then one successor after the other where they hold."""
+"""LLVM text that expands states: guards for many states at a time, then one successor after the other."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WORD: Final = (1 << 64) - 1
 def expand(system: TransitionSystem, layout: Layout) -> str:
     head = "i64 @expand(ptr %states, i64 %n, ptr %successors, ptr %sources, ptr %transitions, ptr %tally)"
     loop = Groups(head, layout.words)
-    # Lanes have room for a degree with a sign, and for one more, which stands for the least of no states.
+    # Lanes have room for a degree with a sign, and for a number one greater: the least degree of no states.
     degrees = width(0, len(system.transitions) + 1)
     kind = vector(degrees)
     loop.variable("%count", "i64", "0")
@@ -46,14 +46,14 @@ def expand(system: TransitionSystem, layout: Layout) -> str:
 
 
 def _failing(loop: Groups, lanes: Lanes, transition: Transition) -> str:
-    """The states in which an instance fails, as bits; None if it never fails."""
+    """The states in which an instance fails, as bits. The result is empty if the instance never fails."""
     if transition.failure is FALSE:
         return ""
     return loop.writer.let(f"and i64 {loop.bits(lanes.flag(transition.failure))}, {loop.valid}")
 
 
 def _transition(loop: Groups, lanes: Lanes, number: int, transition: Transition, action: int, degrees: int) -> None:
-    """Guards are computed for all states. What only this transition needs is in a block that runs if any lane fires."""
+    """Writes a transition. The guard is computed for all states, the changes only if the guard holds in any lane."""
     w = loop.writer
     enabled = lanes.flag(transition.guard)
     if transition.failure is not FALSE:
@@ -88,7 +88,7 @@ def _transition(loop: Groups, lanes: Lanes, number: int, transition: Transition,
 
 @dataclass(frozen=True)
 class _Change:
-    """A word after a transition: `word & kept | base`, with `bits` bits of `%changes` from `shift` on, if any."""
+    """How a transition changes a word: to `word & kept | base`, plus `bits` bits of `%changes` from bit `shift` on."""
 
     kept: int
     base: int
@@ -97,7 +97,7 @@ class _Change:
 
 
 def _changes(lanes: Lanes, transition: Transition) -> dict[int, _Change]:
-    """The expressions of each changed word; new fields are computed and stored for all lanes."""
+    """How a transition changes each word. The new values of leaves are computed and stored for all lanes."""
     places, found = lanes.layout.places, dict[int, _Change]()
     for word in range(lanes.layout.words):
         changed = {i: x for i, x in transition.updates.items() if places[i].word == word and places[i].width}
@@ -128,7 +128,7 @@ def _add_field(lanes: Lanes, bytes_: dict[int, str], place: Place, update: Expre
 
 
 def _stored(lanes: Lanes, word: int, bytes_: dict[int, str]) -> tuple[int, int]:
-    """Stores the bytes of a word as numbers, one in each lane. Returns how many bits they have, and their first bit."""
+    """Stores bytes of a word as a number for each state. Returns its size in bits, and its first bit in the word."""
     if not bytes_:
         return 0, 0
     size = 1
@@ -169,7 +169,7 @@ def _changed(loop: Groups, value: str, word: int, change: _Change, lane: str) ->
 
 
 def _degrees(loop: Groups, none: int, bits: int) -> None:
-    """The least and the greatest degree in each lane; `none` is greater than any degree."""
+    """Updates the least and the greatest degree in each lane. `none` is greater than any degree."""
     w, kind = loop.writer, vector(bits)
     degree = loop.get("%degree", kind)
     there = w.let(f"bitcast i64 {loop.valid} to {vector(1)}")
@@ -181,7 +181,7 @@ def _degrees(loop: Groups, none: int, bits: int) -> None:
 
 
 def _tell_degrees(loop: Groups, none: int, bits: int) -> None:
-    """After the last group, adds the results of all lanes to the tally."""
+    """Updates the least and the greatest degree in the tally, after the last group."""
     let = loop.writer.let
     for place, name, reduce in ((LEAST, "%least", "umin"), (GREATEST, "%greatest", "umax")):
         seen = f"{vector(bits)} {loop.get(name, vector(bits))}"
@@ -220,7 +220,7 @@ def failures(system: TransitionSystem, layout: Layout) -> str:
 
 
 def declared() -> str:
-    """Declarations of the intrinsic functions of lanes."""
+    """Declarations of LLVM's intrinsic functions for vectors of lanes."""
     lines = []
     for bits in SIZES:
         kind = vector(bits)

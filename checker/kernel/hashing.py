@@ -4,8 +4,8 @@ For each word w of the state, from h = 0:
 
     h = h ^ w;  h = h ^ (h >> 32);  h = h * 0x9E3779B97F4A7C15;  h = h ^ (h >> 29)
 
-and in the end h = h * 0xD6E8FEB86659FD93; h = h ^ (h >> 32), all modulo 2**64. Datasets on disk are partitioned by it,
-so it does not change between versions.
+and in the end h = h * 0xD6E8FEB86659FD93; h = h ^ (h >> 32), all modulo 2**64. Datasets on disk are partitioned by this
+hash, so it does not change between versions.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MASK: Final = (1 << 64) - 1
 
 
 def owner_hash(words: Iterable[int]) -> int:
-    """The hash of one packed state. The compiled function computes the same for many states."""
+    """The hash of one packed state. Compiled code computes the same hash for many states."""
     h = 0
     for word in words:
         h ^= word

@@ -1,8 +1,8 @@
-"""LLVM text for expressions: one state in each lane of a vector, and lanes as narrow as the interval allows.
+"""LLVM text for expressions: one state in each lane of a vector, in lanes as narrow as the values allow.
 
-A number has lanes of 8, 16, 32 or 64 bits: the narrowest that hold its interval with a sign. The operands are widened
-or cut to that width. Sums, differences, products and sets are right in as many bits as the result needs, whatever the
-operands have in higher bits. A comparison takes the wider of its two operands. A flag is a byte, all ones or all zeros.
+A number has lanes of 8, 16, 32 or 64 bits: the narrowest that hold the number's interval with a sign. Its operands are
+widened or cut to this width. A cut is safe, because the low bits of sums, differences, products and sets depend only on
+the low bits of the operands. A comparison uses the width of its wider operand. A flag is a byte, all ones or all zeros.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ _ARITHMETIC: Final = {"add": "add", "subtract": "sub", "multiply": "mul", "union
 
 
 def width(low: int, high: int) -> int:
-    """The bits of the narrowest lane that holds an interval, with a sign."""
+    """The width in bits of the narrowest lane that holds an interval, with a sign."""
     return next(bits for bits in SIZES if -(1 << bits - 1) <= low and high < 1 << bits - 1)
 
 
 def width_of(*nodes: Expression) -> int:
-    """The bits of the narrowest lane that holds each of some expressions."""
+    """The width in bits of the narrowest lane that can hold the value of any of these expressions."""
     return max(8 if node.kind == "flag" else width(node.low, node.high) for node in nodes)
 
 
 def stored_width(bits: int) -> int:
-    """The bits of the narrowest lane with room for this many bits, without a sign."""
+    """The width of the narrowest lane that has room for `bits` bits, without a sign."""
     return next(size for size in SIZES if bits <= size)
 
 
@@ -41,10 +41,10 @@ def vector(bits: int) -> str:
 
 
 class Lanes:
-    """Writes the values of expressions, each once, where it is first needed.
+    """Writes the values of expressions, each value once, where it is first needed.
 
-    `known` maps an expression and a width to its name in the text. `fork` gives a copy for a block that later blocks do
-    not see.
+    `known` maps an expression and a width to its name in the text. `fork` gives a copy for a block whose values later
+    blocks do not use.
     """
 
     def __init__(self, writer: Writer, layout: Layout) -> None:
@@ -58,11 +58,11 @@ class Lanes:
         return copy
 
     def flag(self, of: Expression) -> str:
-        """The flag, a byte of ones where it holds."""
+        """The value of a flag: a byte of ones in each lane where the flag holds."""
         return self._written(of)
 
     def integer(self, of: Expression, bits: int) -> str:
-        """The lowest bits of the value, as an integer; a flag works, too."""
+        """The lowest `bits` bits of a value, as an integer. A flag gives 0 or 1."""
         self._written(of)
         return self._as(of, bits)
 
@@ -86,7 +86,7 @@ class Lanes:
         return found
 
     def _as(self, of: Expression, bits: int) -> str:
-        """A value that is already written, as an integer of another width."""
+        """A value that is already written, as an integer of `bits` bits."""
         if isinstance(of.value, int):
             return splat(of.value, bits)
         if of.kind == "flag":
@@ -129,7 +129,7 @@ class Lanes:
         return self._let(f"add {vector(after)} {value}, {splat(place.low, after)}") if place.low else value
 
     def _pieces(self, place: Place, bits: int) -> str:
-        """The bits of a word from a leaf's place on, in lanes of `bits`. Higher bits are those of the word."""
+        """The bits of a word from a leaf's first bit on, in lanes of `bits` bits. Higher bits are not cleared."""
         value = ""
         for byte in place.bytes:
             piece = self._plane(place.word, byte)
@@ -145,11 +145,11 @@ class Lanes:
     # --- operators --------------------------------------------------------------------------------------------------
 
     def _where(self, relation: str, a: str, b: str, bits: int) -> str:
-        """A flag: where the two values are in this relation."""
+        """The flag that holds where two values are in a relation."""
         return self._let(f"sext {vector(1)} {self._let(f'icmp {relation} {vector(bits)} {a}, {b}')} to {BYTES}")
 
     def not_(self, node: Expression) -> str:
-        """The opposite relation, if there is one: compilers take long over negations of masks."""
+        """Writes the opposite relation if there is one, because compilers need long for negations of masks."""
         (of,) = node.arguments
         if isinstance(of.value, Leaf):
             return self._flag_leaf(of.value, False)
@@ -183,7 +183,7 @@ class Lanes:
         return self._let(f"{_ARITHMETIC[node.operator]} {vector(bits)} {a}, {b}")
 
     def if_(self, node: Expression) -> str:
-        """`no ^ ((yes ^ no) & mask)`. Some machines have one instruction for this."""
+        """Writes `no ^ ((yes ^ no) & mask)`, which is one instruction on some machines."""
         condition, yes, no = node.arguments
         bits = width_of(node)
         kind = vector(bits)
@@ -200,7 +200,7 @@ class Lanes:
         return self._let(f"xor {kind} {b}, {picked}")
 
     def _bit(self, broker: Expression, bits: int) -> str:
-        """The set of one broker, empty for "none", in lanes wide enough for the set and for `bits`."""
+        """The set of one broker, or the empty set for no broker (-1), in lanes of `bits` bits."""
         require_in_set(broker)
         if isinstance(broker.value, int):
             return splat(1 << broker.value if broker.value >= 0 else 0, bits)
@@ -209,7 +209,7 @@ class Lanes:
         return self._once(("bit", broker), bits, lambda: self._resized(one, wide, bits))
 
     def _picked(self, broker: Expression, bits: int) -> str:
-        """Tries one broker after the other: no machine shifts each byte by its own count."""
+        """Compares with one broker after the other, because no machine can shift each byte by its own count."""
         result, name = "zeroinitializer", self._as(broker, bits)
         for number in range(max(broker.low, 0), broker.high + 1):
             mine = self._where("eq", name, splat(number, bits), bits)
@@ -217,7 +217,7 @@ class Lanes:
         return result
 
     def _shifted(self, broker: Expression, bits: int) -> str:
-        """Shifts one place too far up, so that "none" is bit 0; then shifts that bit out."""
+        """Shifts up by one place too many, so that no broker (-1) gives bit 0. Then shifts bit 0 out."""
         kind, count = vector(bits), self._as(broker, bits)
         if broker.low >= 0:
             return self._let(f"shl {kind} {splat(1, bits)}, {count}")
@@ -268,7 +268,7 @@ _RELATIONS: Final[dict[str, Callable[[Lanes, Expression, bool], str]]] = {
 
 
 def _needed(node: Expression) -> tuple[Expression, ...]:
-    """The nodes that must be written before a node: for a negated relation its operands."""
+    """The nodes that must be written before a node. For a negated relation, these are the operands of the relation."""
     if node.operator == "not" and node.arguments[0].operator in ("leaf", *_RELATIONS):
         return node.arguments[0].arguments
     return node.arguments

@@ -1,8 +1,8 @@
 """How a state is packed into 64-bit words.
 
 A leaf takes `(high - low).bit_length()` bits and stores `value - low`. Leaves are placed in order, each in the first
-word with room, and none straddles a word. Bit 0 of word 0 is always 1, so that no packed state begins with a zero
-word and zeroed memory can mean "nothing here".
+word that has room for the leaf. No leaf spans two words. Bit 0 of word 0 is always 1. So no packed state begins with a
+zero word, and zeroed memory means "no state".
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ class Place:
 
     @property
     def bytes(self) -> range:
-        """The bytes of the word that have bits of this leaf."""
+        """The positions of the bytes in the word that have bits of this leaf."""
         return range(self.shift // 8, (self.shift + self.width + 7) // 8)
 
 
 class Layout:
-    """The places of some leaves, in order, and the number of words of a state; `bits` counts the bits in use.
+    """The places of some leaves, in order, and the number of words of a state. `bits` is the number of used bits.
 
-    `row_bytes` is the number of bytes of a state, without bytes at the end of the last word that are always zero.
+    `row_bytes` is the number of bytes of a state, without the bytes at its end that are always zero.
     """
 
     def __init__(self, leaves: Sequence[Leaf]) -> None:
@@ -56,7 +56,7 @@ class Layout:
         self.row_bytes = WORD // 8 * (len(used) - 1) + (used[-1] + 7) // 8
 
     def pack(self, rows: Sequence[Sequence[int]] | npt.NDArray[np.int64]) -> Words:
-        """The packed form of states given by the integers of their leaves, shape (states, leaves)."""
+        """Packs states. `rows` has the integers of their leaves, shape (states, leaves)."""
         values = np.asarray(rows, dtype=np.int64).reshape(len(rows), len(self.places))
         packed = np.zeros((len(values), self.words), dtype=np.uint64)
         packed[:, 0] = 1
@@ -77,7 +77,7 @@ class Layout:
 
 
 def _place(leaf: Leaf, used: list[int]) -> Place:
-    """The place of the next leaf. `used` has the used bits of each word and is updated. A constant takes no bits."""
+    """The place of the next leaf. Updates `used`, the number of used bits of each word. A constant takes no bits."""
     width = (leaf.high - leaf.low).bit_length()
     if width >= WORD:
         raise ValueError(f"{leaf.path} needs {width} bits; a leaf has at most {WORD - 1}")

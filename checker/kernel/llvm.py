@@ -1,21 +1,22 @@
 """The LLVM text of a transition system: functions over whole batches of packed states.
 
-All sizes are in states, all arrays are of 64-bit integers, a state is `words` of them, one after the other.
+Sizes (`n`) are numbers of states. Arrays have 64-bit integers; a state is `words` of these integers, one after the
+other.
 
 `expand(states, n, successors, sources, transitions, tally) -> count`
-    Writes every successor; where `sources` is not null also the position of the state it comes from and its
-    transition. Successors of a group of 64 states stand together, transition by transition. The arrays need room for
+    Writes every successor. If `sources` is not null, also writes the source position and the transition of each.
+    Successors of a group of 64 states stand together, transition by transition. The arrays need room for
     n * (number of transitions) entries. `tally` is updated: the least and the greatest number of enabled instances of a
     state, the number of failing instances, then for each action how many instances were enabled. A failing instance is
     not enabled.
 `failures(states, n, sources, transitions) -> count`
-    The failing instances: state and transition of each. Same room.
+    Writes the state and the transition of each failing instance. The arrays need as much room as those of `expand`.
 `hashes(states, n, out)`
-    The owner hash of each state.
+    Writes the owner hash of each state.
 `judge(states, n, out)`
-    The verdict bits of each state, `verdict_words` words a state.
+    Writes the verdict bits of each state: `verdict_words` words for each state.
 `survey(states, n, totals)`
-    The verdict bits of all states together, or-ed into `totals`.
+    Sets in `totals` each verdict bit that any of the states has.
 """
 
 from __future__ import annotations
@@ -49,11 +50,11 @@ declare i64 @llvm.cttz.i64(i64, i1)
 {WORD_DECLARATIONS}
 {SHUFFLE}"""
 SURVEYED: Final = 512
-"""How many states `survey` judges at once: their verdicts stay in the processor's cache, and on the stack."""
+"""How many states `survey` judges at a time. Their verdicts lie on the stack and stay in the processor's cache."""
 
 
 def kernel_text(system: TransitionSystem, layout: Layout, bits: Sequence[Expression]) -> str:
-    """The modules; equal systems have equal texts. `failures` is apart: most searches never need it."""
+    """The text of the modules, equal for equal systems. `failures` has its own module: most searches never need it."""
     for transition in system.transitions:
         require_fitting((transition.guard, transition.failure, *transition.updates.values()))
     require_fitting(bits)
@@ -83,7 +84,7 @@ def _hashes(layout: Layout) -> str:
 
 
 def _verdicts(loop: Groups, layout: Layout, bits: Sequence[Expression]) -> list[list[str]]:
-    """For each eight states of a group the words of their verdicts."""
+    """Computes verdicts. Returns a list for every eight states of a group: one vector for each word of a verdict."""
     lanes, let = loop.lanes(layout), loop.writer.let
     bytes_: dict[int, str] = {}
     for number, expression in enumerate(bits):
@@ -112,7 +113,7 @@ def _judge(layout: Layout, bits: Sequence[Expression]) -> str:
 
 
 def _survey(layout: Layout, bits: Sequence[Expression]) -> str:
-    """`judge` on blocks of states: judging is most of the code that a wide model has to compile."""
+    """Calls `judge` on blocks of states: a copy of its code would add most to the code of a wide model."""
     words, size = layout.words, (len(bits) + 63) // 64
     totals = "\n".join(
         f"""\

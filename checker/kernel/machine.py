@@ -1,13 +1,13 @@
 """Instructions over columns as compiled code: one function runs every program, because the program is its argument.
 
 numpy needs most of a microsecond to begin an instruction, whatever the number of states. This function needs some
-nanoseconds. It is compiled once and kept like all compiled code, but loading it takes longer than a small search with
-numpy.
+nanoseconds. The function is compiled once and kept like all compiled code, but loading it takes longer than a small
+search with numpy.
 
-`run(program, count, first, last)`: an instruction is four 64-bit integers: its place in `OPERATIONS`, and the addresses
-of two columns and of a third for the result. It runs from the lane `first` on in blocks of `BLOCK` lanes, also past the
-last state: columns have room for whole blocks, and nobody reads the rest. The other functions, in
-`isrcheck.checker.kernel.passes`, run whole programs.
+`run(program, count, first, last)` runs `count` instructions on the lanes from `first` to before `last`. An instruction
+is four 64-bit integers: its number in `OPERATIONS`, and the addresses of two operand columns and of the result column.
+`run` works on blocks of `BLOCK` lanes, also past the last state: columns have room for whole blocks, and nothing reads
+these lanes. The other functions, in `isrcheck.checker.kernel.passes`, run whole programs.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ _WIDTHS: Final[dict[Function, tuple[tuple[int, int], ...]]] = {
     np.less_equal: _FLAGS,
     copied: ((NARROW, WIDE), (WIDE, NARROW)),
 }
-"""The functions of instructions, each with the bits of its operands and of its result."""
+"""The functions of instructions, each with its possible widths in bits: of the operands, and of the result."""
 OPERATIONS: Final = {
     (function, *bits): number
     for number, (function, bits) in enumerate((f, bits) for f, widths in _WIDTHS.items() for bits in widths)
 }
-"""The number of a function on bytes or on 64-bit integers."""
+"""The number of each operation: a function, the width of its operands, and the width of its result."""
 _PLAIN: Final[dict[Function, str]] = {
     np.bitwise_and: "and",
     np.bitwise_or: "or",
@@ -63,7 +63,7 @@ _COMPARED: Final[dict[Function, str]] = {np.equal: "eq", np.not_equal: "ne", np.
 
 @cache
 def machine() -> Mapping[str, Any]:
-    """The functions by name, compiled or loaded."""
+    """The functions by name, compiled now or loaded if they were compiled before."""
     return _code().calls
 
 
@@ -77,7 +77,7 @@ def _code() -> Code:
 
 
 def machine_text() -> str:
-    """The LLVM text."""
+    """The LLVM text of `run` and of the functions in `isrcheck.checker.kernel.passes`."""
     cases = "\n".join(f"    i64 {number}, label %operation{number}" for number in OPERATIONS.values())
     operations = "\n".join(_operation(number, *key) for key, number in OPERATIONS.items())
     return f"""\
@@ -115,7 +115,7 @@ done:
 
 
 def _operation(n: int, function: Function, given: int, gives: int) -> str:
-    """A loop over the lanes, for one entry of `OPERATIONS`."""
+    """The loop over the lanes for one operation, which is number `n` in `OPERATIONS`."""
     taken, made = f"<{BLOCK} x i{given}>", f"<{BLOCK} x i{gives}>"
     lines = "\n".join(f"  {line}" for line in _value(n, function, given, gives))
     return f"""\
@@ -134,7 +134,7 @@ operation{n}:
 
 
 def _value(n: int, function: Function, given: int, gives: int) -> list[str]:
-    """Instructions that compute `%o` from `%a` and `%b`."""
+    """LLVM instructions that compute `%o` from `%a` and `%b`."""
     taken, made = f"<{BLOCK} x i{given}>", f"<{BLOCK} x i{gives}>"
     if function in _PLAIN:
         return [f"%o{n} = {_PLAIN[function]} {taken} %a{n}, %b{n}"]
@@ -145,7 +145,7 @@ def _value(n: int, function: Function, given: int, gives: int) -> list[str]:
         return [f"%o{n} = {'sext' if given < gives else 'trunc'} {taken} %a{n} to {made}"]
     if function is counted:
         return [f"%o{n} = call {made} @llvm.ctpop.v{BLOCK}i{gives}({taken} %a{n})"]
-    # As in numpy, a shift by -1, or by more than the number of bits, gives zero.
+    # As in numpy, a shift by -1, or by at least the number of bits, gives zero.
     return [
         f"%c{n} = icmp ult {taken} %b{n}, {splat(given, given)}",
         f"%d{n} = select <{BLOCK} x i1> %c{n}, {taken} %b{n}, {taken} zeroinitializer",

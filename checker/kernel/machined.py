@@ -1,4 +1,4 @@
-"""Programs over columns in the form that compiled code runs (`isrcheck.checker.kernel.passes`), and its calls."""
+"""Programs over columns as records of integers, which the compiled code of `isrcheck.checker.kernel.passes` runs."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from isrcheck.checker.kernel.passes import BLOCK, CHANGE, VALUE
 from isrcheck.checker.kernel.steps import Integers, Placed
 
 INTEGER: Final = 8
-"""The bytes of an integer of a record."""
+"""The size of an integer in a record, in bytes."""
 
 
 class Expanded(NamedTuple):
-    """All successors of some states, in the order of groups of states and within a group of transitions."""
+    """All successors of some states, sorted by group of states, and within a group by transition."""
 
     rows: Words
     positions: Integers
     transitions: Integers
     numbers: Integers
-    """Some transitions, at least all that fired, and then how often each of them did."""
+    """Some transitions, among them all that fired. `counts` tells how often each of these transitions fired."""
     counts: Integers
     degrees: npt.NDArray[np.int32]
     failing: int
@@ -32,10 +32,10 @@ class Expanded(NamedTuple):
 
 
 class Machined:
-    """A program whose parts are records of integers. A call is about at most `lanes` states, as many as columns have.
+    """A program whose parts are records of integers. A call takes at most `lanes` states, because columns have no more.
 
-    `leaves` are columns, with their places in states of `words` words. `addresses` are those of the columns, odd for a
-    wide column.
+    `leaves` has a pair for each leaf: the number of its column, and its place in a state of `words` words. `addresses`
+    has the address of each column, plus 1 if the column is wide.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Machined:
     # --- records ----------------------------------------------------------------------------------------------------
 
     def _array(self, rows: Sequence[Sequence[int]]) -> int:
-        """The address of an array of integers, which lives as long as this object."""
+        """Stores integers in an array that lives as long as this object. Returns the address of the array."""
         self._kept.append(np.array(rows, dtype=np.int64))
         return self._kept[-1].ctypes.data
 
@@ -113,11 +113,11 @@ class Machined:
         return Expanded(rows, positions, transitions, self._numbers, counts, self._degrees[:n], failing)
 
     def judge(self, states: Words, out: Words) -> None:
-        """Sets the bits of the flags in the verdicts of some states."""
+        """Sets the bit of each flag that holds, in the verdict of each state (`out`)."""
         self._read(states)
         machine()["judge"](self._parts, self._part_count, len(states), out.ctypes.data, out.shape[1])
 
 
 def _signed(word: int) -> int:
-    """The same 64 bits as a signed integer."""
+    """A 64-bit word as a signed integer with the same bits."""
     return word - (1 << 64) if word >> 63 else word

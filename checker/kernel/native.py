@@ -1,6 +1,6 @@
-"""From LLVM text to functions: parses, verifies and optimises it for this machine, and keeps the code alive.
+"""Makes functions from LLVM text: parses, verifies and optimises the text for this machine, and keeps the code alive.
 
-This file needs only llvmlite and nothing of this project: it is also sent to machines that have no more.
+This file needs only llvmlite and nothing of this project, because it is also sent to machines without the project.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ MODULE: Final = "; --- module\n"
 """The line between the modules of a text. A module is compiled when one of its functions is first needed."""
 DEFINED: Final = re.compile(r"^define .*?@(\w+)\(", re.MULTILINE)
 COMPILING: Final = "isrcheck compiles"
-"""The name of a thread that cannot be interrupted."""
+"""The name of a thread that compiles. Python cannot interrupt this thread."""
 PASSES: Final = "sroa"
-"""Only puts variables into registers: the text already shares its expressions and consists of vectors.
+"""The only optimisation: it puts variables into registers. The text already shares expressions and uses vectors.
 
 Measured on kip-320 at 3/3/3/2: the whole O2 pipeline takes 0.45 s and makes `expand` 3 % faster.
 """
@@ -44,9 +44,10 @@ class Objects(Protocol):
 
 
 class Code:
-    """A text that is compiled when its functions are first needed. They are valid as long as this object lives.
+    """LLVM text that is compiled when its functions are first needed. The functions are valid while this object lives.
 
-    `addresses` and `calls` have each function by name. With `objects` a module that was compiled before is loaded.
+    `addresses` and `calls` have the address and the callable form of each function by name. If `objects` has a module
+    that was compiled before, it is loaded.
     """
 
     def __init__(
@@ -88,11 +89,12 @@ class _Lazily(Mapping[str, Any]):
 
 
 def begun(work: Callable[[], Any]) -> Future[Any]:
-    """The result of some work in another thread. Python cannot interrupt a compiler or compiled code, but it can
-    interrupt a wait.
+    """Starts some work in another thread. Returns the future result.
 
-    After an interruption the thread goes on, and Python waits for it at its own end. A process that must not wait has
-    to end in another way.
+    Python cannot interrupt a compiler or compiled code, but it can interrupt the wait for a result.
+
+    After an interruption the thread goes on, and Python waits for the thread before the process exits. A process that
+    must not wait has to exit in another way, such as `os._exit`.
     """
     outcome: Future[Any] = Future()
 
@@ -130,7 +132,7 @@ def _engine(module: Any, machine: Any, tell: Any = None) -> Any:
 
 
 def _surroundings(machine: Any) -> str:
-    """Everything else, besides its text, on which an object depends."""
+    """A text that names everything, except the LLVM text, that a compiled object depends on."""
     versions = (llvmlite.__version__, *llvm.llvm_version_info, PASSES)
     return " ".join(map(str, (*versions, machine.triple, *_processor())))
 
@@ -141,7 +143,7 @@ def _processor() -> tuple[str, str]:
 
 
 def _machine() -> Any:
-    """This machine with all features of its processor. Each engine needs one of its own, which it takes over."""
+    """An LLVM target machine for this processor, with all its features. Each engine needs its own and takes it over."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     cpu, features = _processor()

@@ -1,9 +1,10 @@
 """Compiled modules that are kept between processes, in the user's own cache folder.
 
-Code from that folder is run, so it must come from nobody else: the folder and each file belong to the user, nobody else
-may write there, and a file must be as it was written. Any file that fails these checks is compiled again.
+Code from this folder is run, so nobody else may have written it. The folder and each file must belong to the user, and
+nobody else may write to them. A file must also be unchanged since it was written. A file that fails a check is compiled
+again.
 
-ISRCHECK_CACHE names another folder; if it is empty, nothing is kept.
+The environment variable ISRCHECK_CACHE names another folder. If its value is empty, nothing is kept.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from typing import Final
 
 VARIABLE: Final = "ISRCHECK_CACHE"
 LARGEST: Final = 512 << 20
-"""The bytes that are kept. The files that were not used for longest are removed first."""
+"""The most bytes that are kept. The least recently used files are removed first."""
 HASH: Final = hashlib.sha256
 SIZE: Final = HASH().digest_size
 
 
 def objects() -> Folder | None:
-    """The folder of objects, or None if they are not kept."""
+    """The folder of compiled objects, or None if objects are not kept."""
     named = os.environ.get(VARIABLE)
     if named == "" or not hasattr(os, "getuid"):
         return None
@@ -39,17 +40,19 @@ def objects() -> Folder | None:
 
 @dataclass(frozen=True)
 class Folder:
-    """Objects as files. A file is named by the hash of its key, and begins with the hash of key and content.
+    """A folder with a file for each object. The file is named by the hash of the key.
 
-    Several processes may use the folder at once: a file appears whole or not at all. Nothing here raises an OSError:
-    what cannot be kept is not kept.
+    The file begins with a hash of key and content.
+
+    Several processes may use the folder at the same time, because a file appears whole or not at all. `get` and `put`
+    raise no OSError: an object that cannot be stored is not kept.
     """
 
     path: Path
     largest: int = LARGEST
 
     def get(self, key: str) -> bytes | None:
-        """The object of a key, or None if there is none that can be trusted."""
+        """The object of a key, or None if there is no file for the key that can be trusted."""
         path = self._file(key)
         try:
             if not _is_own(os.lstat(self.path), stat.S_ISDIR):
@@ -68,7 +71,7 @@ class Folder:
         return content[SIZE:]
 
     def put(self, key: str, data: bytes) -> None:
-        """Keeps the object of a key."""
+        """Stores the object of a key, if possible."""
         with suppress(OSError):
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not _is_own(os.lstat(self.path), stat.S_ISDIR):

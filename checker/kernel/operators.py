@@ -1,4 +1,4 @@
-"""The operators of expressions as instructions over columns, in bytes if the interval allows it."""
+"""Writes expressions as instructions over columns. A column consists of bytes if its values fit."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ AND, OR, XOR = (_BYTES[f] for f in (np.bitwise_and, np.bitwise_or, np.bitwise_xo
 ADD, SUBTRACT, MULTIPLY, SHIFT = (_BYTES[f] for f in (np.add, np.subtract, np.multiply, np.left_shift))
 EQUAL, NOT_EQUAL, LESS_EQUAL = (_BYTES[f] for f in (np.equal, np.not_equal, np.less_equal))
 COPY, COUNT = _BYTES[copied], _BYTES[counted]
-"""The number of an operation on bytes. That of the same operation on 64-bit integers is the next."""
+"""The number of an operation on bytes. The next number is the same operation on 64-bit integers."""
 
 
 class Writer:
-    """Instructions for expressions, each once, where it is first needed.
+    """Writes instructions for expressions. Each expression is written once, where it is first needed.
 
-    `code` has four integers for each: an operation, and the registers of two operands and of the result.
-    `body` starts instructions that later parts do not see, because a part that does not run computes none of them.
-    A width is 1 for 64-bit integers and 0 for bytes.
+    `code` has four integers for each instruction: an operation, and the registers of two operands and of the result.
+    Instructions after `body` are not always run, so later parts do not use their results.
+    `wide` is 1 for 64-bit integers and 0 for bytes.
     """
 
     def __init__(self) -> None:
@@ -45,11 +45,11 @@ class Writer:
         return len(self.code) // 4
 
     def shared(self) -> int:
-        """Starts instructions whose results all later ones see; the number of the first."""
+        """Starts instructions whose results all later ones may use. Returns the number of the first instruction."""
         return self._begin(inside=False)
 
     def body(self) -> int:
-        """Starts instructions whose results no other part sees; the number of the first."""
+        """Starts instructions whose results no other part may use. Returns the number of the first instruction."""
         return self._begin(inside=True)
 
     def _begin(self, inside: bool) -> int:
@@ -59,7 +59,7 @@ class Writer:
         return len(self)
 
     def register(self, of: Expression) -> Register:
-        """The column of an expression, as wide as its interval requires."""
+        """The register of an expression, as wide as the expression's interval requires."""
         known, stack = self._known, [of]
         while stack:
             node = stack[-1]
@@ -89,7 +89,7 @@ class Writer:
         return out
 
     def _once(self, operation: int, a: Register, b: Register, wide: int) -> Register:
-        """The same as `_do`, for what several expressions need."""
+        """Does the same as `_do`, but does not repeat an instruction that is already written."""
         key = operation, a, b
         found = self._known.get(key)
         if found is None:
@@ -98,7 +98,7 @@ class Writer:
         return found
 
     def number(self, value: int, wide: int) -> Register:
-        """The column of a constant."""
+        """The register of a constant."""
         found = self._numbers.get((value, wide))
         if found is None:
             found = self._numbers[value, wide] = self._kept(wide)
@@ -116,7 +116,7 @@ class Writer:
         return register
 
     def _as(self, of: Expression, wide: int) -> Register:
-        """The column of an operand in the width of its operation."""
+        """The register of an operand, in the width of the operation."""
         register = self._known[of]
         if register & 1 == wide:
             return register
@@ -138,7 +138,7 @@ class Writer:
         return result
 
     def _operands(self, node: Expression, least: int) -> tuple[Register, Register, int]:
-        """Two operands in one width, and that width, which is at least `least`."""
+        """The registers of two operands in a common width, and this width, which is at least `least`."""
         first, second = node.arguments
         a, b = self._known[first], self._known[second]
         if (wide := (a | b) & 1 | least) == 0:
@@ -155,7 +155,7 @@ class Writer:
         return self._resized(self._do(ARITHMETIC[node.operator], a, b, wide), needed)
 
     def if_(self, node: Expression) -> Register:
-        """`no ^ ((yes ^ no) & mask)`: without branches, and numpy has no faster way."""
+        """Writes `no ^ ((yes ^ no) & mask)`, which has no branches. numpy has nothing faster."""
         condition, yes, no = node.arguments
         needed, known = _wide(node), self._known
         wide = needed | (known[yes] | known[no]) & 1
@@ -170,11 +170,11 @@ class Writer:
         return self._resized(picked, needed)
 
     def _mask(self, condition: Expression, wide: int) -> Register:
-        """All bits where the condition holds."""
+        """A register with all bits set where the condition holds, and no bits set elsewhere."""
         return self._once(SUBTRACT, self.number(0, wide), self._as(condition, wide), wide)
 
     def _bit(self, broker: Expression, wide: int) -> Register:
-        """The set of one broker. In numpy a shift by -1 gives zero, which is the empty set."""
+        """The set of one broker. No broker (-1) gives the empty set, because in numpy a shift by -1 gives zero."""
         require_in_set(broker)
         if isinstance(broker.value, int):
             return self.number(1 << broker.value if broker.value >= 0 else 0, wide)
@@ -192,7 +192,7 @@ class Writer:
         return self._resized(self._bit(broker, wide), _wide(node))
 
     def difference(self, node: Expression) -> Register:
-        """`a ^ (a & b)`."""
+        """Writes `a ^ (a & b)`."""
         a, b, wide = self._operands(node, 0)
         out = self._do(XOR, a, self._do(AND, a, b, wide), wide)
         return self._resized(out, _wide(node))

@@ -1,19 +1,23 @@
-"""LLVM text for states up to the exchange of interchangeable brokers, or members of other scalarsets.
+"""LLVM text for orbits of states: states that differ only by a permutation of interchangeable brokers.
 
-The *orbit* of a state has all states that come from permuting the brokers within their classes. Its *representative* is
-the state with the least packed words, compared from the first word on. Neighbours in a class are exchanged one after
-the other, in an order in which every permutation comes up once, on the packed words themselves, eight states at a time:
+Other scalarsets are treated like brokers.
 
-* brokers as values first: the fields of a word that hold one of the two all at once;
-* all else is a permutation of bits, which is its own inverse: members of sets, flags of messages, what is kept per
-  broker. Pairs of bits that lie equally far apart change places all at once.
+The *orbit* of a state consists of the states that result from permuting the brokers within their classes. Its
+*representative* is the state with the least packed words, compared from the first word on. To pass through an orbit,
+neighbours in a class are exchanged in an order in which every permutation comes up once. An exchange changes the packed
+words, eight states at a time, in two steps:
+
+* In the fields that hold a broker, each of the two brokers becomes the other: all such fields of a word together.
+* Then pairs of bits are exchanged: members of sets, flags of messages, and values per broker. Pairs of bits that lie
+  equally far apart are exchanged together.
 
 `representatives(states, n, out)`
-    The representative of each state; `out` may be `states`.
+    Writes the representative of each state. `out` may be the array `states`.
 `weights(states, n, totals)`
-    The sizes of the orbits of all states together, added to `totals`.
+    Adds the sizes of the orbits of all states to `totals`.
 `exchange0(states, n, out)`, `exchange1`, ...
-    The states after the exchange of two neighbours, in the order in which `walk` names them first.
+    Writes the states after an exchange of two neighbours. The functions are numbered in the order in which `walk` first
+    yields their exchanges.
 """
 
 from __future__ import annotations
@@ -41,12 +45,12 @@ MOST: Final = 120
 _SUM: Final = f"declare i64 @llvm.vector.reduce.add.v{LANES}i64({INTEGERS})\n"
 Pair = tuple[Member, Member]
 Bit = tuple[int, int]
-"""A leaf or a word, and a position in it."""
+"""A leaf or a word, and the position of a bit in it."""
 ALL_BITS: Final = (1 << 64) - 1
 
 
 class Orbits:
-    """The orbits of the states of a system under permutations within classes of brokers, as native code."""
+    """Native code for the orbits of a system's states under permutations of brokers within their classes."""
 
     def __init__(self, system: TransitionSystem, layout: Layout, classes: Classes) -> None:
         self.classes = [list(c) for c in classes]
@@ -63,13 +67,13 @@ class Orbits:
         return self._mapped("representatives", states)
 
     def weight(self, states: Words) -> int:
-        """The number of states in the orbits of the given states. An orbit counts as often as it is given."""
+        """The number of states in the orbits of the given states. An orbit counts once for each given state in it."""
         states, total = np.ascontiguousarray(states), np.zeros(1, dtype=np.uint64)
         self._code.calls["weights"](states.ctypes.data, len(states), total.ctypes.data)
         return int(total[0])
 
     def members(self, states: Words) -> Words:
-        """All states of the orbits of these, each once."""
+        """All states in the orbits of the given states, each once."""
         images = [states]
         for number in self._steps:
             images.append(self._mapped(f"exchange{number}", images[-1]))
@@ -83,19 +87,19 @@ class Orbits:
 
 
 def distinct(states: Words) -> Words:
-    """Each state once."""
+    """The given states without repetitions, sorted."""
     return np.unique(states, axis=0) if len(states) else states
 
 
 def permutations(classes: Classes) -> int:
-    """How many permutations there are of brokers within their classes."""
+    """The number of permutations of brokers within their classes."""
     return math.prod(math.factorial(len(c)) for c in classes)
 
 
 def affordable(classes: Classes) -> list[list[Member]]:
-    """The classes, without brokers of the largest ones, so that there are at most `MOST` permutations.
+    """The classes, the largest ones without some brokers, so that they have at most `MOST` permutations.
 
-    Permuting fewer brokers only means more orbits, and the results stay right.
+    If fewer brokers are permuted, there are more orbits, but the results are still right.
     """
     kept = [list(c) for c in classes]
     while permutations(kept) > MOST:
@@ -104,10 +108,9 @@ def affordable(classes: Classes) -> list[list[Member]]:
 
 
 def walk(classes: Classes) -> Iterator[Pair]:
-    """Exchanges of neighbours in a class. They make each permutation but the first once, one after each exchange.
+    """Exchanges of neighbours in a class. They lead from the identity through all other permutations, each once.
 
-    From any starting order of a class, its exchanges make every permutation of it, so they need not be undone in
-    between.
+    The exchanges of a class pass through all its orders from any starting order, so they never have to be undone.
     """
     if not classes:
         return
@@ -119,7 +122,7 @@ def walk(classes: Classes) -> Iterator[Pair]:
 
 
 def _changes(count: int) -> Iterator[int]:
-    """Positions i where i and i + 1 are exchanged, for all orders of `count` things: Steinhaus, Johnson, Trotter."""
+    """Positions i where i and i + 1 change places, for all orders of `count` things (Steinhaus-Johnson-Trotter)."""
     if count < 2:
         return
     down = list(range(count - 2, -1, -1))
@@ -130,7 +133,7 @@ def _changes(count: int) -> Iterator[int]:
 
 
 def _numbered(steps: Iterable[Pair]) -> list[int]:
-    """The steps as numbers, in the order in which they first occur."""
+    """A number for each step. Equal steps have equal numbers, in the order in which the steps first occur."""
     numbers: dict[Pair, int] = {}
     return [numbers.setdefault(step, len(numbers)) for step in steps]
 
@@ -140,7 +143,10 @@ def _numbered(steps: Iterable[Pair]) -> list[int]:
 
 @dataclass(frozen=True)
 class _Field:
-    """A leaf that holds a broker. In a sequence it is in use if `length` is greater than `offset`."""
+    """A leaf that holds a broker. In a sequence, it is in use if the sequence is longer than `offset`.
+
+    `length` is the leaf with the length of the sequence.
+    """
 
     leaf: int
     length: int | None
@@ -160,7 +166,7 @@ class Exchanging:
         self.pairs = self._pairs(system, bits)
 
     def _bits(self, domain: Domain, start: int, length: int | None, offset: int) -> list[Bit]:
-        """For each bit of a value in the state, the (leaf, bit) that its content comes from; notes the fields."""
+        """For each bit of a value, the (leaf, bit) that its content comes from. Adds broker leaves to `fields`."""
         match domain:
             case Broker() if self._exchange.moves(domain):
                 self.fields.append(_Field(start, length, offset))
@@ -191,14 +197,14 @@ class Exchanging:
         return [(leaf, i) for i in range(self._layout.places[leaf].width)]
 
     def _pairs(self, system: TransitionSystem, sources: Sequence[Bit]) -> dict[tuple[int, int, int], int]:
-        """Exchanged bits: (word, word of the partner, distance) with the partners' bits, for use in `_change`."""
+        """The exchanged bits, for `write`: for each (word, word of the partners, distance), a mask of the partners."""
         targets = [bit for leaf in range(len(system.leaves)) for bit in self._plain(leaf)]
         partner = dict(zip(targets, sources, strict=True))
         found: dict[tuple[int, int, int], int] = defaultdict(int)
         for one, other in partner.items():
             assert partner[other] == one, "an exchange of bits is its own inverse"
             (w, s), (v, t) = self._position(one), self._position(other)
-            # Each pair once: from its higher bit, or from the first word if both bits are equally high.
+            # Each pair is added once: at its higher bit, or at the bit in the first word if both bits are equally high.
             if (s, -w) > (t, -v):
                 found[w, v, s - t] |= 1 << t
         return dict(found)
@@ -210,7 +216,7 @@ class Exchanging:
     # --- text -------------------------------------------------------------------------------------------------------
 
     def write(self, writer: Writer, words: Sequence[str]) -> list[str]:
-        """The words of the exchanged states."""
+        """Writes the exchange. Returns the words of the exchanged states."""
         after = [self._with_brokers(writer, words, number) for number in range(len(words))]
         let = writer.let
         for (one, other, distance), bits in self.pairs.items():
@@ -223,7 +229,7 @@ class Exchanging:
         return after
 
     def _with_brokers(self, writer: Writer, words: Sequence[str], number: int) -> str:
-        """A word of the states, in which fields with one of the two brokers now have the other."""
+        """A word of the states after each of the two brokers has become the other in the fields that hold a broker."""
         places = self._layout.places
         alike: dict[tuple[int, int], list[_Field]] = defaultdict(list)
         for field in self.fields:
@@ -238,8 +244,10 @@ class Exchanging:
     def _with_fields(
         self, writer: Writer, words: Sequence[str], word: str, width: int, low: int, fields: Sequence[_Field]
     ) -> str:
-        """Exchanged words for fields of one form. The lowest bit of each field stands for the field; bit k of all
-        fields is `word` shifted by k.
+        """A word after the two brokers were exchanged in fields of equal width and least value.
+
+        In a mask, the lowest bit of a field represents the field. Shifting `word` down by k moves bit k of each field
+        there.
         """
         let, (a, b) = writer.let, (number - low for number in self._numbers)
         bits = [let(f"lshr {INTEGERS} {word}, {splat(k)}") if k else word for k in range(width)]
@@ -263,7 +271,7 @@ class Exchanging:
         return let(f"and {INTEGERS} {hit}, {bits}")
 
     def _mask(self, writer: Writer, words: Sequence[str], low: int, fields: Sequence[_Field]) -> str:
-        """The lowest bits of the fields that are in use: fields behind the end of a sequence stay as they are."""
+        """A mask of the lowest bits of the fields in use. Fields after the end of a sequence are not in use."""
         let, places = writer.let, self._layout.places
         padding = max(low, -1)  # the first value of the domain: nobody, or broker 0
         groups: dict[tuple[int | None, int], int] = defaultdict(int)
@@ -286,7 +294,7 @@ class Exchanging:
 
 
 def orbits_text(system: TransitionSystem, layout: Layout, classes: Classes) -> str:
-    """The module; equal systems and classes have equal texts."""
+    """The text of the module. Equal systems and classes have equal texts."""
     steps = list(walk(classes))
     exchanging = [Exchanging(system, layout, *pair) for pair in dict.fromkeys(steps)]
     functions = [_exchanged(layout, number, x) for number, x in enumerate(exchanging)]
@@ -296,12 +304,12 @@ def orbits_text(system: TransitionSystem, layout: Layout, classes: Classes) -> s
 
 
 def _all_words(layout: Layout) -> str:
-    """The type of the words of eight states."""
+    """The LLVM type of the words of eight states: a vector for each word."""
     return "{" + ", ".join([INTEGERS] * layout.words) + "}"
 
 
 def _exchanged(layout: Layout, number: int, exchanging: Exchanging) -> str:
-    """A function that exchanges brokers in the words of eight states."""
+    """A function that exchanges two brokers in the words of eight states."""
     w, names = Writer(), [f"%word{i}" for i in range(layout.words)]
     parameters = ", ".join(f"{INTEGERS} {name}" for name in names)
     w.lines.append(f"define internal {_all_words(layout)} @exchanged{number}({parameters}) #0 {{")
@@ -320,7 +328,7 @@ def _after(loop: Octets, layout: Layout, number: int, words: Sequence[str]) -> l
 
 
 def _mapping(name: str, layout: Layout) -> Octets:
-    """The beginning of a function that writes states."""
+    """Begins a function that writes a state for each given state."""
     loop = Octets(f"void @{name}(ptr %states, i64 %n, ptr %out)", layout.words)
     loop.writer.do(f"%written = alloca [{LANES * layout.words} x i64], align 64")
     loop.begin()
@@ -349,7 +357,7 @@ def _representatives(layout: Layout, path: Sequence[int]) -> str:
 
 
 def _less(loop: Octets, one: Sequence[str], other: Sequence[str]) -> str:
-    """Where one state's words come before another's."""
+    """The lanes in which the words of `one` are less than the words of `other`, compared from the first word on."""
     let = loop.writer.let
     less = let(f"icmp ult {INTEGERS} {one[-1]}, {other[-1]}")
     for x, y in zip(reversed(one[:-1]), reversed(other[:-1]), strict=True):
@@ -359,7 +367,7 @@ def _less(loop: Octets, one: Sequence[str], other: Sequence[str]) -> str:
 
 
 def _weights(layout: Layout, path: Sequence[int]) -> str:
-    """The size of an orbit: the number of permutations divided by the number of those that keep a state of it."""
+    """The size of an orbit: all permutations, divided by the number of permutations that keep the given state."""
     loop = Octets("void @weights(ptr %states, i64 %n, ptr %totals)", layout.words)
     loop.variable("%total", INTEGERS, "zeroinitializer")
     loop.begin()

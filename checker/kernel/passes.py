@@ -1,26 +1,30 @@
-"""LLVM text that runs whole programs over columns: it reads states, expands or judges them, and keeps the new ones.
+"""LLVM text that runs whole programs over columns: it unpacks states, expands or judges them, and keeps new states.
 
 The functions are the same for all models and are compiled together with `run` of `isrcheck.checker.kernel.machine`.
-All arguments are 64-bit integers, many of them addresses. A *part* of a program is `PART` integers, in the order of
-the names below it. Columns are bytes or 64-bit integers; the address of a column of 64-bit integers has its lowest bit
-set in leaves and values, since columns are aligned.
+All arguments are 64-bit integers, many of them addresses. A *part* of a program is `PART` integers, in the order of the
+names below `PART`. Columns have bytes or 64-bit integers. In leaves and values, the address of a column of 64-bit
+integers has its lowest bit set. (Columns are aligned, so this bit is free.)
 
 `unpack(leaves, count, words, stride, lanes)`
     Fills the columns of leaves from the words of states: word `w` of all states lies at `words + 8 * stride * w`.
     A leaf is `LEAF` integers: column, word, shift, mask, least value.
 `expand(parts, count, rows, words, lanes, degrees, masks, ends, out, sources, counts) -> failures`
-    The successors of states, part by part. `rows` are the packed states, `words` the words of one. `degrees` (32 bits
-    a lane) and `ends` (the number of successors of each 64 lanes) are added to; `masks` has room for as many integers
-    as `ends`. `out` gets successors, `sources` the lane of each, `counts` their number for each part. Returns how many
-    instances fail.
+    Writes the successors of states, part by part. `rows` has the packed states, of `words` words each. Adds to
+    `degrees` (32 bits for each lane) and to `ends` (the number of successors of each 64 lanes). `masks` needs as much
+    room as `ends`. `out` receives the successors, `sources` the lane of each successor's source, and `counts` the
+    number of successors of each part. Returns how many instances fail.
 `arrange(parts, count, counts, words, starts, out, sources, first, rows, positions, transitions)`
-    Puts these successors in the order of 64 lanes, and within them of parts: to `rows` with source and transition of
-    each. `starts` has the place of the first successor of each 64 lanes, and is changed. `first` is added to sources.
+    Sorts the successors of `expand` by group of 64 lanes, and within a group by part. Writes them to `rows`, their
+    sources plus `first` to `positions`, and their transitions to `transitions`. `starts` has the position of the first
+    successor of each group, and is changed.
 `judge(parts, count, lanes, out, words)`
-    Sets the bit `number` in the verdict of each state for which the flag of a part holds; a verdict has `words` words.
+    For each part, sets the bit with the part's number in the verdict of each state in which the part's flag holds. A
+    verdict has `words` words.
 `keep_new(table, mask, known, count, rows, n, words) -> count`
-    Appends to `known` the rows that are not among its `count` rows yet, each once, and returns how many it then has.
-    `table` has `mask + 1` 32-bit integers: 0, or the position of a row plus one. It must not get full.
+    Appends those of `n` rows that `known` does not have yet, each once. `known` has `count` rows at first. Returns how
+    many rows `known` has at the end.
+    `table` is a hash table of `mask + 1` 32-bit integers: 0, or the position of a row in `known` plus one. The table
+    must not become full.
 """
 
 from __future__ import annotations
@@ -31,15 +35,15 @@ from isrcheck.checker.kernel.hashing import FIRST
 from isrcheck.checker.kernel.routines import Routine
 
 BLOCK: Final = 64
-"""Lanes at a time."""
+"""How many lanes are processed at a time."""
 LEAF: Final = 5
 PART: Final = 9
 INSTRUCTIONS, STEPS, FLAG, FAILURE, BODY, BODY_STEPS, CHANGES, CHANGE_COUNT, NUMBER = range(PART)
-"""The fields of a part: addresses are 0 where it has no flag or no failure."""
+"""The positions of a part's fields. `FLAG` or `FAILURE` is 0 in a part that has no flag or no failure."""
 CHANGE: Final = 5
-"""The integers of a change: word, bits that are kept, what is added, its values, how many."""
+"""The number of integers in a change: word, kept bits, added number, address of values, number of values."""
 VALUE: Final = 2
-"""The integers of a value: its column, and its shift."""
+"""The number of integers in a value: the address of its column, and its shift."""
 SIGNATURES: Final = {
     "unpack": (5, False),
     "expand": (11, True),
@@ -60,7 +64,7 @@ declare i64 @llvm.cttz.i64(i64, i1)
 
 
 def passes() -> str:
-    """The text of all functions; `run` is defined beside it."""
+    """The text of all functions of this file. They call `run`, which `isrcheck.checker.kernel.machine` defines."""
     return "\n".join([DECLARATIONS, _unpack(), _expand(), _arrange(), _judge(), _keep_new()])
 
 
@@ -97,7 +101,7 @@ def _run(r: Routine, instructions: str, steps: str, first: str, last: str) -> No
 
 
 def _bits(r: Routine, column: str, lane: str) -> str:
-    """The lanes from one on in which a flag holds, as bits. Lanes without a state are left out."""
+    """The lanes from `lane` on in which a flag holds, as 64 bits. Lanes without a state are left out."""
     flags = r.let(f"icmp ne {_BYTES} {r.load(r.plus(column, lane), _BYTES, 1)}, zeroinitializer")
     bits, left = r.let(f"bitcast {_FLAGS} {flags} to i64"), r.let(f"sub i64 %lanes, {lane}")
     below = r.let(f"sub i64 {r.let(f'shl i64 1, {left}')}, 1")
@@ -110,7 +114,7 @@ def _population(r: Routine, bits: str) -> str:
 
 
 def _lowest(r: Routine, bits: str, lane: str) -> str:
-    """The lane of the lowest bit."""
+    """The lane of the lowest set bit. Bit 0 is the lane `lane`."""
     return r.plus(r.let(f"call i64 @llvm.cttz.i64(i64 {bits}, i1 true)"), lane)
 
 
@@ -151,7 +155,7 @@ def _expand() -> str:
 
 
 def _enabled(r: Routine, flag: str, failure: str) -> None:
-    """Puts the lanes in which a part fires into `masks`, and `fired`, `first` and `last` (their blocks)."""
+    """Stores the lanes in which a part fires: as bits in `masks`, their number in `fired`, from `first` to `last`."""
     with r.each("lane", "%lanes", step=BLOCK) as lane:
         r.put("bits", _bits(r, flag, lane))
         with r.when(f"ne i64 {failure}, 0"):

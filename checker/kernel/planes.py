@@ -1,8 +1,8 @@
-"""LLVM text that converts between rows of packed states and *planes*: one byte of each of `GROUP` states, in lanes.
+"""LLVM text that converts rows of packed states to *planes* and back. A plane has one byte of each of `GROUP` states.
 
-Both directions are perfect shuffles. The bytes of the rows of 2**k states lie in memory by state, then by byte.
-Interleaving the first half of the bytes with the second half makes the highest bit of a byte's place the lowest bit.
-After k such steps the bytes lie by byte, then by state. The other direction works in the same way.
+Both conversions are perfect shuffles. The rows of 2**k states lie in memory state by state. One step interleaves the
+first half of all bytes with the second half: the highest bit of each byte's position becomes the lowest bit. After k
+steps the bytes lie plane by plane. The conversion back to rows works in the same way.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Final
 from isrcheck.checker.kernel.words import LANES, Writer
 
 GROUP: Final = 64
-"""States at a time: one in each byte of one AVX-512 register, of two AVX2 registers, or of four smaller registers."""
+"""How many states are processed at a time, one in each byte of one AVX-512, two AVX2, or four smaller registers."""
 BYTES: Final = f"<{GROUP} x i8>"
 WORD: Final = 8
 """The bytes of a word."""
 
 
 def _picked(first: int) -> str:
-    """Takes bytes of two vectors in turn, from a position on."""
+    """The mask of a shuffle that takes bytes of two vectors in turn, from position `first` on."""
     return ", ".join(f"i32 {first + i // 2 + GROUP * (i % 2)}" for i in range(GROUP))
 
 
@@ -58,29 +58,29 @@ end:
   ret void
 }}
 """
-"""Shuffles `half` pairs of vectors, several times: from `rows` to `one`, then to `other`, then to `one` again."""
+"""Shuffles `half` pairs of vectors `times` times: from `rows` to `one`, then to `other`, then to `one` again."""
 
 
 def room(writer: Writer, name: str, vectors: int) -> None:
-    """Memory for vectors of bytes, for as long as the function runs."""
+    """Reserves memory for vectors of bytes until the function returns."""
     writer.do(f"{name} = alloca [{GROUP * vectors} x i8], align 64")
 
 
 def planes(writer: Writer, states: str, words: int) -> None:
-    """Puts the planes of the states at an address into `%planes`; `%spare` has the same size."""
+    """Writes the planes of the states at an address to `%planes`. Overwrites `%spare`, which has the same size."""
     _shuffled(writer, states, WORD * words, GROUP, "%planes", "%spare")
 
 
 def plane(writer: Writer, word: int, byte: int) -> str:
-    """A byte of a word of each state."""
+    """Loads one plane: a byte of a word, for each state."""
     place = writer.let(f"getelementptr {BYTES}, ptr %planes, i64 {WORD * word + byte}")
     return writer.let(f"load {BYTES}, ptr {place}, align 64")
 
 
 def rows(writer: Writer, of: Mapping[int, str], width: int, place: str) -> None:
-    """Puts numbers of `width` bytes, a power of two, into a place, by state; bytes that are not given are zero.
+    """Stores a number for each state at the address `place`. `of` has its bytes by position; all other bytes are zero.
 
-    `%parts` and `%spare` have the same size.
+    The numbers have `width` bytes, a power of two. `%parts` and `%spare` are overwritten.
     """
     for byte in range(width):
         at = writer.let(f"getelementptr {BYTES}, ptr {place if width == 1 else '%parts'}, i64 {byte}")
@@ -90,13 +90,13 @@ def rows(writer: Writer, of: Mapping[int, str], width: int, place: str) -> None:
 
 
 def octets(writer: Writer, place: str) -> list[str]:
-    """The words of a group at a place, eight in a vector."""
+    """Loads one word for each state of a group from the address `place`, as vectors of eight words."""
     places = [writer.let(f"getelementptr i64, ptr {place}, i64 {LANES * i}") for i in range(GROUP // LANES)]
     return [writer.let(f"load <{LANES} x i64>, ptr {at}, align 64") for at in places]
 
 
 def _shuffled(writer: Writer, source: str, vectors: int, size: int, target: str, spare: str) -> None:
-    """Makes the log2(size) highest bits of a byte's place the lowest ones."""
+    """Shuffles bytes so that the log2(size) highest bits of each byte's position become the lowest bits."""
     times = size.bit_length() - 1
     one, other = (target, spare) if times % 2 else (spare, target)
     writer.do(f"call void @shuffle(ptr {source}, ptr {one}, ptr {other}, i64 {vectors // 2}, i64 {times})")

@@ -1,4 +1,4 @@
-"""Programs over columns: written for a transition system, with their registers in as few columns as possible."""
+"""Writes programs over columns for a transition system, with their registers in as few columns as possible."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from isrcheck.model.language.expressions import FALSE, Expression
 from isrcheck.model.language.system import Transition, TransitionSystem
 
 LANES: Final = 1 << 11
-"""How many states are processed at once: their columns stay in the cache."""
+"""How many states are processed at a time. The columns of so many states stay in the processor's cache."""
 _WORD: Final = (1 << 64) - 1
 
 
 def expansion(system: TransitionSystem, layout: Layout) -> Program:
-    """Guards are computed for all states. What only a transition needs is computed if any state enables it."""
+    """The program that expands states. A transition's changes are computed only if a state enables the transition."""
     writer, parts = Writer(), list[Part]()
     for number, transition in enumerate(system.transitions):
         if transition.guard is FALSE and transition.failure is FALSE:
@@ -38,7 +38,7 @@ def expansion(system: TransitionSystem, layout: Layout) -> Program:
 
 
 def _changes(writer: Writer, layout: Layout, transition: Transition) -> list[Change]:
-    """The words that a transition changes. Fields do not overlap, so a sum of fields carries nothing between them."""
+    """The words that a transition changes. Fields of a word do not overlap, so they can be added without carries."""
     changes = dict[int, Change]()
     updates = [(layout.places[i], update) for i, update in transition.updates.items() if layout.places[i].width]
     for place, update in sorted(updates, key=lambda x: x[0].word):
@@ -75,9 +75,9 @@ def _flags(flags: dict[int, Expression], layout: Layout) -> Program:
 
 
 class Program:
-    """The parts that a writer has written, with their columns; constants and leaves are filled before it runs.
+    """The parts that a writer has written, with their columns. Constants and leaves are filled before the program runs.
 
-    The number of a column counts all: bytes, the same bytes as flags of numpy, and wide columns.
+    Columns are numbered in this order: columns of bytes, the same columns as numpy flags, and wide columns.
     """
 
     def __init__(self, writer: Writer, parts: Sequence[Part], layout: Layout) -> None:
@@ -119,12 +119,12 @@ class Program:
 
     @cached_property
     def machined(self) -> Machined:
-        """The program in the form that compiled code runs."""
+        """The program in the form for compiled code."""
         odd = self._addresses + (np.arange(len(self._addresses)) >= 2 * len(self._narrow))
         return Machined(self.parts, self.leaves, odd, self.layout.words, LANES)
 
     def expand(self, states: Words, first: int) -> Expanded:
-        """The same as `Machined.expand`, by numpy."""
+        """Does the same as `Machined.expand`, with numpy."""
         columns, failing = self.begin(states), 0
         words = np.ascontiguousarray(states.T)
         degrees = np.zeros(len(states), dtype=np.int32)
@@ -152,7 +152,7 @@ class Program:
         return Expanded(successors, source[order] + first, transitions, numbers, counts, degrees, failing)
 
     def judge(self, states: Words, out: Words) -> None:
-        """The same as `Machined.judge`, by numpy."""
+        """Does the same as `Machined.judge`, with numpy."""
         columns = self.begin(states)
         for part in self.parts:
             part.instructions.run(columns, len(states))
@@ -162,7 +162,7 @@ class Program:
                 out[where, part.number // 64] |= np.uint64(1 << part.number % 64)
 
     def begin(self, states: Words) -> list[Column]:
-        """The columns for some states, with their leaves."""
+        """Fills the columns of leaves from some states. Returns all columns for these states."""
         words = np.ascontiguousarray(states.T)
         narrow = self._narrow[:, : len(states)]
         columns: list[Column] = [*narrow, *narrow.view(np.bool_), *self._wide[:, : len(states)]]
@@ -178,12 +178,12 @@ class Program:
 
 
 def by_group(sources: Integers) -> Integers:
-    """The order of compiled code: by groups of `GROUP` states, and within a group by transition."""
+    """The order of successors in compiled code: by group of `GROUP` source states, and within a group by transition."""
     return np.argsort((sources // GROUP).astype(np.uint16), kind="stable")
 
 
 def _changed(part: Placed, words: Words, where: Integers, columns: Sequence[Column]) -> Words:
-    """Words of states after a transition, one row for each word; `where` are the lanes of the states."""
+    """The words of states after a transition, one row for each word. `where` has the lanes of the states."""
     for change in part.changes:
         word = words[change.word]
         word &= change.kept
@@ -196,9 +196,9 @@ def _changed(part: Placed, words: Words, where: Integers, columns: Sequence[Colu
 
 
 def _placed(code: Sequence[int], parts: Sequence[Part], kept: Sequence[Register]) -> list[int]:
-    """A place for each register from its instruction to its last use. Narrow and wide registers have separate places.
+    """A place for each register until its last use. Narrow and wide registers have separate places.
 
-    They are given from the end to the beginning, where the last use of a register comes first.
+    The instructions are read from the end to the beginning, so the last use of a register comes first.
     """
     registers = len(code) // 4 + len(kept)
     places = [-1] * (2 * registers)
@@ -224,7 +224,7 @@ def _placed(code: Sequence[int], parts: Sequence[Part], kept: Sequence[Register]
 
 
 def _instructions(code: Sequence[int], at: Integers, flags: int) -> Integers:
-    """The instructions with columns for registers. Comparisons write the same bytes as flags, `flags` columns later."""
+    """The instructions with columns for registers. Comparisons write columns of flags, which lie `flags` later."""
     rows = np.array(code, dtype=np.int64).reshape(-1, 4)
     rows[:, 1:] = at[rows[:, 1:]]
     compares = np.array([function in COMPARISONS for function in FUNCTIONS])

@@ -1,4 +1,4 @@
-"""The numbers that every engine with 64-bit integers can hold."""
+"""Checks that expressions have only values that every engine with 64-bit integers can hold."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from isrcheck.model.language.expressions import LARGEST, Expression
 
 
 def require_fitting(roots: Iterable[Expression]) -> None:
-    """Raises `ValueError` if an expression or a part of one can be too large."""
+    """Raises `ValueError` if the value of an expression, or of a part of an expression, can be too large."""
     seen, stack = set[Expression](), list(roots)
     while stack:
         node = stack.pop()

@@ -1,4 +1,4 @@
-"""The parts of a program over columns: registers, and groups of instructions."""
+"""A program over columns: its registers, and its parts, which are groups of instructions."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import numpy.typing as npt
 
 Column = npt.NDArray[Any]
 Function = Callable[[Column, Column, Column], object]
-"""A function of two columns that writes a third, which is the last argument."""
+"""A function of three columns that computes the third from the first two."""
 Register = int
-"""A column without a place yet, as a number that is odd if the column is wide.
+"""The number of a value that has no column yet. The number is odd if the column will be wide (64-bit integers).
 
 Instruction `i` writes register `2 * i` or `2 * i + 1`. Registers below 0 are filled before the program runs and keep
-their places.
+their columns.
 """
 
 
 @dataclass(slots=True)
 class Change:
-    """A word after a transition: `(word & kept) + base`, and each value shifted to its place and added.
+    """How a transition changes a word of a state: to `(word & kept) + base`, plus each value shifted to its place.
 
-    A value is a register, or its column once it has a place, with the bits to shift it by.
+    A value is a register, or later the column of this register, together with the number of bits to shift by.
     """
 
     word: int
@@ -35,10 +35,10 @@ class Change:
 
 @dataclass(slots=True)
 class Part:
-    """The instructions from `first` on, then the columns that are read when they are done.
+    """The instructions from `first` to before `end`, and the registers that are read after these instructions.
 
-    `flag` says for which states something is true; the instructions from `body` to before `end` compute the values that
-    only those states need.
+    `flag` tells for each state whether a condition holds, such as a guard. The instructions from `body` on compute
+    values that are needed only for states where the flag holds.
     """
 
     number: int
@@ -50,16 +50,16 @@ class Part:
     changes: list[Change] = field(default_factory=list)
 
     def reads(self) -> Iterable[Register]:
-        """The columns that are read after the instructions."""
+        """The registers that are read after the instructions."""
         yield from (register for register in (self.flag, self.failure) if register is not None)
         yield from (register for change in self.changes for register, _ in change.values)
 
 
 def copied(a: Column, b: Column, out: Column) -> None:
-    """Copies a column into another width."""
+    """Copies a column into a column of another width."""
     out[...] = a
 
 
 def counted(members: Column, again: Column, out: Column) -> None:
-    """Counts the members of sets."""
+    """Counts the members of each set in a column."""
     out[...] = np.bitwise_count(members)

@@ -43,7 +43,7 @@ class Routine(Writer):
         return self.let(f"mul i64 {a}, {b}")
 
     def address(self, array: str, position: str | int, size: int = 8) -> str:
-        """The address of an element of `size` bytes in an array at an address, both as integers."""
+        """The address of an element of `size` bytes. The address of the array and the result are integers."""
         return self.plus(array, position * size if isinstance(position, int) else self.times(position, size))
 
     def pointer(self, address: str) -> str:
@@ -56,7 +56,7 @@ class Routine(Writer):
         self.do(f"store {kind} {value}, ptr {self.pointer(address)}, align {align}")
 
     def element(self, array: str, position: str | int) -> str:
-        """An element of an array of 64-bit integers."""
+        """Loads an element of an array of 64-bit integers."""
         return self.load(self.address(array, position))
 
     # --- control ----------------------------------------------------------------------------------------------------
@@ -67,7 +67,7 @@ class Routine(Writer):
 
     @contextmanager
     def when(self, condition: str) -> Iterator[None]:
-        """What follows happens only if a condition (`"ne i64 %a, 0"`) holds."""
+        """The body of the `with` statement runs only if a condition holds, such as `"ne i64 %a, 0"`."""
         label = self._label()
         self.do(f"br i1 {self.let(f'icmp {condition}')}, label %{label}yes, label %{label}end")
         self.block(f"{label}yes")
@@ -77,7 +77,7 @@ class Routine(Writer):
 
     @contextmanager
     def while_not_zero(self, variable: str) -> Iterator[None]:
-        """What follows is repeated until a variable is 0."""
+        """The body of the `with` statement is repeated until a variable is 0."""
         label = self._label()
         self.do(f"br label %{label}head")
         self.block(f"{label}head")
@@ -90,7 +90,7 @@ class Routine(Writer):
 
     @contextmanager
     def each(self, variable: str, limit: str, first: str | int = 0, step: int = 1) -> Iterator[str]:
-        """What follows is repeated for the numbers from `first` to below a limit."""
+        """The body of the `with` statement is repeated for every `step`-th number from `first` to below `limit`."""
         label = self._label()
         self.put(variable, first)
         self.do(f"br label %{label}head")

@@ -1,4 +1,4 @@
-"""Instructions and parts with the places of their registers, and who runs them: numpy at first, then compiled code."""
+"""Instructions and parts with columns for their registers. At first numpy runs them, later compiled code."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from isrcheck.checker.kernel.machine import OPERATIONS, machine
 from isrcheck.checker.kernel.registers import Change, Column, Function
 
 ENOUGH: Final = 1 << 16
-"""After this many instructions by numpy, compiled code takes over: numpy's 0.05 s are as long as loading that code."""
+"""After numpy has run this many instructions (in 0.05 s), compiled code takes over. Loading that code takes as long."""
 FUNCTIONS: Final = [function for function, _, _ in OPERATIONS]
-"""The function of an operation."""
+"""The function of each operation, at the number of the operation."""
 COMPARISONS: Final[tuple[Function, ...]] = (np.equal, np.not_equal, np.less_equal)
-"""Functions whose results are flags of numpy."""
+"""The functions whose results are numpy flags."""
 Integers = npt.NDArray[np.int64]
 
 
 class Code:
-    """All instructions of a program, shape (instructions, 4): an operation, two columns, and a third for the result.
+    """All instructions of a program, shape (instructions, 4): an operation, two operand columns, and a result column.
 
-    `addresses` are those of the columns.
+    `addresses` has the address of each column.
     """
 
     def __init__(self, instructions: Integers, addresses: Integers) -> None:
@@ -33,14 +33,14 @@ class Code:
 
     @cached_property
     def addressed(self) -> Integers:
-        """The instructions in the form that the machine reads: with addresses of columns."""
+        """The instructions in the form for compiled code: with the addresses of columns instead of their numbers."""
         code = self.instructions.copy()
         code[:, 1:] = self.addresses[code[:, 1:]]
         return code
 
 
 class Steps:
-    """Some of the instructions of a program: those from `first` to before `end`."""
+    """Successive instructions of a program, from `first` to before `end`."""
 
     def __init__(self, code: Code, first: int, end: int) -> None:
         self._code, self._first, self._end = code, first, end
@@ -50,18 +50,18 @@ class Steps:
 
     @property
     def address(self) -> int:
-        """Where the instructions for the machine lie."""
+        """The address of the instructions in the form for compiled code."""
         code = self._code.addressed
         return code.ctypes.data + self._first * code.strides[0]
 
     @cached_property
     def _calls(self) -> list[tuple[Function, int, int, int]]:
-        """The instructions for numpy."""
+        """The instructions in the form for numpy: a function, and the numbers of its three columns."""
         rows = self._code.instructions[self._first : self._end].tolist()
         return [(FUNCTIONS[operation], a, b, out) for operation, a, b, out in rows]
 
     def run(self, columns: Sequence[Column], lanes: int) -> None:
-        """Runs them on the columns that `Program.begin` has made for some states."""
+        """Runs the instructions on columns that `Program.begin` has filled for some states."""
         global _by_numpy
         if on_machine():
             machine()["run"](self.address, len(self), 0, lanes)
@@ -73,7 +73,7 @@ class Steps:
 
 @dataclass(slots=True)
 class Placed:
-    """A part with the places of its registers."""
+    """A part with the columns of its registers."""
 
     number: int
     instructions: Steps
@@ -84,7 +84,7 @@ class Placed:
 
 
 _by_numpy = 0
-"""Instructions that numpy has run in this process."""
+"""The number of instructions that numpy has run in this process."""
 
 
 def on_machine() -> bool:

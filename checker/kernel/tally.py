@@ -1,16 +1,16 @@
-"""The counts of an expansion, in one array of 64-bit integers."""
+"""The tally of an expansion: an array of 64-bit integers, and the positions of the counts in the array."""
 
 from __future__ import annotations
 
 from typing import Final
 
 LEAST: Final = 0
-"""The least number of enabled instances of a state."""
+"""The position of the least number of instances that are enabled in a state."""
 GREATEST: Final = 1
-"""The greatest number of enabled instances of a state."""
+"""The position of the greatest number of instances that are enabled in a state."""
 FAILURES: Final = 2
-"""How many instances fail; a failing instance is not enabled."""
+"""The position of the number of failing instances. A failing instance does not count as enabled."""
 ACTIONS: Final = 3
-"""From here on one entry for each action: how many of its instances were enabled."""
+"""From this position on, one count for each action: how many of its instances were enabled."""
 HUGE: Final = (1 << 63) - 1
-"""The least value before any state was counted."""
+"""The count at `LEAST` before any state was counted."""

@@ -1,4 +1,4 @@
-"""The verdict bits of a state: whether it is counted, whether an evaluation fails, and which predicates apply."""
+"""The verdict bits of a state: whether the state is counted, which predicates apply, and whether one is undefined."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ OUTSIDE: Final = 1
 
 @dataclass(frozen=True)
 class Verdicts:
-    """The bits of a state, in order: FAILED, OUTSIDE, then invariants violated, goals reached, bounds hit.
+    """The verdict bits of a state, in order: FAILED, OUTSIDE, then violated invariants, reached goals, hit bounds.
 
-    If properties are checked, each question then has three bits: region, source, mark. Each instance that can be cut
-    has one more bit, by its label, which tells whether it is cut.
+    If properties are checked, three bits follow for each question: region, source, mark. Then each instance that can be
+    cut has one bit, found by its label, which tells whether the instance is cut.
 
     Goals and bounds are checked only in counted states. An undefined predicate is neither true nor false.
     """

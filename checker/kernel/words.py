@@ -1,6 +1,7 @@
-"""LLVM text over packed words: eight states at a time, one of their words in each lane of 64 bits.
+"""LLVM text over packed words: a vector has one word of each of eight states, in lanes of 64 bits.
 
-Eight such lanes are one AVX-512 register; on narrower machines LLVM splits them. The text is the same everywhere.
+Eight lanes of 64 bits are one AVX-512 register. On narrower machines LLVM splits the vectors, so the text is the same
+everywhere.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ FLAGS: Final = f"<{LANES} x i1>"
 
 
 def splat(value: int, bits: int = 64) -> str:
-    """The vector constant with this integer in every lane; only its lowest `bits` bits count."""
+    """The vector constant with an integer in every lane. Only the integer's lowest `bits` bits are used."""
     value &= (1 << bits) - 1
     signed = value - (1 << bits) if value >> bits - 1 else value
     return "zeroinitializer" if value == 0 else f"splat (i{bits} {signed})"
@@ -36,7 +37,7 @@ class Writer:
         return f"%v{self._count}"
 
     def let(self, text: str) -> str:
-        """A new name for the value of an instruction."""
+        """Writes an instruction. Returns the new name of its value."""
         result = self.name()
         self.lines.append(f"  {result} = {text}")
         return result
@@ -48,13 +49,13 @@ class Writer:
         self.lines.append(f"{label}:")
 
     def shuffle(self, a: str, b: str, lanes: int, picked: Sequence[int], bits: int = 64) -> str:
-        """Lanes picked by position from two vectors of `lanes` lanes each."""
+        """A vector of lanes that are picked by position from two vectors of `lanes` lanes each."""
         mask = ", ".join(f"i32 {i}" for i in picked)
         kind = f"<{lanes} x i{bits}>"
         return self.let(f"shufflevector {kind} {a}, {kind} {b}, <{len(picked)} x i32> <{mask}>")
 
     def interleave(self, words: Sequence[str]) -> str:
-        """The words of eight states, given as one vector for each word, as one vector in the order of memory."""
+        """Joins one vector for each word of eight states into a single vector, state by state as in memory."""
         joined, lanes = list(words), LANES
         while len(joined) > 1:
             if len(joined) % 2:

@@ -1,7 +1,7 @@
 """Exchanges two brokers, or two members of another scalarset, in values, states, instances and expressions.
 
-An exchange of two brokers changes each value of a state: each of the two becomes the other. This includes sets, values
-per broker, and the elements of a sequence up to its length.
+An exchange replaces each of the two brokers by the other in all values of a state. This includes sets, values per
+broker, and the elements of a sequence up to its length.
 """
 
 from __future__ import annotations
@@ -65,16 +65,16 @@ def _parts(domain: Domain) -> Iterator[Domain]:
 
 
 def keeps(system: TransitionSystem, leaves: tuple[int, ...], alike: Sequence[Member]) -> bool:
-    """Whether exchanging these members leaves a state unchanged."""
+    """Whether a state, given by its leaves, stays unchanged when these members are exchanged."""
     return all(Exchange(a, b).leaves(system, leaves) == leaves for a, b in itertools.pairwise(alike))
 
 
 def mentions(label: Label) -> list[list[Member]] | None:
-    """The members in the parameters of an instance, one list for each such parameter.
+    """The members that the parameters of an instance mention: a list for each broker or set of brokers.
 
     The result is None if a parameter has a domain that is not a broker, a set of brokers, a flag, a number or an enum.
-    If two labels differ in only one member, and both labels mention it first at the same place, then the label with the
-    lesser member comes first.
+    Suppose that two labels differ in only one member, which each label mentions first at the same place. Then the label
+    with the lesser member comes first among the instances.
     """
     found: list[list[Member]] = []
     for (_, value), domain in zip(label.parameters, label.domains, strict=True):
@@ -125,17 +125,17 @@ class Exchange:
                 return value
 
     def leaves(self, system: TransitionSystem, leaves: tuple[int, ...]) -> tuple[int, ...]:
-        """The leaves of a state after the exchange, given the leaves of the state."""
+        """The leaves of a state after the exchange, given its leaves before the exchange."""
         state = system.decode(leaves)
         return system.encode(self.value(v.domain, x) for v, x in zip(system.variables, state, strict=True))
 
     def state(self, system: TransitionSystem, nodes: Nodes) -> Nodes:
-        """The leaves of a state after the exchange, as expressions, given the state's leaves as expressions."""
+        """The leaves of a state after the exchange, given its leaves before the exchange, all as expressions."""
         parts = split([v.domain for v in system.variables], nodes)
         return [x for v, part in zip(system.variables, parts, strict=True) for x in self.nodes(v.domain, part)]
 
     def nodes(self, domain: Domain, nodes: Nodes) -> Nodes:
-        """The leaves of a value after the exchange, as expressions, given the value's leaves as expressions."""
+        """The leaves of a value after the exchange, given its leaves before the exchange, all as expressions."""
         match domain:
             case Broker() if self.moves(domain):
                 return [self._broker(nodes[0])]
@@ -157,7 +157,7 @@ class Exchange:
                 return nodes
 
     def origins(self, domain: Messages | Bag | Per) -> list[int]:
-        """For each position in a set of messages, a bag, or a per(...): where its content was before the exchange."""
+        """For each position in a set of messages, bag or per(...), the position of its content before the exchange."""
         if isinstance(domain, Per):
             return self._positions(domain)
         return [domain.elements.index(self.value(domain.element, x)) for x in domain.elements]
@@ -191,7 +191,7 @@ class Exchange:
 
 
 def split(domains: Sequence[Domain], nodes: Nodes) -> list[Nodes]:
-    """The leaves of several successive values, as one list for each value."""
+    """Splits the leaves of several successive values into a list for each value."""
     parts, start = [], 0
     for domain in domains:
         parts.append(nodes[start : start + domain.width])
@@ -200,7 +200,7 @@ def split(domains: Sequence[Domain], nodes: Nodes) -> list[Nodes]:
 
 
 class Renaming:
-    """Copies expressions, with other expressions in place of leaves."""
+    """Copies expressions and replaces each leaf by another expression."""
 
     def __init__(self, leaves: Nodes) -> None:
         self.leaves = leaves

@@ -2,11 +2,11 @@
 
 Two members are *interchangeable* under three conditions. Exchanging them everywhere maps initial states to initial
 states. The exchange maps each instance to the instance with exchanged parameters. The exchange keeps every predicate. A
-solver decides, for all values of the leaves, whether an instance and its exchanged instance do the same. A few random
-states are tried first.
+solver decides, for all values of the leaves, whether an instance and its exchanged instance have the same effect.
+Before that, a few random states are tried.
 
 Only exchanges of neighbours in a class of interchangeable members are checked, because these exchanges generate all
-permutations of the class. With several classes, they generate all combinations of such permutations.
+permutations of the class. With several classes, these exchanges generate all combinations of such permutations.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from isrcheck.model.language.expressions import Expression, and_, not_
 from isrcheck.model.language.system import Transition, TransitionSystem
 
 Alike = Callable[[Expression, Expression], bool]
-"""Whether two expressions are equal in every state; False also if this is not known."""
+"""Tells whether two expressions are equal in every state. False may also mean that this is not known."""
 SAMPLES: Final = 5
 SHOWN: Final = 3
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two expressions. They are equal in every state if exchanging two members changes nothing in the subject `of`."""
+    """Two expressions that are equal in every state if an exchange keeps the subject `of`, such as an invariant."""
 
     of: str
     one: Expression
@@ -40,8 +40,9 @@ class Pair:
 class Symmetry:
     """The interchangeable members of a system. `alike` compares expressions.
 
-    With `goals`, an exchange must keep goals and bounds as well. `values` are further values to keep, each with its
-    subject. `exchange` makes the exchange of two members of a scalarset, by default an `Exchange`.
+    If `goals` is true, an exchange must also keep goals and bounds. `values` are further expressions that an exchange
+    must keep, each with the name of its subject. `exchange` makes the exchange of two members, by default an
+    `Exchange`.
     """
 
     def __init__(
@@ -70,7 +71,7 @@ class Symmetry:
         return [c for c in found if len(c) > 1]
 
     def differences(self, a: Any, b: Any) -> tuple[str, ...]:
-        """Some reasons why two members are told apart; none if the members are interchangeable."""
+        """Some reasons why two members are told apart. There is no reason if the members are interchangeable."""
         if (a, b) not in self._known:
             self._known[a, b] = self._differences(a, b)
         return self._known[a, b]
@@ -131,12 +132,12 @@ def _shortened(names: tuple[str, ...]) -> list[str]:
 
 
 def _enabled(transition: Transition) -> Expression:
-    """The condition that an instance can be taken and is defined."""
+    """The condition that the guard of an instance holds and no evaluation fails."""
     return and_(transition.guard, not_(transition.failure))
 
 
 def _partners(system: TransitionSystem, exchange: Exchange) -> tuple[dict[int, int], list[str]]:
-    """For each instance, the instance with exchanged parameters; then the actions that lack such an instance."""
+    """Maps instances to instances with exchanged parameters. Also returns the actions that lack such an instance."""
     numbers = {(t.label.action, tuple(x for _, x in t.label.parameters)): i for i, t in enumerate(system.transitions)}
     found, alone = {}, []
     for number, transition in enumerate(system.transitions):
@@ -151,7 +152,7 @@ def _partners(system: TransitionSystem, exchange: Exchange) -> tuple[dict[int, i
 
 
 def _different_somewhere(system: TransitionSystem, pairs: list[Pair]) -> list[str]:
-    """The subjects of the pairs that differ in some random state. The random states are the same in every run."""
+    """The subjects of pairs that differ in some random state. The random states are the same in every run."""
     chance, found = random.Random(0), set[str]()
     for _ in range(SAMPLES):
         values = e.evaluate([x for p in pairs for x in (p.one, p.other)], random_state(system, chance))
@@ -160,12 +161,12 @@ def _different_somewhere(system: TransitionSystem, pairs: list[Pair]) -> list[st
 
 
 def random_state(system: TransitionSystem, chance: random.Random) -> tuple[int, ...]:
-    """The leaves of a state, at random."""
+    """The leaves of a random state."""
     return system.encode(_some(v.domain, chance) for v in system.variables)
 
 
 def _some(domain: Domain, chance: random.Random) -> Value:
-    """A value of a domain, at random."""
+    """A random value of a domain."""
     match domain:
         case Record():
             return tuple(_some(d, chance) for d in domain.domains)
