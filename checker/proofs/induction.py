@@ -101,7 +101,7 @@ class _Attempt:
         return z3.SolverFor("QF_BV")
 
     def _base(self) -> bool:
-        """Whether the base case fails: an invariant is false, undefined or undecided in the first k states of a path."""
+        """Whether the base case fails: an invariant is false, undefined or undecided in the first k states."""
         path, asserted = Unrolling(self.template), list[Term]()
         for length in range(1, self.k + 1):
             self.tell(f"base: paths of {length} of {self.k} states")

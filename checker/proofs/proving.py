@@ -101,7 +101,7 @@ def _one_by_one(
     watch: Watch,
     without: frozenset[str],
 ) -> list[Open]:
-    """The goals that stay open if each is asked alone: a solver may decide one goal when it cannot decide all at once."""
+    """The goals that stay open if each is asked alone: a solver may decide one goal when it cannot decide them all."""
     found = []
     for name in goals:
         solver = _solver(obligations, obligation, stage, without)

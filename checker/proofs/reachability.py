@@ -38,7 +38,7 @@ class Reachability:
 def reachability(
     system: TransitionSystem, states: Sequence[tuple[int, ...]], limits: Limits = LOOK
 ) -> list[Reachability]:
-    """For each state, whether the state is reachable. States are given by their leaves. One search finds all answers."""
+    """For each state, whether it is reachable. States are given by their leaves. One search answers for all states."""
     from isrcheck.checker.engines.local.search import search
 
     asked = {leaves: f"{HERE}{i:06d}" for i, leaves in enumerate(dict.fromkeys(states))}
