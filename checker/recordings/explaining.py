@@ -43,7 +43,7 @@ def explain(
     limits: Limits = Limits(),
     tell: Tell | None = None,
 ) -> Answer:
-    """The answer to whether a model at some settings allows the recorded run.
+    """Answers whether a model at some settings allows the recorded run.
 
     Raises `UnknownName` for names and values that the model does not have.
     """

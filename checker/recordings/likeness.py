@@ -20,7 +20,7 @@ LEAST: Final = 0.3
 
 @dataclass(frozen=True)
 class Likeness:
-    """A scenario, and the share of its steps in common with a story: 1 if both have the same actions."""
+    """A scenario, and the share of steps that it has in common with a story: 1 if both have the same actions."""
 
     scenario: str
     title: str

@@ -51,7 +51,7 @@ class Refusing:
     def refused(self, at_most: int) -> tuple[Refused, ...]:
         """The next lines that need not wait for another line, with the reasons why they cannot happen.
 
-        The first of them is the line that, if it is ignored, lets the search explain most lines.
+        They begin with the line without which the search can explain most lines.
         """
         candidates = [seen for seen in self.next if seen.may_come(self.positions)]
         if len(candidates) > 1:

@@ -35,7 +35,7 @@ NODES: Final = 2_000_000
 
 @dataclass(frozen=True)
 class Node:
-    """A state, the lines that are explained so far, and the step from `parent`. If it is hidden, `lane` is None.
+    """A state, the lines that are explained so far, and the step from `parent`. For a hidden step, `lane` is None.
 
     `run` counts the hidden steps since the last line with a step. `longest` is the greatest number of hidden steps in a
     row on the path to this node.
@@ -160,7 +160,7 @@ class _Search:
         heapq.heappush(self.heap, (-node.explained, run, longest, self.order, node))
 
     def settled(self, row: Row, positions: Positions) -> Positions:
-        """The positions after all next lines without a step whose values a state has, taken one after another."""
+        """The positions after each line without a step that comes next in its lane and holds in the state."""
         found, lanes, moved = list(positions), self.question.lanes, True
         while moved:
             moved = False

@@ -238,7 +238,7 @@ def _meanings(system: TransitionSystem) -> dict[str, dict[str, tuple[str, tuple[
 
 
 def digest(expression: Expression, known: dict[Expression, str]) -> str:
-    """A digest of the meaning of an expression. It names scalars by their paths, because their numbers may change."""
+    """A digest of the meaning of an expression. Scalars count by path, because their numbers may change."""
     for node in topological([expression]):
         if node not in known:
             value = node.value.path if isinstance(node.value, Leaf) else repr(node.value)

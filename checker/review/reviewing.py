@@ -54,11 +54,11 @@ class Review:
     proofs: tuple[ProofResult, ProofResult] | None
 
     def turned(self, turn: str) -> list[Row]:
-        """The rows (invariants and properties) whose verdict has this turn."""
+        """The rows (invariants and properties) whose verdict changes in the way that `turn` names."""
         return [row for row in self.rows if row.turn == turn]
 
     def recorded(self, turn: str) -> list[Turned]:
-        """The scenarios whose verdict has this turn."""
+        """The scenarios whose verdict changes in the way that `turn` names."""
         return [] if self.scenarios is None else [each for each in self.scenarios.turned if each.turn == turn]
 
     @property

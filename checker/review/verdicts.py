@@ -33,7 +33,7 @@ has the predicate.
 
 @dataclass(frozen=True)
 class Answer:
-    """A verdict (holds, violated or incomplete) and its text. `vacuous` says that it holds only because nothing happens."""
+    """A verdict (holds, violated or incomplete) and its text. If `vacuous`, it holds only because nothing happens."""
 
     verdict: str
     text: str
@@ -277,7 +277,7 @@ def _own_settings(mine: Side, other: Side) -> dict[str, Any]:
 
 
 def _of(models: Iterable[LoadedModel], unread: list[str]) -> Iterator[Scenario]:
-    """The scenarios of the given models, in the order of their names. Names of users' models are names of files.
+    """The scenarios of the given models, in the order of their names. A scenario of a user's model names the file of the model.
 
     Scenarios that cannot be read are left out, and the reasons are added to `unread`.
     """

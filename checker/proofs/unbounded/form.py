@@ -1,7 +1,7 @@
 """The obligations of a proof about a model without bounds, for a given number of replicas.
 
 The obligations have no quantifiers, so solvers can decide them. A lemma is about all offsets and all epochs, but an
-obligation assumes the lemma only for some numbers: those of the same kind in the goal, and in the states before and
+obligation assumes the lemma only for some numbers: numbers of the same kind in the goal and in the states before and
 after the step. Later stages of an obligation add the numbers that the logs and requests contain at these positions.
 Assuming less is safe, because what follows from some instances of a lemma also follows from the lemma. But a goal that
 does not follow might follow with more instances.
@@ -68,7 +68,7 @@ class Unbounded:
         return self._read(statement, state, fresh_numbers(self.free.book), bound=True)
 
     def goal(self, statement: Statement, state: Sequence[Term]) -> tuple[Term, Definitions]:
-        """A statement about a state, for arbitrary fixed numbers. If it cannot be false, it is true for all numbers."""
+        """A statement about a state, for arbitrary fixed numbers. If it is never false, it is true for all numbers."""
         found, definitions = self._read(statement, state, self._some_number, bound=False)
         return both(*(q.condition for q in found)), definitions
 
