@@ -50,7 +50,7 @@ class Holding(Protocol):
 
 @dataclass(frozen=True)
 class Place:
-    """The place of a value in the state: its leaves begin at `start`. In leaves that are arrays, the value is at `index`."""
+    """The place of a value in the state: its leaves begin at `start`. In an array, the value is at `index`."""
 
     state: Holding
     start: int
