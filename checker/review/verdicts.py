@@ -279,8 +279,8 @@ def _own_settings(mine: Side, other: Side) -> dict[str, Any]:
 def _of(models: Iterable[LoadedModel], unread: list[str]) -> Iterator[Scenario]:
     """The scenarios of the given models, in the order of their names.
 
-    A scenario of a user's model names the file of the model. Scenarios that cannot be read are left out, and the reasons
-    are added to `unread`.
+    A scenario of a user's model names the file of the model. Scenarios that cannot be read are left out, and the
+    reasons are added to `unread`.
     """
     names = {_model_of(loaded) for loaded in models}
     try:
