@@ -167,7 +167,7 @@ class Tie:
     def _fixed(
         self, definitions: Definitions, here: list[tuple[Term, Term]], values: dict[Term, Sequence[int]]
     ) -> list[Term]:
-        """The definitions as terms for all values of their numbers.
+        """The definitions as terms, for all numbers within the bounds.
 
         Assuming these terms cannot hide a difference, because every defined name has a value in every state.
         """
@@ -205,7 +205,7 @@ class Tie:
         domain = self.bounded.domain(self.bounded.before)
         traced = self.bounded.holds(self.system.invariants, self.bounded.before)
         for name, statement in self.statements.items():
-            # The statement is read in `unbounded.before`, because `pairs` then replaces its terms and its definitions'.
+            # The statement and its definitions are about `unbounded.before`, whose terms `pairs` replaces.
             found, definitions = self.unbounded.quantified(statement, self.unbounded.before)
             values = self._parameter_values(statement, found)
             parts = [x for q in found for x in self._all_values(q.numbers, q.condition, values)]

@@ -15,7 +15,7 @@ Verdict = Literal["explained", "unexplained", "incomplete"]
 
 @dataclass(frozen=True)
 class Told:
-    """The lines that a state explains: the line of the step to this state (None if hidden), and lines that hold."""
+    """The lines that a state explains: the line of the step into it (None if hidden), and lines without a step."""
 
     step: Line | None
     held: tuple[Line, ...]
@@ -31,8 +31,9 @@ class Told:
 class Explanation:
     """A path of the model that contains all lines of the recording, replayed by the reference semantics.
 
-    `told` has one entry for each state. `violated` has the invariants that are false somewhere on the path, each with
-    the first state (from 1) in which it is false. `unasked` has the invariants that are undefined at these settings.
+    `told` has one entry for each state. `hidden` counts the hidden steps, and `in_a_row` is the most hidden steps in a
+    row. `violated` has the invariants that are false somewhere on the path, each with the first state (counted from 1)
+    in which it is false. `unasked` names the invariants that are undefined in a state of the path.
     """
 
     trace: Trace
@@ -62,7 +63,7 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why an action instance cannot be the step of a line: the false condition, or what differs after the step."""
+    """Why an action instance cannot be the step of a line: its false requirement, or a value that differs after it."""
 
     label: str | None
     what: str
@@ -75,7 +76,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class Refused:
-    """The next line of a lane, and why this line cannot happen in the states where most lines are explained."""
+    """The next line of a lane, and why this line cannot happen in the states that explain most lines."""
 
     line: Line
     reasons: tuple[Reason, ...]
@@ -86,10 +87,11 @@ class Refused:
 
 @dataclass(frozen=True)
 class Frontier:
-    """A state in which most lines are explained: its story, the next line of each lane, and other steps from there.
+    """A state that explains most lines: the story that leads to it, and the next line of each lane.
 
-    `states` counts the found states in which the same lines are explained. `nearest` has instances that are enabled at
-    the end of the story, beginning with the instances that are most like the refused line.
+    `states` counts the states found that explain exactly the same lines. `refused` has the next lines that cannot
+    happen, and `waiting` has the next lines that must wait for another line. `nearest` has instances that are enabled
+    at the end of the story, beginning with instances of the next lines' actions.
     """
 
     trace: Trace
@@ -115,7 +117,7 @@ class Frontier:
 
 @dataclass
 class Answer:
-    """The answer about one recording. The search allowed at most `at_most` hidden steps in a row."""
+    """The answer about one recording, from a search that allows at most `at_most` hidden steps in a row."""
 
     file: str
     model: str
@@ -149,7 +151,7 @@ class Answer:
 
 
 def unanswered(file: str, reason: str, code: int) -> dict[str, Any]:
-    """The JSON of a recording that was not examined."""
+    """The answer, as JSON, about a recording that was not examined."""
     return Answer(file, "", {}, 0, 0, 0, "incomplete", code, reason).to_json()
 
 

@@ -1,7 +1,7 @@
 """Classes of values: the value 1712 of a system becomes 2 in a model if only two values of its class are smaller.
 
-In a recording, `{"class": "epoch", "value": 1712}` represents a small value. The small value is the rank of 1712 among
-all values of the class in the recording, or it is in a table of the header.
+In a recording, `{"class": "epoch", "value": 1712}` represents a small value of the model. This small value is the rank
+of 1712 among all values of the class in the recording, unless a table in the header gives it.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ MARK = frozenset({"class", "value"})
 
 @dataclass(frozen=True)
 class Classes:
-    """For each class, the values of the model by the values of the recording, which are keys in their text form."""
+    """For each class, the model's value for each value of the recording. Keys are values of the recording, as texts."""
 
     meanings: dict[str, dict[str, Any]]
 
     @staticmethod
     def of(header: dict[str, Any], data: Sequence[tuple[str, Any]]) -> Classes:
-        """The classes that a header declares. `data` has the values in the lines, each with its place."""
+        """The classes that a header declares. `data` has the values in the lines, each with its place as a text."""
         ranked: dict[str, set[Any]] = {}
         meanings: dict[str, dict[str, Any]] = {}
         for name, about in header.items():
@@ -48,7 +48,7 @@ class Classes:
         return Classes(meanings)
 
     def meant(self, data: Any, where: str) -> Any:
-        """The data, with values of the model in place of the values of classes."""
+        """The data, in which values of the model replace the values of classes."""
         match data:
             case {"class": name, "value": value, **rest} if not rest:
                 if not isinstance(name, str) or name not in self.meanings:
@@ -71,7 +71,7 @@ def _is_rank(about: dict[str, Any]) -> bool:
 
 
 def _key(value: Any) -> str:
-    """The text of a value; 1 and 1.0 have the same text."""
+    """The text of a value, as a key. The values 1 and 1.0 have the same text."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 

@@ -1,4 +1,4 @@
-"""Computes the answer about a recording: makes the question, searches, and replays the result as a story."""
+"""Computes the answer about a recording: searches for an explanation, and replays the result as a story."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def explain(
     limits: Limits = Limits(),
     tell: Tell | None = None,
 ) -> Answer:
-    """Whether a model at some settings allows the recorded run: a path that explains the run, or the lines that fail.
+    """Answers whether a model at some settings allows the recorded run.
 
     Raises `UnknownName` for names and values that the model does not have.
     """
@@ -114,7 +114,7 @@ def explained(name: str, asked: Question, end: Node) -> Explanation:
 
 
 def _walked(asked: Question, end: Node) -> tuple[Trace, tuple[Told, ...]]:
-    """The path to a node, replayed by the methods of the model and compared with the observations."""
+    """The path to a node as a trace, checked by the model's own methods; and the lines that each state explains."""
     interpreter, path = asked.interpreter, end.path
     numbers = {label: i for i, label in enumerate(interpreter.labels)}
     steps = [Step(None, None, state_of(asked, path[0]))]
@@ -133,7 +133,7 @@ def _walked(asked: Question, end: Node) -> tuple[Trace, tuple[Told, ...]]:
 
 
 def _told(asked: Question, path: Sequence[Node]) -> tuple[Told, ...]:
-    """The lines that each state explains."""
+    """For each state of a path, the lines that it explains."""
     found = []
     for i, node in enumerate(path):
         before = list(path[i - 1].positions) if i else [0] * len(asked.lanes)
@@ -147,7 +147,7 @@ def _told(asked: Question, path: Sequence[Node]) -> tuple[Told, ...]:
 
 
 def _require_as_seen(asked: Question, steps: Sequence[Step], told: Sequence[Told]) -> None:
-    """Checks the path that the search found against the observed values, so no wrong answer is shown."""
+    """Checks that the found path agrees with all lines, so that a mistake of the search is never shown as an answer."""
     known = {seen.line.place: seen for lines in asked.lanes for seen in lines}
     passed: set[Place] = set()
     for step, each in zip(steps, told, strict=True):
@@ -169,7 +169,7 @@ def _require_whole(asked: Question, end: Node) -> None:
 
 
 def _judged(interpreter: Interpreter, states: Sequence[State]) -> tuple[dict[str, int | None], tuple[str, ...]]:
-    """For each invariant, the first state (from 1) in which it is false, or None; then the undefined invariants."""
+    """For each invariant, the first state (from 1) where it is false, or None. Also: names of undefined invariants."""
     found: dict[str, int | None] = {}
     unasked = []
     for name, predicate in interpreter.invariants.items():

@@ -1,4 +1,4 @@
-"""A recording as a file: NDJSON with a header and observations. Each observer has a lane for its observations.
+"""Reads the file of a recording: NDJSON with a header and observations. Each observer has a lane for its observations.
 
 A recording is data. Each part is checked, no part is run, and no part selects code. docs/explain.md describes the
 format, and `recording.schema.json` is its schema.
@@ -37,7 +37,7 @@ Place = tuple[str, int]
 
 @dataclass(frozen=True)
 class Pattern:
-    """The instances of an action whose parameters have these values (JSON data)."""
+    """The instances of an action whose parameters have the given values (JSON data)."""
 
     action: str
     parameters: dict[str, Any]
@@ -47,8 +47,8 @@ class Pattern:
 class Line:
     """An observation at one moment: one of `events` happens, and after that the state has the `observed` values.
 
-    Without `events` no step happens. `after` names lines that come before this line. `row` is the number of the line in
-    the file, from 1.
+    If `events` is empty, no step happens. `after` has the places of lines that come before this line. `row` is the
+    number of the line in the file, counted from 1.
     """
 
     lane: str
@@ -70,10 +70,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Recording:
-    """A recorded run: the lines of each lane in their order, and the actions that may happen without a line.
+    """A recorded run: the lines of each lane in their order, and the `hidden` actions, which may happen without a line.
 
-    `complete` names parts of the state that no step without a line changes. `model` is None if the file names no model.
-    `settings` has the settings in the file.
+    `complete` names parts of the state that change only in steps with a line. `model` is None if the file names no
+    model. `settings` has only the settings that the file gives.
     """
 
     model: str | None
@@ -88,7 +88,7 @@ class Recording:
 
 
 def read(path: Path) -> Recording:
-    """The recording in a file. Raises OSError if the file cannot be read, `DamagedFile` if it is no recording."""
+    """The recording in a file. Raises OSError for a file that cannot be read, `DamagedFile` if it is no recording."""
     with path.open("rb") as file:
         content = file.read(LARGEST_FILE + 1)
     if len(content) > LARGEST_FILE:
@@ -97,7 +97,7 @@ def read(path: Path) -> Recording:
 
 
 def recognised(content: bytes) -> Recording:
-    """The recording with this content. Raises `DamagedFile` if it is no recording."""
+    """The recording in the content of a file. Raises `DamagedFile` if the content is no recording."""
     rows = [(row, text) for row, text in enumerate(content.split(b"\n"), 1) if text.strip()]
     if not rows:
         raise DamagedFile("it is empty; a recording begins with a header")
@@ -129,7 +129,7 @@ def _object(row: int, text: bytes) -> dict[str, Any]:
 
 
 def _typed(row: int, data: dict[str, Any], known: Mapping[str, type], required: tuple[str, ...], what: str) -> None:
-    """Requires that an object has all required entries and no unknown entry, each with its type."""
+    """Requires that an object has all required entries, no unknown entry, and only entries of the right type."""
     for name in required:
         if name not in data:
             raise DamagedFile(f"line {row}: {what} has no {name!r}")
@@ -167,7 +167,7 @@ def _line(row: int, data: dict[str, Any], lanes: list[str]) -> Line:
 
 
 def _patterns(data: Any, row: int, what: str) -> tuple[Pattern, ...]:
-    """The patterns in one object or in a list of objects, each with an action. One matching pattern is enough."""
+    """The patterns in an event: one pattern, or a list of alternatives. A string is the name of an action."""
     found = []
     for each in data if isinstance(data, list) else [data]:
         each = {"action": each} if isinstance(each, str) else each
@@ -213,7 +213,7 @@ def _require_some_order(lanes: dict[str, list[Line]]) -> None:
 
 
 def _values(lines: list[Line]) -> list[tuple[str, Any]]:
-    """All data in which values of classes may occur, each with the number of its line."""
+    """All data of lines in which values of classes may occur, each with its place: `line 7`."""
     found = []
     for each in lines:
         where = f"line {each.row}"

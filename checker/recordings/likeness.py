@@ -1,4 +1,4 @@
-"""Finds the recorded scenarios that resemble a story. Paths are compared by their actions, counting repetitions."""
+"""Finds the recorded scenarios that resemble a story, by the actions of their paths (counting repetitions)."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from isrcheck.checker.traces.files import read as read_traces
 TRACE: Final = "trace.itf.json"
 SHOWN: Final = 3
 LEAST: Final = 0.3
-"""The least share of common steps with which two paths resemble each other."""
+"""The least share of common steps (0 to 1) with which two paths resemble each other."""
 
 
 @dataclass(frozen=True)
 class Likeness:
-    """A scenario, and its share of common steps with a story: 1 if both have the same actions."""
+    """A scenario, and the share of steps that it has in common with a story: 1 if both have the same actions."""
 
     scenario: str
     title: str
@@ -31,7 +31,7 @@ class Likeness:
 
 
 def resembled(model: str, trace: Trace) -> tuple[Likeness, ...]:
-    """The shipped scenarios of a model that resemble a trace most, if there are any."""
+    """At most `SHOWN` shipped scenarios of a model that resemble a trace, the most similar scenario first."""
     own = Counter(step.label.action for step in trace.steps[1:] if step.label is not None)
     found = [Likeness(name, title, share(own, actions)) for name, title, actions in _recorded(model)]
     alike = [each for each in found if each.share >= LEAST]

@@ -1,4 +1,4 @@
-"""A recording in terms of a model: the instances that each line may be, and the packed values that a line requires."""
+"""Translates a recording for the search: the instances that each line may be, and the packed values it requires."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from isrcheck.model.language.plain import State
 from isrcheck.model.language.system import Label, Transition, TransitionSystem
 
 Row = tuple[int, ...]
-"""A packed state: its words."""
+"""A packed state: a number for each word."""
 Positions = tuple[int, ...]
 """For each lane, how many of its lines have been explained."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """An observed part of the state, and its value. `bits` has triples (word, mask, wanted value) for packed states."""
+    """An observed part of the state, and its value. `bits` tests packed states: triples (word, mask, wanted value)."""
 
     path: str
     domain: Domain
@@ -47,9 +47,9 @@ class Check:
 
 @dataclass(frozen=True)
 class Seen:
-    """A line: the labels of the instances that it may be (None: no step), its observed values, and the lines before it.
+    """A line: the labels of the instances that it may be (None if it has no step), and checks of its observed values.
 
-    `after` has pairs of a lane and a number: so many lines of this lane must be explained first.
+    `after` has pairs (lane, number): this number of lines of the lane must be explained before the line.
     """
 
     line: Line
@@ -66,10 +66,11 @@ class Seen:
 
 @dataclass(frozen=True)
 class Question:
-    """A recording in terms of a model: lanes of lines, hidden instances, and a kernel of all instances that may happen.
+    """A recording in terms of a model: lanes of lines, hidden instances, and a kernel of the instances that may happen.
 
-    `kept` has, for each word, the bits that no hidden step changes. `numbers` has the number of each label's transition
-    in the kernel. An instance that is never enabled has no number.
+    `kept` has, for each word of a packed state, the bits that no hidden step changes. `numbers` has, for each label,
+    the number of its transition in the kernel. An instance that is never enabled has no number. `whole` is the traced
+    model with all transitions.
     """
 
     interpreter: Interpreter
@@ -92,7 +93,7 @@ class Question:
 
 
 def question(recording: Recording, interpreter: Interpreter, system: TransitionSystem) -> Question:
-    """The question that a recording asks. Raises `UnknownName` for names that the model does not have."""
+    """The recording in terms of a model. Raises `UnknownName` for names that the model does not have."""
     layout = Layout(system.leaves)
     names = tuple(recording.lanes)
     counted = {line.place: i + 1 for lines in recording.lanes.values() for i, line in enumerate(lines)}
@@ -113,13 +114,13 @@ def question(recording: Recording, interpreter: Interpreter, system: TransitionS
 
 
 def _parts(system: TransitionSystem, transitions: tuple[Transition, ...]) -> dict[str, Any]:
-    """A system with only these transitions, its kernel, and the number of each transition in the kernel."""
+    """The fields of a question for the given transitions: a system, its kernel, and the number of each transition."""
     part = replace(system, transitions=transitions, invariants=(), goals=(), bounds=(), questions=())
     return {"system": part, "kernel": Kernel(part), "numbers": {t.label: i for i, t in enumerate(transitions)}}
 
 
 def instances(interpreter: Interpreter, pattern: Pattern, where: str) -> list[Label]:
-    """The instances that a pattern matches; none if the settings switch the action off."""
+    """The instances that a pattern matches. If the settings switch the action off, there are none."""
     if pattern.action not in interpreter.actions:
         raise UnknownName(
             f"{where}: there is no action {pattern.action!r}; {nearest(pattern.action, interpreter.actions)}"
@@ -153,7 +154,7 @@ def _check(interpreter: Interpreter, layout: Layout, path: str, data: Any, where
 
 
 def _masks(interpreter: Interpreter, layout: Layout, paths: tuple[str, ...]) -> tuple[int, ...]:
-    """For each word, the bits of the named parts of the state."""
+    """For each word of a packed state, a mask of the bits that store the named parts of the state."""
     masks = [0] * layout.words
     for path in paths:
         domain, _, at = _found(interpreter, path, "line 1: complete")
@@ -163,7 +164,7 @@ def _masks(interpreter: Interpreter, layout: Layout, paths: tuple[str, ...]) -> 
 
 
 def _found(interpreter: Interpreter, path: str, where: str) -> tuple[Domain, tuple[int, tuple[int, ...]], int]:
-    """The domain of a part of the state, the part's place in the values, and the number of its first leaf."""
+    """The domain of the part of the state at a path, its place in the values, and the index of its first leaf."""
     domains = interpreter.model.domains
     name, *steps = _steps(path)
     if name not in domains:
@@ -184,7 +185,7 @@ def _steps(path: str) -> list[str]:
 
 
 def _part(domain: Domain, step: str, where: str) -> tuple[int, Domain, int]:
-    """The position and the domain of the part that a step leads to, and the number of leaves before that part."""
+    """The part that a step of a path leads to: its position, its domain, and the number of leaves before it."""
     if isinstance(domain, Record):
         if step not in domain.fields:
             raise UnknownName(f"{where}: there is no field {step!r}; {nearest(step, domain.fields)}")

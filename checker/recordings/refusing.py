@@ -1,4 +1,4 @@
-"""Finds why a line cannot happen in the states that explain most lines, and which of several lines is wrong."""
+"""Finds why the next lines cannot happen in the states that explain most lines, and which line is probably wrong."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ REASONS: Final = 4
 INSTANCES: Final = 12
 NEAREST: Final = 6
 TRIED: Final = Limits(nodes=100_000)
-"""The limits of the searches for the wrong line."""
+"""The limits of each search for the wrong line."""
 
 
 class Refusing:
-    """The states in which most lines are explained, examined by the reference semantics."""
+    """Examines the states that explain most lines, by the model's own methods."""
 
     def __init__(self, question: Question, nodes: Sequence[Node]) -> None:
         self.question, self.interpreter = question, question.interpreter
@@ -39,19 +39,19 @@ class Refusing:
 
     @property
     def next(self) -> list[Seen]:
-        """The next line of each lane that has one."""
+        """The next line of each lane. A lane whose lines are all explained has no next line."""
         lanes = zip(self.question.lanes, self.positions, strict=True)
         return [lines[position] for lines, position in lanes if position < len(lines)]
 
     @property
     def waiting(self) -> tuple[Line, ...]:
-        """The next lines that must wait for another line, which has not been explained."""
+        """The next lines that must wait for a line that is not explained."""
         return tuple(seen.line for seen in self.next if not seen.may_come(self.positions))
 
     def refused(self, at_most: int) -> tuple[Refused, ...]:
-        """The next lines that need not wait, with their reasons.
+        """The next lines that need not wait for another line, with the reasons why they cannot happen.
 
-        The first is the line without which most lines can be explained.
+        They begin with the line without which the search can explain most lines.
         """
         candidates = [seen for seen in self.next if seen.may_come(self.positions)]
         if len(candidates) > 1:
@@ -63,9 +63,9 @@ class Refusing:
     # --- why --------------------------------------------------------------------------------------------------------
 
     def reasons(self, seen: Seen) -> tuple[Reason, ...]:
-        """The reasons why a line cannot happen, the most frequent reason first.
+        """The reasons why a line cannot happen, beginning with the reason that is found in most states.
 
-        Each reason is given for the state with the fewest hidden steps.
+        The values of a reason are from the state with the fewest hidden steps.
         """
         counted: dict[tuple[str | None, str, str | None], list[Reason]] = {}
         for state in self.states:
@@ -103,7 +103,7 @@ class Refusing:
         return Reason(text, f"it requires {unmet.condition}", unmet.where, unmet.values)
 
     def nearest(self) -> tuple[str, ...]:
-        """Instances that are enabled in the first state. Instances of the next lines' actions come first."""
+        """Instances that are enabled in the first of the states. Instances of the next lines' actions come first."""
         wanted = {label.action for seen in self.next for label in seen.labels or ()}
         enabled = [
             self.interpreter.labels[number]
@@ -115,7 +115,7 @@ class Refusing:
 
 
 def _further(wide: Question, seen: Seen, at_most: int) -> int:
-    """How many lines can be explained if one line matches any step, or no step, and its observed values are ignored."""
+    """How many lines can be explained if one line may be any step, or no step, and its observed values are ignored."""
     most = 0
     for labels in {None, None if seen.labels is None else frozenset(wide.numbers)}:
         less = replace(seen, labels=labels, checks=())

@@ -1,4 +1,4 @@
-"""The answer about a recording as text: the story with the line of each step and, if it ends early, the reason."""
+"""Shows the answer about a recording: the story with the line of each step and, if it ends early, the reason."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STYLES = {"explained": "good", "unexplained": "bad", "incomplete": "open"}
 
 
 def headline(answer: Answer, ink: Ink = PLAIN) -> str:
-    """The verdict in one line."""
+    """The verdict about a recording, with its main numbers, in one line."""
     word = ink(STYLES[answer.verdict], WORDS[answer.verdict])
     return f"{word}  {answer.file}: {_what(answer)}"
 
@@ -39,7 +39,7 @@ def _what(answer: Answer) -> str:
 
 
 def report_text(answer: Answer, ink: Ink = PLAIN, plain: bool = False) -> list[str]:
-    """The whole answer in lines."""
+    """The whole answer as lines of text."""
     lines = [headline(answer, ink)]
     settings = ", ".join(f"{name}={shown(value)}" for name, value in answer.settings.items())
     lines += [f"  {plural(answer.visited, 'state')} visited, at most {answer.at_most} hidden steps in a row"]
@@ -94,7 +94,7 @@ def _reason(reason: Reason) -> list[str]:
 
 
 def _told(trace: Trace, story: Story, told: tuple[Told, ...], ink: Ink, plain: bool) -> list[str]:
-    """The story, each step with its line."""
+    """The trace as text. Unless `plain` is true, its story is told, and each step names its line of the recording."""
     noted = [
         replace(sentence, text=f"{sentence.text} [{note(told[sentence.position - 1])}]") for sentence in story.sentences
     ]
@@ -108,7 +108,7 @@ def note(told: Told) -> str:
 
 
 def page_of(answer: Answer, model: Model) -> str:
-    """The answer as a page for a browser."""
+    """The answer as an HTML page."""
     from isrcheck.checker.pages.findings import told_trace
     from isrcheck.checker.pages.page import page
     from isrcheck.checker.pages.shown import setting_data

@@ -2,12 +2,12 @@
 
 A node of the search is a packed state of the model, with the number of lines that are explained in each lane. A step of
 the model is the next line of a lane, or it is hidden. There may be at most a given number of hidden steps between two
-lines with a step. The search first expands the nodes with the most explained lines. Among these, it prefers the nodes
-with the fewest hidden steps since the last line. The search remembers all nodes that it has visited. It is exact: if it
-reaches no limit and finds no explanation, there is no explanation.
+lines with a step. The search first expands the nodes with the most explained lines and, among these nodes, those with
+the fewest hidden steps since the last line. The search remembers all nodes that it has visited. It is exact: if it
+reaches no limit and finds no explanation, no explanation exists.
 
-A line without a step is taken as soon as a state has its values. This loses no explanation, because any later step, in
-any lane, can still happen.
+A line without a step counts as explained as soon as a state has its observed values. This loses no explanation, because
+all steps that were possible remain possible.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from isrcheck.checker.recordings.matching import Positions, Question, Row, Seen
 from isrcheck.model.language.system import Label
 
 BATCH: Final = 256
-"""How many states are expanded together. Arrays for one state take nearly as long as arrays for a hundred states."""
+"""How many states are expanded together. Expanding one state takes nearly as long as expanding a hundred together."""
 FURTHEST: Final = 256
-"""The greatest number of kept states among those that explain most lines."""
+"""The greatest number of states that are kept among the states that explain most lines."""
 NODES: Final = 2_000_000
 """The default limit on visited nodes."""
 
 
 @dataclass(frozen=True)
 class Node:
-    """A state, the lines that are explained so far, and the step from `parent`: a line of `lane`, or hidden (None).
+    """A state, the lines that are explained so far, and the step from `parent`. For a hidden step, `lane` is None.
 
     `run` counts the hidden steps since the last line with a step. `longest` is the greatest number of hidden steps in a
-    row.
+    row on the path to this node.
     """
 
     row: Row
@@ -73,8 +73,8 @@ class Node:
 class Found:
     """The result of a search: the end of an explanation, or None. `stopped` names the limit that ended the search.
 
-    `furthest` has at most `FURTHEST` of the states in which most lines are explained, beginning with the states that
-    have the fewest hidden steps in a row. `failing` is a state and an instance that is undefined in this state.
+    `furthest` has at most `FURTHEST` of the states that explain most lines, in the order in which they were found.
+    `failing` is a state and an action instance that is undefined in this state.
     """
 
     end: Node | None = None
@@ -90,7 +90,7 @@ Told = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits at which a search ends without an answer."""
+    """The limits of a search: visited nodes, and seconds. At a limit, the search ends without an answer."""
 
     nodes: int = NODES
     seconds: float | None = None
@@ -151,7 +151,7 @@ class _Search:
         positions = self.settled(row, positions)
         known = self.least.get((positions, row))
         if known is not None and known <= run:
-            return  # it was reached with no more hidden steps since the last line, so the same steps may follow there
+            return  # this node was already reached with as few hidden steps since the last line, or fewer
         self.least[positions, row] = run
         self.found.visited = len(self.least)
         node = Node(row, positions, run, longest, parent, label, lane)
@@ -160,7 +160,7 @@ class _Search:
         heapq.heappush(self.heap, (-node.explained, run, longest, self.order, node))
 
     def settled(self, row: Row, positions: Positions) -> Positions:
-        """The positions after taking all lines without a step that hold in a state."""
+        """The positions after each line without a step that comes next in its lane and holds in the state."""
         found, lanes, moved = list(positions), self.question.lanes, True
         while moved:
             moved = False
@@ -174,7 +174,7 @@ class _Search:
         return tuple(found)
 
     def note(self, node: Node) -> None:
-        """Remembers a node if no known node explains more lines."""
+        """Adds a node to `furthest` if no known node explains more lines."""
         furthest = self.found.furthest
         if furthest and node.explained > furthest[0].explained:
             furthest.clear()
@@ -182,7 +182,7 @@ class _Search:
             furthest.append(node)
 
     def batch(self) -> list[Node]:
-        """The next nodes to expand; none if one of them explains all lines, because the search is then over."""
+        """The next nodes to expand. If a node explains all lines, the search is over, and the result is empty."""
         found: list[Node] = []
         while self.heap and len(found) < BATCH:
             node = heapq.heappop(self.heap)[-1]
@@ -197,7 +197,7 @@ class _Search:
     # --- steps ------------------------------------------------------------------------------------------------------
 
     def moves(self, positions: Positions) -> dict[int, list[tuple[int, Seen]]]:
-        """For each transition that may be the next line of a lane: these lanes, with their next lines."""
+        """For each transition that may be the next line of some lanes: these lanes, with their next lines."""
         known = self.next.get(positions)
         if known is None:
             known = self.next[positions] = {}
@@ -226,11 +226,11 @@ class _Search:
                 self.step(nodes[source], transition, row)
 
     def keeps(self, before: Row, after: Row) -> bool:
-        """Whether a hidden step leaves alone the values that only steps with lines may change."""
+        """Whether a hidden step keeps all values that only steps with lines may change."""
         return not any((a ^ b) & mask for a, b, mask in zip(before, after, self.question.kept, strict=True))
 
     def note_failure(self, nodes: list[Node]) -> None:
-        """Remembers the first wanted instance that is undefined, and the state in which it is undefined."""
+        """Stores in `failing` the first undefined instance that the search needs, with the state before it."""
         rows = np.array([node.row for node in nodes], dtype=np.uint64).reshape(len(nodes), -1)
         sources, transitions = self.question.kernel.failures(rows)
         for source, transition in zip(sources.tolist(), transitions.tolist(), strict=True):

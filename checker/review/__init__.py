@@ -1,1 +1,1 @@
-"""Reviews a change of a protocol: what it does to text, verdicts, scenarios, behaviours, guards and proofs."""
+"""Reviews a change of a protocol: its effects on text, verdicts, scenarios, behaviours, guards and proofs."""

@@ -25,7 +25,7 @@ Statement = ast.FunctionDef | ast.Assign | ast.AnnAssign
 Meaning = Literal["new", "gone", "requires otherwise", "does otherwise", "requires and does otherwise"]
 
 LIKE: Final = 0.8
-"""The least likeness of two names (0 to 1) with which they count as the old and the new name of one function."""
+"""The least likeness (0 to 1) at which two names count as the old and the new name of one function."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class Guard:
 
 @dataclass(frozen=True)
 class ChangedFunction:
-    """A function that both models have with different texts: the guards that only one side has, and the changed lines.
+    """A function whose text differs between two models: the guards that only one model has, and the changed lines.
 
-    `before` is the old name of the function. For a new name, the most similar name that is gone counts as the old name.
+    `before` is the function's name in the old model. A new name is matched with the most similar name that is gone.
     """
 
     name: str
@@ -90,7 +90,7 @@ def _functions(cls: type[Model]) -> dict[str, FunctionType]:
 
 
 def _renamed(gone: dict[str, FunctionType], come: dict[str, FunctionType]) -> list[tuple[str, str]]:
-    """Pairs of a name that is gone and the most similar new name of a function with the same parameters."""
+    """The renamed functions: each name that is gone, with the most similar new name that has the same parameters."""
     scores = [(-_likeness(a, b), a, b) for a in gone for b in come if _parameters(gone[a]) == _parameters(come[b])]
     found: dict[str, str] = {}
     for score, a, b in sorted(scores):
@@ -100,7 +100,7 @@ def _renamed(gone: dict[str, FunctionType], come: dict[str, FunctionType]) -> li
 
 
 def _likeness(a: str, b: str) -> float:
-    """The likeness of two names; 1 or more if one name has all words of the other name."""
+    """The likeness of two names, a number from 0. It is at least 1 if one name has all words of the other name."""
     words = set(a.split("_")), set(b.split("_"))
     within = words[0] <= words[1] or words[1] <= words[0]
     return difflib.SequenceMatcher(None, a, b, autojunk=False).ratio() + within
@@ -130,9 +130,10 @@ def _name(function: FunctionType) -> str:
 
 
 def _written(function: FunctionType) -> Statement | None:
-    """The statement of a file that defines a function; None if no statement gives the function a name.
+    """The statement that defines a function in its file, or None if no statement gives the function a name.
 
-    A function that was made by another function has the text of that other function. A generated function has no text.
+    If another function makes the function, this is the definition inside the maker. A generated function has no such
+    statement.
     """
     tree, code = _parsed("".join(_file(function))), function.__code__
     return definition_of(tree, code) or next(_named_lambdas(tree, code.co_firstlineno), None)
@@ -171,7 +172,7 @@ def _lines(function: FunctionType) -> list[str]:
 
 
 def _code(function: FunctionType) -> str:
-    """The code of a function without its docstring and without its layout."""
+    """The syntax tree of a function as text. The docstring and the layout of the source do not count."""
     node = _written(function)
     if isinstance(node, ast.FunctionDef) and ast.get_docstring(node) is not None:
         node = copy.copy(node)
@@ -180,7 +181,7 @@ def _code(function: FunctionType) -> str:
 
 
 def _guards(function: FunctionType) -> Iterator[Guard]:
-    """The guards of a function, one for each conjunct."""
+    """The conditions that a function requires. Each conjunct is one guard."""
     written = _written(function)
     for node in () if written is None else ast.walk(written):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "require":
@@ -227,7 +228,7 @@ def _meaning(guards: bool, effects: bool) -> Meaning:
 
 
 def _meanings(system: TransitionSystem) -> dict[str, dict[str, tuple[str, tuple[tuple[str, str], ...]]]]:
-    """For each action, its instances, each with digests of its guard and of its assignments to scalars."""
+    """For each action: its instances by label, each with digests of its guard and of its assignments to scalars."""
     digests: dict[Expression, str] = {}
     found: dict[str, dict[str, tuple[str, tuple[tuple[str, str], ...]]]] = {}
     for t in system.transitions:
@@ -237,7 +238,7 @@ def _meanings(system: TransitionSystem) -> dict[str, dict[str, tuple[str, tuple[
 
 
 def digest(expression: Expression, known: dict[Expression, str]) -> str:
-    """A digest of the meaning of an expression, independent of the numbers of the scalars."""
+    """A digest of the meaning of an expression. Scalars count by path, because their numbers may change."""
     for node in topological([expression]):
         if node not in known:
             value = node.value.path if isinstance(node.value, Leaf) else repr(node.value)

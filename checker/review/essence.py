@@ -16,9 +16,9 @@ from isrcheck.checker.wording.layout import plural
 from isrcheck.model.language import Model
 
 MOST: Final = 3
-"""The greatest number of named things of one kind."""
+"""At most this many things of one kind are named."""
 NAMED: Final = 5
-"""The greatest number of named invariants and properties."""
+"""At most this many invariants and properties are named for one kind of change."""
 
 
 def essence(found: Review) -> tuple[str, str, str]:
@@ -81,7 +81,7 @@ def _both(row: Row) -> str:
 
 
 def _named(rows: list[Row], words: Callable[[Row], str]) -> list[str]:
-    """The names of rows, each with a text. Names with the same text are grouped; only the first names are given."""
+    """The names of the first rows, each with its text from `words`. Names with the same text are grouped."""
     groups: dict[str, list[str]] = {}
     for row in rows[:NAMED]:
         groups.setdefault(words(row), []).append(row.name)
@@ -116,7 +116,7 @@ def _cause(found: Review) -> str:
 
 
 def _purpose(found: Review) -> list[str]:
-    """The first sentence of the new model's file, if the two sides are different models and not versions of one."""
+    """The first sentence of the new model's file. Returns nothing if the two sides are versions of one model."""
     return [said] if _is_another(found) and (said := _said(type(found.new.model))) else []
 
 
@@ -132,7 +132,7 @@ def _said(cls: type[Model]) -> str:
 
 
 def _settings(found: Review) -> Iterator[str]:
-    """The settings that differ, with their meanings. For two different models, only settings that both have count."""
+    """The settings that differ, with their meanings. For different models: only the settings that both models have."""
     declared = type(found.old.model).declared_settings() | type(found.new.model).declared_settings()
     for name, before, after in found.settings:
         if before is not None and after is not None:
@@ -149,7 +149,7 @@ def _fairness(found: Review) -> list[str]:
 
 
 def _functions(text: Differences) -> Iterator[str]:
-    """The functions that are new or gone, or that have changes besides those in guards."""
+    """The functions that are new, gone or renamed, and the functions that changed although their guards did not."""
     changed = [f.name for f in text.changed if f.name != f.before or not (f.lost or f.added)]
     for names, word in ((changed, "otherwise"), (list(text.new), "new"), (list(text.gone), "gone")):
         if names:
@@ -181,7 +181,7 @@ def _behaviour(found: Review) -> str:
 
 
 def _apart(found: Review) -> str:
-    """The variables that are not compared because their values are of different kinds."""
+    """A sentence that names the variables that are not compared, because their values are of different kinds."""
     apart = found.behaviours.apart
     return f" Not compared, for they are not of the same kind: {_some(list(apart))}." if apart else ""
 

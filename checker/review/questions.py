@@ -1,4 +1,4 @@
-"""Compares the questions about two versions of a model: meanings of predicates, fairness of actions, states."""
+"""Compares the questions that are asked about two versions of a model: predicates, fairness of actions, and states."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from isrcheck.model.language.tracing import Invariant, askable, predicate_at, tr
 class Questions:
     """The predicates whose meaning differs between two versions, and the differences in states and fairness.
 
-    `cut` says that the constraints differ, so the two searches leave out different states. `narrower` names bounds
-    whose new value differs and is not greater. A violation that disappears because states are left out does not count
-    as mended. `fairness` has the actions whose fairness differs, with the fairness before and after.
+    `cut` is true if the constraints differ, so that the two searches leave out different states. `narrower` names the
+    bounds whose value changed, but not to a greater number. If a violation disappears because states are left out, it
+    does not count as mended. `fairness` has the actions whose fairness differs, each with its fairness before and
+    after.
     """
 
     predicates: frozenset[str]
@@ -35,8 +36,8 @@ class Questions:
 def questions(old: Side, new: Side) -> Questions:
     """The differences between the questions about two versions.
 
-    If settings or their defaults differ, both versions are compared at the settings of one version. So if a setting
-    changes the meaning of an invariant, this counts as a change of the setting, not of the invariant.
+    If settings or their defaults differ, both versions are compared at the settings of one version. So an invariant
+    whose meaning differs only because of a changed setting does not count as changed.
     """
     one, other = _at_the_same_settings(old.model, new.model)
     then, now = _system(old.loaded, one), _system(new.loaded, other)
@@ -80,13 +81,13 @@ def _at_the_same_settings(old: Model, new: Model) -> tuple[Model, Model]:
 
 
 def _with(model: Model, wanted: dict[str, Any]) -> Model:
-    """A model with the wanted settings, if the model has them, and with its own values for its other settings."""
+    """A model with the wanted values for all settings that it has. Its other settings keep their values."""
     settings = {name: wanted.get(name, value) for name, value in model.settings.items()}
     return model if settings == model.settings else type(model)(**settings)
 
 
 def _narrower(old: Model, new: Model) -> Iterator[str]:
-    """The bounds of the search whose value differs between the versions, except bounds with a greater new value."""
+    """The bounds whose value changed between the versions, but not to a greater number."""
     declared = type(old).declared_settings() | type(new).declared_settings()
     for name, value in new.settings.items():
         before = old.settings.get(name, value)
@@ -99,7 +100,7 @@ def _is_greater(value: Any, before: Any) -> bool:
 
 
 def _predicates(system: TransitionSystem) -> dict[tuple[str, bool], Any]:
-    """The meaning of each predicate. A key is the predicate's name, and whether the predicate is a constraint."""
+    """Digests of the meaning of each predicate. A key has the predicate's name, and whether it is a constraint."""
     known: dict[Expression, str] = {}
     found: dict[tuple[str, bool], Any] = {}
     for predicate in system.invariants:
@@ -122,7 +123,7 @@ def _asked(question: Question, known: dict[Expression, str]) -> tuple[Any, ...]:
 
 
 def _states(old: TransitionSystem, new: TransitionSystem) -> Iterator[str]:
-    """The differences in the states, in words: the variables, or else the initial states."""
+    """What differs in the states, in words: the variables or, if they are equal, the initial states."""
     here, there = ([(x.path, x.kind, x.low, x.high) for x in system.leaves] for system in (old, new))
     if here != there:
         yield "the variables"

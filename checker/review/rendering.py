@@ -13,7 +13,7 @@ from isrcheck.checker.wording.layout import PLAIN, Ink, columns
 
 
 def text(found: Review, ink: Ink = PLAIN) -> list[str]:
-    """The lines of a review for a terminal, without blocks of text."""
+    """A review as lines for a terminal, without the sections' blocks of text."""
     lines = list(essence(found))
     for section in sections(found):
         lines += ["", ink("head", section.title)]
@@ -24,7 +24,7 @@ def text(found: Review, ink: Ink = PLAIN) -> list[str]:
 
 
 def markdown(found: Review) -> str:
-    """The text of a review for a pull request, with folded blocks of text."""
+    """A review as Markdown for a pull request, with the sections' blocks of text folded."""
     first, *more = essence(found)
     parts = [f"**{escaped(first)}**\n", *(f"{escaped(line)}\n" for line in more)]
     return "\n".join([*parts, *(line for section in sections(found) for line in _section(section))]) + "\n"

@@ -1,4 +1,4 @@
-"""Reviews a change: answers all questions about the two versions, as data."""
+"""Makes the review of a change as data: the answers about the old and the new version, and their differences."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from isrcheck.checker.review.verdicts import Row, Scenarios, Turned, scenarios, 
 
 @dataclass(frozen=True)
 class Wanted:
-    """The wanted parts of a review besides text, verdicts and behaviours, and the limits of each part."""
+    """The optional parts that a review is to have, and the limits of its parts."""
 
     visible: tuple[str, ...] = ()
     bounds: Bounds = field(default_factory=Bounds)
@@ -36,9 +36,9 @@ class Wanted:
 class Review:
     """The changes from `old` to `new`. Each side has its own settings.
 
-    For each side, `states` has the number of states, and whether all states were explored. `guards` has mutants of the
-    new version: of the actions whose meaning differs. `proofs` has a proof attempt for each side. `guards` and `proofs`
-    are None if they were not requested.
+    For each side, `states` has the number of states, and whether all states were explored. `guards` has the verdicts on
+    mutants of the new version, in actions whose meaning differs. `proofs` has a proof attempt for each side. `guards`
+    and `proofs` are None if they were not requested.
     """
 
     old: Side
@@ -54,11 +54,11 @@ class Review:
     proofs: tuple[ProofResult, ProofResult] | None
 
     def turned(self, turn: str) -> list[Row]:
-        """The invariants and properties (rows) whose verdict changes in this way."""
+        """The rows (invariants and properties) whose verdict changes in the way that `turn` names."""
         return [row for row in self.rows if row.turn == turn]
 
     def recorded(self, turn: str) -> list[Turned]:
-        """The scenarios whose verdict changes in this way."""
+        """The scenarios whose verdict changes in the way that `turn` names."""
         return [] if self.scenarios is None else [each for each in self.scenarios.turned if each.turn == turn]
 
     @property
@@ -68,10 +68,10 @@ class Review:
 
     @property
     def exit_code(self) -> int:
-        """12 or 13 if an invariant or a property that held is now violated, 152 if an answer is open, else 0.
+        """12 if an invariant that held is now violated, 13 if a property is, 152 if an answer is open, else 0.
 
-        Violated new invariants and properties count as well, and so do scenarios. If a scenario of the new model can no
-        longer be checked in the new model, it counts as open.
+        New invariants and properties that are violated count as well, and so do scenarios. A scenario of the new model
+        that can no longer be checked in the new model counts as open.
         """
         broken = {row.kind for row in self.rows if row.breaks} | {each.kind for each in self.recorded("broken")}
         is_open = any(row.is_open for row in self.rows) or bool(self.recorded("open") or self.lost)
@@ -116,7 +116,7 @@ class Review:
 
 
 def review(old: Side, new: Side, wanted: Wanted, tell: Callable[[str], None] = lambda text: None) -> Review:
-    """Checks everything in both versions. `tell` is called with words about the current work."""
+    """Makes a review of a change. `tell` is called with the name of each part that begins."""
     tell("what is written")
     with blaming(old.loaded.origin), blaming(new.loaded.origin):
         text = differences(old.model, new.model)
@@ -155,7 +155,7 @@ def review(old: Side, new: Side, wanted: Wanted, tell: Callable[[str], None] = l
 
 
 def _guards(new: Side, text: Differences, rows: Sequence[Row], limits: Limits) -> Mutation | None:
-    """The mutants of the actions whose meaning differs, checked with all predicates that hold; None without mutants."""
+    """Checks mutants of the actions whose meaning differs against all predicates that hold. None without mutants."""
     holding = [(row.kind, row.name) for row in rows if row.after and row.after.verdict == "holds"]
     # The name of the deadlock check is left out, because it is no invariant of the model.
     held = tuple(name for kind, name in holding if kind == "invariant" and name in new.loaded.invariants)

@@ -18,12 +18,12 @@ from isrcheck.checker.review.verdicts import Row, Turned
 from isrcheck.checker.wording.layout import plural
 
 WORDS: Final = {"alone": "one side only", "other": "another trace", "otherwise": "asked otherwise"}
-"""The words for those changes of a verdict (turns) whose own names would not be clear."""
+"""Words for the changes of a verdict (turns) whose names alone would not be clear."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """A title, a table with its head, sentences below it, and titled blocks of text that can be opened."""
+    """A title, a table with its head, sentences below the table, and titled blocks of text that can be opened."""
 
     title: str
     head: tuple[str, ...] = ()

@@ -33,7 +33,7 @@ has the predicate.
 
 @dataclass(frozen=True)
 class Answer:
-    """A verdict (holds, violated or incomplete) and its text. `vacuous`: holds only because nothing happens."""
+    """A verdict (holds, violated or incomplete) and its text. If `vacuous`, it holds only because nothing happens."""
 
     verdict: str
     text: str
@@ -44,7 +44,7 @@ class Answer:
 class Row:
     """An invariant or a property (`kind`) with the answers of both sides; None for a side that lacks the predicate.
 
-    `otherwise` says that the predicate's meaning differs between the two versions.
+    `otherwise` is true if the question about the predicate differs between the two versions.
     """
 
     name: str
@@ -124,7 +124,7 @@ def _checked(side: Side, limits: Limits, deadlock: bool) -> Result:
 
 
 def _finished(result: Result) -> Result:
-    """The given result. Raises `EvaluationError` if the model cannot be evaluated in some state."""
+    """Returns the given result. Raises `EvaluationError` if the model could not be evaluated in some state."""
     _require_wanted(result)
     if result.evaluation is not None:
         raise EvaluationError(result.evaluation.what, result.evaluation.where)
@@ -157,7 +157,7 @@ def _rows(before: Result, after: Result, asked: Questions) -> Iterator[Row]:
 def _is_another_question(
     names: Collection[str], before: Answer | None, after: Answer | None, asked: Questions, hidden: bool
 ) -> bool:
-    """Whether one of the names has another meaning, or its violation disappears while states are `hidden`."""
+    """Whether a predicate of these names has changed its meaning, or a violation disappears and states are `hidden`."""
     ends = before is not None and after is not None and (before.verdict, after.verdict) == ("violated", "holds")
     return not asked.predicates.isdisjoint(names) or (hidden and ends)
 
@@ -277,9 +277,10 @@ def _own_settings(mine: Side, other: Side) -> dict[str, Any]:
 
 
 def _of(models: Iterable[LoadedModel], unread: list[str]) -> Iterator[Scenario]:
-    """The scenarios of some models in the order of their names. A scenario for a model in a file names this file.
+    """The scenarios of the given models, in the order of their names.
 
-    Scenarios that cannot be read are left out, and the reasons are added to `unread`.
+    A scenario of a user's model names the file of the model. Scenarios that cannot be read are left out, and the
+    reasons are added to `unread`.
     """
     names = {_model_of(loaded) for loaded in models}
     try:
@@ -303,7 +304,7 @@ def _model_of(loaded: LoadedModel) -> str:
 
 
 def _different(found: Iterable[Scenario], own: list[dict[str, Any]]) -> list[Scenario]:
-    """The scenarios, without a second scenario for the same question.
+    """The scenarios without repetitions: if several ask the same question, only the first is returned.
 
     At the settings of a side, a scenario and its control may ask the same question.
     """
@@ -332,7 +333,7 @@ def _outcome(scenario: Scenario, side: Side, own: dict[str, Any], limits: Limits
 
 
 def _said(result: Result) -> Answer:
-    """The verdict of a check as an answer; `incomplete` if the model cannot be evaluated in some state."""
+    """The answer that a check gives. It is `incomplete` if the model cannot be evaluated in some state."""
     _require_wanted(result)
     if result.evaluation is not None:
         return Answer("incomplete", f"no meaning: {result.evaluation.where}: {result.evaluation.what}")

@@ -1,9 +1,9 @@
-"""The canonical shortest trace. It is the same for every engine, and changes its actor as rarely as possible.
+"""Chooses the canonical shortest trace: the same for every engine, and with as few changes of actor as possible.
 
 Let L be the first level with a violation. T(L-1) is the set of states of level L-1 with a violating successor. T(k) is
 the set of states of level k with a successor in T(k+1). The path starts at the least initial state in T(1). Each step
-of the path is an instance that leads into the next T. Among these instances, the path takes an instance with the fewest
-remaining changes of actor and, among several, the instance with the least label.
+of the path is an instance that leads into the next T. Among these instances, the path takes the one that leaves the
+fewest changes of actor. If there are several, it takes the instance with the least label.
 
 The engine only finds the steps between the sets T. This module chooses the path.
 """
@@ -39,19 +39,19 @@ class CanonicalPaths:
 
 
 def to_violation(levels: Levels, length: int, invariant: str, actors: Sequence[str]) -> Path:
-    """The canonical path to a violation of the invariant. It has `length` >= 2 states."""
+    """The canonical path to a violation of the invariant. It has `length` states, at least 2."""
     return walked(levels, back(levels, levels.edges_into_violation(length - 1, invariant), length - 1), actors)[0]
 
 
 def to_states(levels: Levels, length: int, targets: Any, actors: Sequence[str]) -> Path:
-    """The canonical path of `length` states to one of `targets`, which are states in the engine's own form."""
+    """The canonical path of `length` states to one of the targets, which are states in the engine's own form."""
     if length == 1:
         return Path(min(levels.leaves(targets)), ())
     return walked(levels, back(levels, levels.edges_into(length - 1, targets), length - 1), actors)[0]
 
 
 def back(levels: Levels, last: Edges, level: int) -> list[Edges]:
-    """The steps between the sets T, for each level from level 1. `last` has the steps from `level`."""
+    """The steps between the sets T, for each level from 1 to `level`. `last` has the steps from `level`."""
     chain = [last]
     for k in range(level - 1, 0, -1):
         chain.append(levels.edges_into(k, chain[-1].sources))
@@ -62,7 +62,7 @@ def walked(levels: Levels, chain: list[Edges], actors: Sequence[str]) -> tuple[P
     """The canonical path through the steps of a chain, and the position of its last state among the last targets.
 
     A state may appear in a level twice: as the source of a later step, and as a predecessor of a source. In this case
-    the path continues from both.
+    the path continues from both appearances.
     """
     names = sorted(set(actors))
     actor_of = np.array([names.index(actor) for actor in actors], dtype=np.int64)
@@ -82,13 +82,13 @@ def walked(levels: Levels, chain: list[Edges], actors: Sequence[str]) -> tuple[P
 
 
 def _weights(chain: list[Edges], actor_of: npt.NDArray[np.int64], actors: int) -> list[Costs]:
-    """For each level and each step, the fewest changes of actor that must come after the step."""
+    """For each level and each step from it, the fewest changes of actor that must come after the step."""
     after: Costs | None = None
     weights = []
     for edges in reversed(chain):
         acting = actor_of[edges.transition]
         weight = np.zeros(len(edges.source), dtype=np.int64) if after is None else after[edges.target, acting]
-        # The least weight of a step by each actor. A step by another actor than the last step is a change.
+        # For each source and actor, the least weight of a step by this actor. A change of actor adds 1.
         by_actor = np.full((len(edges.sources), actors), UNREACHED, dtype=np.int64)
         np.minimum.at(by_actor, (edges.source, acting), weight)
         after = np.minimum(by_actor, by_actor.min(axis=1, keepdims=True) + 1)

@@ -29,20 +29,20 @@ Read = Callable[[Domain, Any], Any]
 
 
 def from_json(domain: Domain, data: Any) -> Any:
-    """The value of a domain that this JSON data of a result represents."""
+    """The value of a domain that the JSON data of a result represents."""
     return domain.from_json(data)
 
 
 class DamagedFile(Exception):
-    """A file that has no trace or is damaged, with the reason in one line."""
+    """Raised for a file that is damaged or not of the expected kind, with the reason in one line."""
 
 
 @dataclass(frozen=True)
 class Recording:
-    """A trace in the form of its file. `name` is the violated invariant or property that the trace was recorded for.
+    """A recorded trace, as its file has it. `name` is the violated invariant or property that it was recorded for.
 
-    `states` has an object for each state: the values of the state, and the action and parameters if the file gives
-    them. For an evaluation error, `failing` is the action instance that is undefined in the last state. `loop`,
+    `states` has an object for each state: the values of the state and, if the file gives them, the action and its
+    parameters. For an evaluation error, `failing` is the action instance that is undefined in the last state. `loop`,
     `choice` and `fairness` are set only for a property.
     """
 
@@ -64,7 +64,7 @@ class Recording:
 class Against:
     """The specification that a recorded refinement is about: its name, its settings, and the mapping.
 
-    `at_most` is how many steps of the specification one step of the model may represent; None is any number.
+    `at_most` is how many steps of the specification one step of the model may represent, or None for any number.
     """
 
     specification: str
@@ -75,7 +75,7 @@ class Against:
 
 @dataclass(frozen=True)
 class TraceFile:
-    """The traces of a file, and the name of its model and its settings, which are None if the file lacks them.
+    """The traces of a file. `model` and `settings` are None if the file does not give them.
 
     `against` is set only for traces of a refinement.
     """
@@ -131,7 +131,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _typed(data: dict[str, Any], key: str, kind: type, where: str) -> Any:
-    """The entry of an object. Raises `DamagedFile` if the entry is missing or has another type."""
+    """The entry of an object with this key. Raises `DamagedFile` if the entry is missing or has another type."""
     names: dict[type, str] = {dict: "an object", list: "a list", str: "a string"}
     if not isinstance(data.get(key), kind):
         raise DamagedFile(f"{where}{key} is missing or not {names[kind]}")
@@ -275,7 +275,7 @@ def _itf_state(state: dict[str, Any], position: int, ours: bool) -> dict[str, An
 
 
 def decoded(interpreter: Interpreter, recording: Recording) -> Trace:
-    """The trace as values of the model's domains. A step whose action is unknown has no label.
+    """The trace of a recording, with values of the model's domains. A step whose action is unknown has no label.
 
     Raises `UnknownName` for variables, actions, parameters and values that the model does not have.
     """

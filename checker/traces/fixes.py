@@ -1,7 +1,8 @@
 """Finds the step at which a fix acts: the fixed design takes the steps of the trace until it differs from the trace.
 
-The fixed design has states of its own. If they differ from the trace only in values that the rest of the trace does not
-depend on, the walk continues. The answer is about this trace only, not about other paths of the fixed design.
+The fixed design (the control) has states of its own. It takes further steps as long as these states differ from the
+trace only in values that the rest of the trace does not depend on. The answer is about this trace only, not about other
+paths of the fixed design.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from isrcheck.model.language.system import Label
 from isrcheck.model.language.tracing import instances_at
 
 LINE: Final = 90
-"""The most characters of a line that two values side by side may take."""
+"""The greatest length, in characters, of two values that are shown side by side in one line."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Control:
 
 
 def fix(walked: Walked, invariant: str, control: Control) -> Fix:
-    """The step at which a control differs from a trace that violates an invariant."""
+    """The step at which a fixed design differs from a trace that violates an invariant, and how it differs."""
     return _Walk(walked, invariant, control).fix()
 
 
@@ -81,7 +82,7 @@ class _Walk:
     # --- one step -----------------------------------------------------------------------------------------------------
 
     def _step(self, k: int) -> Fix | None:
-        """Takes the step into state k, or returns how the control differs from the trace there."""
+        """Takes the step into state k, or returns how the control differs from the trace at this step."""
         step = self.walked.trace.steps[k - 1]
         assert step.label is not None
         named = self._named(step.label)
@@ -112,7 +113,7 @@ class _Walk:
                 yield Taken(self.interpreter.labels[number], self.interpreter.actors[number], after)
 
     def _renamed(self, k: int, step: Step) -> Taken | None:
-        """A step of another action, by the same actor and with the same changes, or None."""
+        """A step of the control that has another label, but the same actor and the changes that matter, or None."""
         states, matter = self.walked.states, self.walked.relevant[k - 1]
         if not any(i in matter and states[k - 1][i] != states[k - 2][i] for i, _ in self.shared):
             return None
@@ -165,7 +166,7 @@ class _Walk:
         return self._fix("allows", verdict=verdict, enabled=self._only_there(self.walked.length))
 
     def _only_there(self, k: int) -> tuple[str, ...]:
-        """The steps that the control can take in its own state but the model of the trace cannot take in state k."""
+        """The steps that the control can take in its last state, but the model of the trace cannot take in state k."""
         here = Interpreter(self.walked.model, {})
         possible = {label_text(here.labels[n]) for n, _ in here.steps(self.walked.trace.steps[k - 1].state)}
         there = [label_text(self.interpreter.labels[n]) for n, _ in self.interpreter.steps(self.path[-1].state)]
@@ -180,7 +181,7 @@ class _Walk:
         return self.here.value(i, self.walked.states[k - 1][i]) == self.there.value(j, leaves[j])
 
     def _different(self, k: int, leaves: tuple[int, ...]) -> list[tuple[int, int]]:
-        """The scalars in which the control's state differs from state k of the trace, as pairs of positions."""
+        """The scalars in which the control's state differs from state k of the trace, as pairs of their positions."""
         return [(i, j) for i, j in self.shared if not self._same(k, i, j, leaves)]
 
     def _mattering(self, k: int, leaves: tuple[int, ...]) -> set[int]:
@@ -188,7 +189,7 @@ class _Walk:
         return {i for i, j in self.shared if i in matter and not self._same(k, i, j, leaves)}
 
     def _differences(self, k: int, after: State, new: set[int]) -> Iterator[Difference]:
-        """The parts that differ from state k of the trace. A sequence is shown whole if a line has room for it."""
+        """The parts of `after` that differ from state k of the trace. A part is shown whole if a line has room."""
         here, there = self.walked.trace.variables, tuple(self.control.model.domains.items())
         for part in dict.fromkeys(self.here.part(i) for i in sorted(new)):
             state = self.walked.trace.steps[k - 1].state
@@ -198,7 +199,7 @@ class _Walk:
             yield from (Difference(*row) for row in rows)
 
     def _computed(self, k: int, new: set[int]) -> tuple[Read, ...]:
-        """The values from which step k of the trace computed those scalars that differ in the control."""
+        """The values from which step k of the trace computed the scalars that differ in the control."""
         updates = self.walked.step(k).updates
         reads = dict.fromkeys(x for i in sorted(new) if i in updates for x in self.walked.reads(updates[i], k - 1))
         return _read(self.walked, self.here, reads, k - 1)
@@ -207,7 +208,7 @@ class _Walk:
 def false_conjunct(model: Model, path: Sequence[tuple[int, ...]], label: Label) -> tuple[str, tuple[Read, ...]]:
     """The part of a disabled instance's guard that is false, and the values that this part reads.
 
-    The guard is evaluated in the last state of `path`, whose states are given by their leaves.
+    The guard is evaluated in the last state of `path`. The states of `path` are given by their leaves.
     """
     states, words = States(path), Words(tuple(model.domains.items()))
     last = states.length
@@ -218,7 +219,7 @@ def false_conjunct(model: Model, path: Sequence[tuple[int, ...]], label: Label) 
 
 
 def _read(states: States, words: Words, leaves: Iterable[int], m: int) -> tuple[Read, ...]:
-    """These leaves in state m, each with its value and the state since which it has this value."""
+    """The given leaves in state m, each with its value and the state since which it has this value."""
     found = []
     for i in leaves:
         changed = states.last_change(i, m)
@@ -235,5 +236,5 @@ def alike(a: Label, b: Label) -> bool:
 
 
 def texts(label: Label) -> dict[str, str]:
-    """The parameters of an instance: the text of each value by name."""
+    """The text of each parameter's value in a label, by the name of the parameter."""
     return {name: text_of(d, value) for (name, value), d in zip(label.parameters, label.domains, strict=True)}

@@ -1,4 +1,4 @@
-"""Finds the last state of a trace in which what an invariant protects was still intact."""
+"""Finds the last state of a trace in which the thing that an invariant protects was still intact."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from isrcheck.model.language.telling import SeenState
 
 
 def last_held(model: Model, predicate: Callable[..., Any], trace: Trace, instance: Instance) -> Held | None:
-    """The last state in which the invariant's `last_held` condition is true. None if it has no such condition."""
+    """The last state in which the invariant's `last_held` condition is true. Returns None without such a condition."""
     words = getattr(predicate, "__last_held__", None)
     if words is None:
         return None

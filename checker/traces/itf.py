@@ -31,7 +31,7 @@ EXACT: Final = 2**53
 """Integers of this size or more are written as `#bigint`, because JSON readers may read numbers as doubles."""
 NONE: Final = "none"
 AGAINST: Final = ("specification", "specification_settings", "mapping", "at_most")
-"""The further data that a replay of a refinement needs."""
+"""The names of the further data that a replay of a refinement needs."""
 
 
 def to_itf(
@@ -43,7 +43,7 @@ def to_itf(
     failing: Label | None = None,
     promised: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """A trace as ITF data. `claim` and `name` say what it was recorded for, such as a violation of an invariant.
+    """A trace as ITF data. `claim` and `name` say what the trace shows, such as a violation of a named invariant.
 
     For an evaluation error, `failing` is the instance that is undefined in the last state. For a property, `promised`
     has the choice of its parameters and the fairness. For a refinement, `promised` has the specification and the
@@ -169,7 +169,7 @@ def _fitting(domain: Domain, value: Value) -> Value:
 
 
 def _bag(domain: Bag, data: Any) -> Value:
-    """A bag from a map of its elements to how often each occurs, as the libraries of TLA+ represent bags."""
+    """A bag from a map that gives the number of each element, as the libraries of TLA+ represent bags."""
     pairs = [(decoded(domain.element, key), _integer(times)) for key, times in _pairs(domain, data)]
     if not all(isinstance(times, int) and not isinstance(times, bool) and times > 0 for _, times in pairs):
         raise ValueError(f"{data!r} is not {domain}: write how often each element is there")
@@ -194,7 +194,7 @@ def _pairs(domain: Domain, data: Any) -> list[Any]:
 
 
 def itf_of(result: Result) -> dict[str, Any] | None:
-    """The shortest counterexample of a result (or the first by name among several) as ITF data, if there is one."""
+    """The shortest counterexample of a result as ITF data, or None. Of several, it takes the first by name."""
     against = {k: result.extra["refinement"][k] for k in AGAINST} if "refinement" in result.extra else None
     found: list[tuple[str, str | None, Trace | None]] = [
         ("violation" if against is None else "refinement", name, finding.trace)

@@ -15,9 +15,9 @@ from isrcheck.model.language.properties import Asked, kind_of
 
 @dataclass(frozen=True)
 class Kept:
-    """An obligation that is never taken on a cycle, but satisfied: it cannot happen in `state`, a state of the cycle.
+    """A fairness obligation that is satisfied although no step of the cycle takes it: it cannot happen in `state`.
 
-    States are counted from 1.
+    `state` is the number, counted from 1, of a state on the cycle.
     """
 
     obligation: str
@@ -33,7 +33,7 @@ class Lasso:
 
     @property
     def _round(self) -> range:
-        """The positions of the states that repeat."""
+        """The positions, counted from 0, of the states that repeat."""
         assert self.trace.loop is not None
         return range(self.trace.loop, self.trace.length - (not self.trace.stays))
 
@@ -87,7 +87,7 @@ class Lasso:
     # --- fairness ---------------------------------------------------------------------------------------------------
 
     def _unfair(self, fairness: Fairness) -> str | None:
-        """The first obligation that is not satisfied, in words; None if all are satisfied."""
+        """The first obligation that is not satisfied, in words, or None if all obligations are satisfied."""
         for obligation, idle in self._open(fairness):
             if idle is None:
                 strength = "again and again" if obligation.strong else "all the time"
@@ -104,8 +104,8 @@ class Lasso:
     def _open(self, fairness: Fairness) -> Iterator[tuple[Obligation, int | None]]:
         """The obligations whose steps can happen somewhere on the cycle but are never taken on it.
 
-        Each obligation comes with the position of a state where it cannot happen, if such a state satisfies the
-        obligation.
+        Each obligation comes with the position of a state of the cycle where it cannot happen. The position is None if
+        there is no such state, or if the obligation is strong.
         """
         it, steps = self.interpreter, self.trace.steps[self._round.start + 1 :]
         taken = {it.labels.index(step.label) for step in steps if step.label is not None}

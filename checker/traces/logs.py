@@ -1,9 +1,9 @@
-"""The logs of a state as they are drawn: records by offset, high watermark, log end, and the broker's role.
+"""Finds what is drawn of a state's logs: records by offset, high watermark, log end, and each broker's role.
 
 The logs come from a variable `log`, which has a log for each broker, or for each partition and broker. A variable
-`replica` of the same shape has what the broker believes. If there is a variable `quorum` or `state`, its ISR names the
-members. A model that stores its logs in another form has a method `drawn_logs(self, s)`, which returns the logs as
-dictionaries.
+`replica` of the same shape has what each broker believes. The ISR in a variable `quorum` or `state`, if there is one,
+names the members. A model that stores its logs in another form has a method `drawn_logs(self, s)`, which returns the
+logs as dictionaries.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _field(record: Any, name: str) -> int | None:
 
 
 def _belief(model: Model, s: SeenState, p: Any, b: BrokerId) -> dict[str, Any]:
-    """The fields of `replica` for a broker, or nothing if this variable does not have the shape of the logs."""
+    """The fields of `replica` for a broker, or no fields if this variable does not have the shape of the logs."""
     domain = model.domains.get("replica")
     inner = domain.element if isinstance(domain, Per) else None
     if p is not None and isinstance(inner, Per):

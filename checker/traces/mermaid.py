@@ -15,7 +15,7 @@ from isrcheck.checker.wording.values import differences, label_text
 
 PLAIN: Final = re.compile(r"[A-Za-z0-9 _.,()=+/\[\]-]")
 LONGEST: Final = 60
-"""The longest value in a note, in characters. A diagram must be easy to read."""
+"""The most characters of a value in a note. Longer values are cut, because a diagram must be easy to read."""
 KEYWORD: Final = re.compile(r"(?i)\bend\b")
 
 
@@ -25,7 +25,7 @@ def mermaid(trace: Trace, title: str) -> str:
 
 
 def mermaid_of(result: Result) -> str | None:
-    """A diagram of the shortest counterexample of a result (or the first by name among several), if there is one."""
+    """A diagram of the shortest counterexample of a result, or None. Of several, it takes the first by name."""
     found = [(name, finding.trace) for name, finding in sorted(result.findings.items())]
     if result.deadlock is not None:
         found.append(("deadlock", result.deadlock.trace))
@@ -59,7 +59,7 @@ def _actor(step: Step) -> str:
 
 
 def _other(step: Step) -> str:
-    """The party that the actor acts upon: the first other member (such as a broker) among the parameters, or itself."""
+    """The party that the actor acts upon: the first other member (such as a broker) in the parameters, or the actor."""
     if step.label is None:
         return _actor(step)
     return next((who for who in map(str, step.label.members()) if who != step.actor), _actor(step))

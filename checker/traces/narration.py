@@ -1,4 +1,4 @@
-"""The story of a trace: for each step the actor, its sentence, the changes, and the logs."""
+"""Tells the story of a trace: for each step the actor, a sentence, the changes, and the logs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def narrate(model: Model, trace: Trace | list[dict[str, Any]]) -> list[Sentence]
 
 
 def recorded(model: Model, states: list[dict[str, Any]]) -> Trace:
-    """The trace that JSON of a result has, with the label and the actor of each step."""
+    """The trace from the JSON form of a result, with the label and the actor of each step."""
     interpreter = Interpreter(model, {})
     recording = Recording("path", None, tuple(states), None, from_json)
     outcome = replay(interpreter, decoded(interpreter, recording))

@@ -1,9 +1,9 @@
-"""Explains why a trace ends in a violation, by the facts behind it and the steps that made each fact true.
+"""Explains why a trace ends in a violation: the facts behind the violation, and the steps that made each fact true.
 
 The *facts* are the atomic conditions that make the violated conjunct false. A step is a cause of a fact if it was the
 last step to change a value that the fact reads. The causes of a step are found in the same way: from the conditions of
-its guard, and from the values that it computes with. No search is needed. The reasons say what was read, and do not
-claim that a step was necessary.
+its guard, and from the values that it computes with. The reasons say what was read, and do not claim that a step was
+necessary.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Made:
 
 
 def reasons(walked: Walked) -> Reasons | None:
-    """The reasons of a trace, or None if the trace does not end in a violation of an invariant."""
+    """The reasons why a trace ends in a violation of an invariant, or None if it does not."""
     if walked.violation is None:
         return None
     graph = _Graph(walked, Words(walked.trace.variables))
@@ -65,7 +65,7 @@ def _makers(into: Edges, made: Made) -> list[int]:
 
 @dataclass
 class _Graph:
-    """The causes of steps. `into` has for each step the steps that caused it, each with the values that it gave."""
+    """The causes of steps. For each step, `into` has the steps that caused it, each with the values that it made."""
 
     walked: Walked
     words: Words
@@ -73,7 +73,7 @@ class _Graph:
     _changes: dict[int, set[int]] = field(default_factory=dict)
 
     def causes(self, read: Iterable[Expression], m: int) -> Edges:
-        """The steps that gave these expressions their values in state m. Adds to `into` the causes of these steps."""
+        """The steps that gave expressions their values in state m. Also adds the causes of these steps to `into`."""
         found: Edges = {}
         pending = [self._causes(read, m, found)]
         while pending:  # a loop, because a trace may be longer than Python's limit on nested calls
@@ -85,14 +85,14 @@ class _Graph:
         return found
 
     def _causes(self, read: Iterable[Expression], m: int, found: Edges) -> _Walk:
-        """Puts the result of `causes` into `found`."""
+        """A walk that adds the result of `causes` to `found`."""
         for e in read:
             for step, leaf in self._makers(e, m):
                 found.setdefault(step, []).append(Made(e, m, leaf))
                 yield self._add(step, leaf)
 
     def _makers(self, e: Expression, m: int) -> Iterator[tuple[int, int]]:
-        """The steps that gave an expression its value in state m, each with a leaf that it changed."""
+        """The steps that gave an expression its value in state m, each with a leaf that the step changed."""
         is_value = isinstance(e.value, Leaf) and e.kind != "flag"
         when = m if is_value else self.walked.since(e, m)
         for leaf in () if when == 1 else self.walked.reads(e, when):
@@ -101,7 +101,7 @@ class _Graph:
                 yield step, leaf
 
     def _add(self, k: int, leaf: int) -> _Walk:
-        """Adds step k to `into`, with the causes of its guard and of the new value that it gave a leaf."""
+        """A walk that adds step k to `into`, with the causes of its guard and of the value that it gave to a leaf."""
         known = self._changes.setdefault(k, set())
         if leaf in known:
             return
@@ -126,7 +126,7 @@ class _Graph:
         return found
 
     def needs(self) -> dict[int, tuple[Need, ...]]:
-        """The steps that each step needs directly: its causes, except the causes that another of them depends on."""
+        """The steps that each step needs directly: its causes, except those on which another of its causes depends."""
         return {k: tuple(self._needs(k)) for k in sorted(self.into)}
 
     def _needs(self, k: int) -> Iterator[Need]:

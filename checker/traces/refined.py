@@ -20,14 +20,14 @@ from isrcheck.model.language.properties import Asked
 from isrcheck.model.language.refinements import mapped
 
 MOST: Final = 10_000
-"""The most states of a specification that are explored. This number takes some seconds."""
+"""The most states of a specification that are explored, which takes some seconds."""
 
 
 @dataclass(frozen=True)
 class Implementation:
     """A model, the specification that it should refine, and the mapping between them.
 
-    Each step of the model must correspond to at most `steps` steps of the specification; None is any number of steps.
+    A step of the model must correspond to at most `steps` steps of the specification, or to any number if it is None.
     """
 
     model: Model
@@ -40,7 +40,7 @@ class Implementation:
         return mapped(self.model, self.specification.model, self.mapping, state)
 
     def objection(self, states: list[State]) -> str | None:
-        """Why the last state of a path is not the first mistake of a refinement, or None if it is."""
+        """Why a path does not show that the refinement first fails in its last state, or None if it does."""
         seen = [self.stands_for(state) for state in states]
         begins = seen[0] in initial_states(self.specification.model)
         if len(seen) == 1:
@@ -56,9 +56,8 @@ class Implementation:
     def allows(self, a: State, b: State) -> bool | None:
         """Whether steps of the specification lead from a to b. An undefined step leads nowhere.
 
-        The search is breadth first if `steps` is limited. Otherwise it expands the states that are most like b first.
-        The result is None if b was not reached within `MOST` states, because the methods of a model are too slow for
-        more.
+        The search is breadth first if `steps` is a number. Otherwise it first expands the states that are most like b.
+        The result is None if b is not reached within `MOST` states. More states would take too long.
         """
         it = self.specification
         goal, taken = it.leaves(b), {a: 0}

@@ -34,7 +34,7 @@ class Unmet:
 
 
 def is_instance(model: Model, state: State, method: Callable[..., Any], arguments: list[Any]) -> bool:
-    """Whether this instance of an action exists, enabled or not. It exists if it requires or assigns something."""
+    """Whether an action instance exists, enabled or not. An instance exists if it requires or assigns something."""
     s = ConcreteState(model, state, writable=True)
     try:
         method(model, s, *arguments)
@@ -98,7 +98,7 @@ class _Notes(dict[Any, None]):
             frame = frame.f_back
 
     def inside(self, frame: FrameType, node: ast.expr) -> list[Any]:
-        """The paths that were read to compute an expression, or all paths if it uses a value that was read before."""
+        """The paths that were read to compute an expression, or all paths if it uses a value that was read earlier."""
         names = {x.id for x in ast.walk(node) if isinstance(x, ast.Name)}
         if any(isinstance(frame.f_locals.get(name), CONCRETE) for name in names):
             return list(self)
@@ -114,7 +114,7 @@ def _reads(frame: FrameType, outer: Span, place: tuple[FrameType, int]) -> bool:
 
 
 def span_at(code: CodeType, instruction: int) -> Span | None:
-    """The place in the source of an instruction, if it is known."""
+    """The place of an instruction in the source file, or None if the place is not known."""
     line, end_line, column, end_column = list(code.co_positions())[instruction // 2]
     if line is None or end_line is None or column is None or end_column is None:
         return None
@@ -128,7 +128,7 @@ def _span(node: ast.expr) -> Span:
 
 
 def _argument(code: CodeType, call: Span | None, index: int, given: int) -> ast.expr | None:
-    """The source of the argument `index` of the call at a place, or None if it is not found in the file."""
+    """The argument at position `index` of the call at a place in the source, or None if the call is not found."""
     try:
         tree = ast.parse("".join(linecache.getlines(code.co_filename)))
     except SyntaxError:
@@ -140,7 +140,7 @@ def _argument(code: CodeType, call: Span | None, index: int, given: int) -> ast.
 
 
 def _part(model: Model, state: State, path: tuple[Any, ...]) -> tuple[str, str]:
-    """The part of a state at a path: its name and its value. A path has a variable, positions and fields."""
+    """The part of a state at a path: its name and its value. A path is a variable, then positions and fields."""
     name, *steps = path
     domain: Domain = model.domains[name]
     value = state[model.positions[name]]

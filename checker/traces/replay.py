@@ -20,8 +20,8 @@ from isrcheck.model.language.system import Label
 class Refusal:
     """The first state of a trace (counted from 1) that the model does not allow, and the reason.
 
-    `where` is `file:line` of the model. `values` are parts of the previous state with their values. `differs` has parts
-    of this state, each with its value in the model and its value in the trace.
+    `where` is `file:line` of the model. `values` has parts of the state before, with their values. `differs` has parts
+    of the refused state, each with its value in the model and its value in the trace.
     """
 
     state: int
@@ -34,7 +34,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class ReplayOutcome:
-    """The trace, with actions and actors filled in up to the first refusal, and this refusal or None."""
+    """A replayed trace, with actions and actors filled in up to the first refusal, and this refusal or None."""
 
     trace: Trace
     refusal: Refusal | None
@@ -45,7 +45,7 @@ class ReplayOutcome:
 
 
 def replay(model: Model | Interpreter, trace: Trace) -> ReplayOutcome:
-    """Walks a trace from its first state. For a step without a label, finds an enabled instance with this result."""
+    """Replays a trace from its first state. For a step without a label, finds an instance with the same result."""
     interpreter = model if isinstance(model, Interpreter) else Interpreter(model, {})
     walk = _Walk(interpreter, trace)
     refusal = walk.start()
@@ -77,7 +77,7 @@ class _Walk:
         return Refusal(1, None, "the first state is not an initial state of the model", differs=nearest)
 
     def step(self, i: int) -> Step | Refusal:
-        """The step into the state at a position, with its label and actor, or why the model refuses it."""
+        """The step into the state at position i (from 0), with its label and actor, or why the model refuses it."""
         before, (label, after) = self.trace.steps[i - 1].state, (self.trace.steps[i].label, self.trace.steps[i].state)
         try:
             if not self.interpreter.counted(before):

@@ -37,13 +37,13 @@ ENDS: Final = {
 
 @dataclass(frozen=True)
 class Replayed:
-    """The replay of a recorded trace. `confirmed` says whether it ends as recorded (None if the file claims nothing).
+    """The replay of a recorded trace. `confirmed` says whether the trace ends as recorded, or is None without a claim.
 
     `story` is the story of a valid trace. `finding` explains the violation at the end of the trace, if there is one.
     `broken` is the finding on the property that a lasso breaks. `against` is the reason why the trace of a property or
-    a refinement does not show what it was recorded for. `walked` is a trace of a refinement with the condition that is
-    false at its end. `wider` also has the variables of the specification, if each state represents a state of the
-    specification.
+    a refinement does not show what it was recorded for. `walked` is the trace of a refinement, with the condition that
+    is false at the trace's end. `wider` is the trace with the variables of model and specification, if each state
+    represents a state of the specification.
     """
 
     recording: Recording
@@ -57,7 +57,7 @@ class Replayed:
     wider: Trace | None = field(default=None, compare=False, repr=False)
 
     def side_by_side(self) -> Replayed:
-        """The replay for a reader: the specification's states, if known, are added to the model's states."""
+        """This replay, with the specification's states (if known) beside the model's states."""
         wider = self.wider
         if wider is None:
             return self
@@ -71,7 +71,7 @@ class Replayed:
         )
 
     def exit_code(self, expected: bool) -> int:
-        """The documented exit code. If the recorded claim is expected, only its confirmation is a success."""
+        """The documented exit code. If `expected` is true, only a confirmed trace is a success."""
         if not self.outcome.valid or self.against is not None or (expected and not self.confirmed):
             return Exit.DIFFERENCE
         if expected or not self.confirmed:
@@ -85,7 +85,7 @@ class Replayed:
         return ends.get(self.recording.claim, Exit.EVALUATION)
 
     def text(self) -> str:
-        """The outcome in words."""
+        """The outcome of the replay in words."""
         refusal = self.outcome.refusal
         if refusal is not None:
             return "\n".join(
@@ -224,7 +224,7 @@ def _confirmed(interpreter: Interpreter, recording: Recording, last: State) -> b
 
 
 def _has_no_meaning(interpreter: Interpreter, recording: Recording, last: State) -> bool:
-    """Whether the failing instance is undefined in a state or, if no instance is named, whether some predicate is."""
+    """Whether the failing instance (or, if none is named, some predicate) is undefined in the last state."""
     try:
         if recording.failing is not None:
             label = label_of(interpreter, recording.failing, "the failing instance")
@@ -234,7 +234,7 @@ def _has_no_meaning(interpreter: Interpreter, recording: Recording, last: State)
         for predicates in (interpreter.constraints, interpreter.invariants, interpreter.goals, interpreter.bounds):
             interpreter.true(last, predicates)
         for name in interpreter.properties:
-            with suppress(UnknownName):  # if it is about something that the settings switch off
+            with suppress(UnknownName):  # if the property is about something that the settings switch off
                 interpreter.asked(last, name)
     except EvaluationError:
         return True

@@ -1,4 +1,4 @@
-"""A trace with what its model says: what each step requires and assigns, and what decides a condition in a state.
+"""Evaluates a trace with its model: what each step requires and assigns, and what decides a condition in a state.
 
 An *atom* is a condition that is not an `and`, `or`, `not` or constant. States are counted from 1. *Step* k leads from
 state k - 1 to state k.
@@ -22,9 +22,9 @@ JUNCTIONS: Final = {"and": 0, "or": 1}
 
 
 class States:
-    """Computes the values of expressions in the states of a path, and since which state an expression has its value.
+    """Computes the values of expressions in the states of a path, and since when an expression has had its value.
 
-    A state is given by its leaves.
+    States are given by their leaves.
     """
 
     def __init__(self, states: Sequence[tuple[int, ...]]) -> None:
@@ -51,13 +51,16 @@ class States:
         return values[e]
 
     def since(self, e: Expression, m: int) -> int:
-        """The state since which an expression has had, without a change, the value that it has in state m."""
+        """The first state from which on an expression has, without a change, the value that it has in state m."""
         while m > 1 and self.value(e, m - 1) == self.value(e, m):
             m -= 1
         return m
 
     def decide(self, e: Expression, m: int) -> tuple[Expression, ...]:
-        """The atoms that decide the value of a condition in state m. If one argument is enough, the oldest is taken."""
+        """The atoms that decide the value of a condition in state m.
+
+        If single arguments of an `and` or `or` decide, only the argument that has had its value longest is taken.
+        """
         if is_constant(e):
             return ()
         if e.operator == "not":
@@ -69,7 +72,7 @@ class States:
         return _distinct(atom for a in chosen for atom in self.decide(a, m))
 
     def data(self, e: Expression, m: int) -> tuple[Expression, ...]:
-        """The atoms and leaves that an expression is computed from in state m. Only the branches taken count."""
+        """The atoms and leaves from which an expression is computed in state m. Branches not taken do not count."""
         if isinstance(e.value, Leaf):
             return (e,)
         if e.kind == "flag":
@@ -81,14 +84,14 @@ class States:
         return _distinct(x for a in e.arguments for x in self.data(a, m))
 
     def reads(self, e: Expression, m: int) -> tuple[int, ...]:
-        """The leaves that an expression reads in state m. Only the branches taken count."""
+        """The leaves that an expression reads in state m. Branches that are not taken do not count."""
         if isinstance(e.value, Leaf):
             return (e.value.index,)
         inner = self.data(e, m) if e.operator in ("if", *JUNCTIONS, "not") else e.arguments
         return tuple(dict.fromkeys(x for a in inner for x in self.reads(a, m)))
 
     def last_change(self, leaf: int, m: int) -> int | None:
-        """The last step, up to the step into state m, that changes a leaf. None if no step changes it."""
+        """The last step, up to the step into state m, that changes a leaf. Returns None if no step changes the leaf."""
         states = self.states
         return next((k for k in range(m, 1, -1) if states[k - 1][leaf] != states[k - 2][leaf]), None)
 

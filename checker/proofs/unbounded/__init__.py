@@ -1,4 +1,4 @@
-"""Runs a model's own methods without bounds: a number is a z3 integer, and values for each number are a z3 array."""
+"""Runs a model's own methods without bounds: a number is a z3 integer, and a map from numbers is a z3 array."""
 
 from pathlib import Path
 

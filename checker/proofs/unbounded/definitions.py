@@ -1,11 +1,11 @@
 """Fresh names, and the conditions that define their values.
 
-Without quantifiers, no z3 term can express `one_past_last`, or `for_all` up to a bound. Each use of one of these
-functions gets a fresh name and a *definition*. A definition is a set of conditions for all numbers; a proof takes the
-instances of the conditions that it needs. In every state, exactly one value of the name satisfies the conditions. So
-the definition is not a further assumption.
+Without quantifiers, no z3 term can express `one_past_last`, or `for_all` up to a bound. Each use of these functions
+gets a fresh name and a *definition*. A definition is a set of conditions that hold for all numbers. A proof uses only
+the instances of the conditions that it needs. In every state, exactly one value of the name satisfies its definition,
+so a definition adds no assumption.
 
-Inside a statement about all numbers, the name is a fresh function of these numbers.
+If the use is inside a statement about all numbers, the name is a fresh function of these numbers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ANY: Final = ""
 
 @dataclass(frozen=True)
 class Quantified:
-    """A condition that holds for all values of `numbers`, each of which has a kind."""
+    """A condition that holds for all values of its `numbers`, each of which is given with its kind."""
 
     numbers: tuple[tuple[Term, str], ...]
     condition: Term
@@ -35,7 +35,7 @@ class Quantified:
 
 @dataclass(frozen=True)
 class Definitions:
-    """Conditions that define fresh names, and `numbers`: those fresh numbers for which a lemma may be needed."""
+    """Conditions that define fresh names. `numbers` has the numbers, with kinds, for which lemmas may be needed."""
 
     conditions: list[Quantified]
     numbers: list[tuple[Term, str]]
@@ -64,7 +64,7 @@ class Book:
 
 @dataclass
 class _Page:
-    """The method that is running: the definitions that it makes, and the numbers that its statement is about."""
+    """The context of a running method: its definitions so far, and the numbers of the statements around it."""
 
     book: Book
     found: Definitions
@@ -76,7 +76,7 @@ _pages: list[_Page] = []
 
 @contextmanager
 def defining(book: Book, enclosing: Sequence[tuple[Term, str]] = ()) -> Iterator[Definitions]:
-    """Collects the definitions that a method makes while it runs. They are for all values of the enclosing numbers."""
+    """Collects the definitions that a method makes while it runs, for all values of the `enclosing` numbers."""
     page = _Page(book, Definitions.none(), tuple(enclosing))
     _pages.append(page)
     try:
@@ -92,7 +92,7 @@ def _page() -> _Page:
 
 
 def _fresh(page: _Page, hint: str, sort: Any) -> Term:
-    """A fresh name for a value. The value may differ for each choice of the enclosing numbers."""
+    """A fresh name for a value that may depend on the enclosing numbers."""
     if not page.enclosing:
         return page.book.fresh(hint, sort)
     sorts = [z3.IntSort() for _ in page.enclosing]
@@ -119,7 +119,7 @@ def _body(page: _Page, numbers: Sequence[tuple[Term, str]], say: Callable[[], An
 
 
 def end_of(limit: Term, of: str, holds: Callable[[Term], tuple[Term, Term]]) -> tuple[Term, Term]:
-    """One past the greatest number below a limit for which `holds` is true, or 0; and the condition that it is defined.
+    """One past the greatest number below a limit for which `holds` is true, or 0; and whether this result is defined.
 
     `holds` returns two terms for a number: whether the condition is true, and whether it is defined.
     """
@@ -141,8 +141,8 @@ def end_of(limit: Term, of: str, holds: Callable[[Term], tuple[Term, Term]]) -> 
 def for_all(kinds: Mapping[str, tuple[Term, str]], holds: Callable[[dict[str, Term]], Any]) -> tuple[Term, Term]:
     """Whether `holds` is true for all numbers from 0 to below the limits in `kinds`, and whether this is defined.
 
-    `kinds` has a limit and a kind for each number. As in a loop, the result is false if `holds` is false for one
-    number. Otherwise the result is defined if `holds` is defined for all numbers.
+    `kinds` has the limit and the kind of each number, by name. As in a loop, the result is false if `holds` is false
+    for one choice of numbers. Otherwise the result is defined if `holds` is defined for all choices.
     """
     page = _page()
     bound = {name: page.book.fresh(name, z3.IntSort()) for name in kinds}

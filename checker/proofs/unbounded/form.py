@@ -1,10 +1,10 @@
 """The obligations of a proof about a model without bounds, for a given number of replicas.
 
-The obligations have no quantifiers, so solvers decide them. A lemma is about all offsets and all epochs, but an
-obligation assumes it only for some numbers: the numbers of the same kind in the goal, and in the states before and
-after the step. Later stages add the numbers that the logs and requests contain at these positions. Assuming less is
-safe, because what follows from some instances of a lemma follows from the lemma. But if a goal does not follow, another
-instance might have been needed.
+The obligations have no quantifiers, so solvers can decide them. A lemma is about all offsets and all epochs, but an
+obligation assumes the lemma only for some numbers: numbers of the same kind in the goal and in the states before and
+after the step. Later stages of an obligation add the numbers that the logs and requests contain at these positions.
+Assuming less is safe, because what follows from some instances of a lemma also follows from the lemma. But a goal that
+does not follow might follow with more instances.
 """
 
 from __future__ import annotations
@@ -64,11 +64,11 @@ class Unbounded:
     # --- statements -------------------------------------------------------------------------------------------------
 
     def quantified(self, statement: Statement, state: Sequence[Term]) -> tuple[list[Quantified], Definitions]:
-        """A statement about a state, for each choice of its finite parameters, with its definitions."""
+        """A statement about a state: its conditions (one for each choice of finite parameters) and its definitions."""
         return self._read(statement, state, fresh_numbers(self.free.book), bound=True)
 
     def goal(self, statement: Statement, state: Sequence[Term]) -> tuple[Term, Definitions]:
-        """A statement about a state for arbitrary numbers. If it is never false for these, it is true for all."""
+        """A statement about a state, for arbitrary fixed numbers. If it is never false, it is true for all numbers."""
         found, definitions = self._read(statement, state, self._some_number, bound=False)
         return both(*(q.condition for q in found)), definitions
 
@@ -85,14 +85,14 @@ class Unbounded:
         return found, definitions
 
     def _some_number(self, parameter: str, of: str, before: int) -> Term:
-        """A number of a goal. All goals share these numbers, so a kind has only as many as a single goal needs."""
+        """An arbitrary number for a goal. All goals share these numbers, so a kind has only as many as a goal needs."""
         known = self._some.setdefault(of, [])
         while len(known) <= before:
             known.append(self.free.book.fresh("some", z3.IntSort()))
         return known[before]
 
     def _assumed(self) -> tuple[dict[str, list[Quantified]], Definitions]:
-        """The conditions of each lemma before a step, and the definitions of all lemmas together."""
+        """The conditions of each lemma in the state before a step, and the definitions of all lemmas together."""
         found, all_ = {}, Definitions.none()
         for name, lemma in self.lemmas.items():
             conditions, definitions = self.quantified(lemma, self.before)
@@ -131,7 +131,7 @@ class Unbounded:
         own: Pool,
         assumes: bool = True,
     ) -> Obligation:
-        """An obligation. It also assumes the lemmas for the numbers in the definitions of all goals."""
+        """Makes an obligation, which also assumes the lemmas for the numbers in the definitions of its goals."""
         read = Lazily(list(goals), lambda name: goals[name]())
         pools: dict[int, Pool] = {}
 
@@ -168,7 +168,7 @@ class Unbounded:
     # --- instances --------------------------------------------------------------------------------------------------
 
     def _pool(self, stage: int, after: Sequence[Term], own: Pool, definitions: Definitions) -> Pool:
-        """The numbers of each kind for which the lemmas are assumed. Later stages have more numbers."""
+        """The numbers of each kind for which the lemmas are assumed. A later stage has more numbers."""
         pool: Pool = {of: dict.fromkeys(numbers) for of, numbers in self._some.items()}
         for of, numbers in own.items():
             pool.setdefault(of, {}).update(numbers)
@@ -213,7 +213,7 @@ class Unbounded:
         return Quantified(((index, part.endless),), both(*inside(part.domain, z3.Select(term, index))))
 
     def _somewhere(self, part: Part, term: Term) -> Term:
-        """The condition that a leaf has a value of its domain, at an index of the goals."""
+        """The condition that a leaf has a value of its domain. For an array: at one index, which all goals share."""
         if part.endless is None:
             return both(*inside(part.domain, term))
         return both(*inside(part.domain, z3.Select(term, self._some_number("index", part.endless, 0))))

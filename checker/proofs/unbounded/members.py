@@ -60,7 +60,7 @@ class UnboundedSet(Scalar):
         return like._lift(broker)  # type: ignore[no-any-return]
 
     def _is(self, broker: UnboundedBroker) -> list[Term]:
-        """For each broker of the domain, the condition that it is the given broker."""
+        """For each broker of the domain, the condition that `broker` is this broker."""
         return [z3.simplify(broker.term == b) for b in range(self.domain.element.count)]
 
     def has(self, broker: Any) -> UnboundedFlag:
@@ -88,7 +88,7 @@ class UnboundedSet(Scalar):
         return self._of_members(some(self.has(b) & holds(b) for b in self._members()))
 
     def _of_members(self, answer: UnboundedFlag) -> UnboundedFlag:
-        """The answer to a question about the members. It is undefined if the set is undefined."""
+        """An answer about the members of this set, which is undefined if the set is undefined."""
         return ofFlag(answer.term, both(self.defined, answer.defined))
 
     @property

@@ -1,9 +1,9 @@
 """A model's steps for all bounds together, found by running the methods of the model.
 
 Every setting that is a bound becomes an unknown integer with a known minimum. The methods run unchanged on a state of
-z3 terms, once for each choice of their finite parameters, such as brokers. A numeric parameter is any number of its
-domain. So the result is valid for each value that a bound can have. A loop up to a bound cannot run. Instead, `below`
-and `one_past_last` express the same for all numbers.
+z3 terms, once for each choice of their finite parameters, such as brokers. A numeric parameter is an unknown number of
+its domain. So the result is valid for each value that a bound can have. A loop up to an unknown bound cannot run.
+Models use `below` and `one_past_last` instead.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from isrcheck.model.language.running import heeded
 
 @dataclass(frozen=True)
 class AnyBounds:
-    """A model whose bounds are unknown integers. `bounds` has them by setting, and `known` has conditions on them."""
+    """A model whose bounds are unknown integers: `bounds`, by setting. `known` has the conditions that they satisfy."""
 
     model: Model
     book: Book
@@ -50,7 +50,7 @@ class AnyBounds:
 
 
 def for_all_bounds(model: type[Model], settings: dict[str, Any]) -> AnyBounds:
-    """The model with every bound unknown. The other settings have their given values."""
+    """The model with an unknown integer for each bound. The other settings have their given values."""
     if model.__init__ is not Model.__init__:
         line = line_of(model.__init__)
         raise ModelError(f"{line}: a model that is made in its own way; prove it at its settings, without --unbounded")
@@ -61,7 +61,7 @@ def for_all_bounds(model: type[Model], settings: dict[str, Any]) -> AnyBounds:
         values[name] = UnboundedNumber((term,), Number(0, End(term, name)))  # type: ignore[arg-type]
         least = model.declared_settings()[name].at_least
         known += [] if least is None else [term >= least]
-    # The instance is made without `__init__`, because that would compute values from settings that are now terms.
+    # The instance is made without `__init__`, because `__init__` would compute with settings that are now terms.
     instance = model.__new__(model)
     own: dict[str, Any] = instance.__dict__
     own["settings"] = values
@@ -176,10 +176,10 @@ class UnboundedState(TheState):
 class Relation:
     """The step of an action for all values of its numeric `parameters` that satisfy `inside`.
 
-    `choice` has the value of each finite parameter of the action, and `...` for a numeric parameter.
+    `choice` has the value of each finite parameter of the action, and `...` for each numeric parameter.
 
-    The step happens if `guard` holds. `after` has the leaves after the step, in terms that use the names from
-    `definitions`. If `failure` holds, the step is undefined.
+    The step happens if `guard` holds, and is undefined if `failure` holds. `after` has the leaves after the step, as
+    terms that may use the names from `definitions`.
     """
 
     action: str
@@ -199,15 +199,16 @@ class Relation:
 
 
 Name = Callable[[str, str, int], Term]
-"""Gives the number for a parameter with this name and kind, after so many other numbers of this kind."""
+"""Makes the number for a parameter, from its name, its kind, and how many numbers of this kind came before."""
 
 
 def arguments(
     model: Model, parameters: dict[str, ParameterDomain], name: Name
 ) -> Iterator[tuple[tuple[tuple[str, Any], ...], list[Any], list[tuple[Term, str]], list[Term]]]:
-    """Each choice of the finite parameters, with the arguments of a method.
+    """For each choice of the finite parameters: the choice, all arguments, the unknown numbers, and their conditions.
 
-    The last two lists have the numeric arguments without a known limit, and the conditions on these numbers.
+    An argument is an unknown number if its parameter has a limit that depends on a bound. Each unknown number is listed
+    with its kind.
     """
     domains = {n: model.resolved_domain(d if isinstance(d, Domain) else d(model)) for n, d in parameters.items()}
     finite = {n: d for n, d in domains.items() if kind(d) is None}
@@ -233,7 +234,7 @@ def fresh_numbers(book: Book) -> Name:
 
 
 def relations(free: AnyBounds, layout: Layout, before: Sequence[Term]) -> list[Relation]:
-    """The steps of the model from a state."""
+    """The steps of the model from the state `before`."""
     found, model = [], free.model
     for name, method in model.actions().items():
         spec: Action = method.__action__  # type: ignore[attr-defined]

@@ -30,7 +30,7 @@ from isrcheck.model.language.logic import implies
 
 
 class Unbounded(OfTheState):
-    """A scalar or a structure."""
+    """A value without bounds: a scalar or a structure."""
 
     __slots__ = ()
 
@@ -110,7 +110,7 @@ class UnboundedFlag(Scalar):
         return both(self.defined, self.term)
 
     def choose(self, yes: Any, no: Any) -> Any:
-        """`yes` if the flag holds, else `no`."""
+        """Returns `yes` if the flag holds, else `no`."""
         like = next((x for x in (yes, no) if isinstance(x, Unbounded)), None)
         if like is None:
             if not isinstance(yes, int):
@@ -121,7 +121,7 @@ class UnboundedFlag(Scalar):
 
 
 def as_flag(condition: Any) -> UnboundedFlag:
-    """The result of a method as a condition. Raises an error for a result that is no condition."""
+    """The result of a method as a flag. Raises an error if the result is no condition."""
     if isinstance(condition, bool):
         return ofFlag(TRUE if condition else FALSE)
     if not isinstance(condition, UnboundedFlag):
@@ -134,7 +134,10 @@ def ofFlag(term: Term, defined: Term = TRUE) -> UnboundedFlag:  # noqa: N802
 
 
 def _kleene(a: Scalar, b: Scalar, decides: Callable[[Term], Term]) -> Term:
-    """The condition that `a & b`, or `a | b`, is defined: both operands are defined, or one operand alone decides."""
+    """The condition that `a & b` (or `a | b`) is defined.
+
+    Both operands are defined, or one operand is defined and alone decides the result.
+    """
     if z3.is_true(a.defined) and z3.is_true(b.defined):
         return TRUE
     alone = (both(x.defined, decides(x.term)) for x in (a, b))
@@ -142,7 +145,7 @@ def _kleene(a: Scalar, b: Scalar, decides: Callable[[Term], Term]) -> Term:
 
 
 def terms_of(like: type[Scalar], domain: Domain, value: Any, stored: bool) -> tuple[tuple[Term, ...], Term]:
-    """The terms of a scalar, and the condition that it is defined and, if it is stored, lies in the domain."""
+    """The terms of a scalar, and the condition that it is defined. A stored scalar must also lie in the domain."""
     if isinstance(value, OfTheState) and type(value) is not like:
         raise mistake(f"{value!r} is stored", f"store {domain}")
     terms = value.terms if isinstance(value, Scalar) else constant(domain, value)
@@ -206,18 +209,18 @@ class UnboundedNumber(Scalar):
     def _kind(self) -> str:
         return kind(self.domain) or ANY
 
-    # The language's operators on a bound use these methods. Models do not call them.
+    # The language's functions on bounds, such as `below`, call these methods. Models do not call them.
 
     def as_end(self) -> End:
-        """This number as an end of a domain."""
+        """This number, as the lowest or highest number of a domain."""
         return End(z3.simplify(self.term), self._kind)
 
     def below(self) -> Below:
-        """The numbers below this number, for `for_all`."""
+        """The numbers from 0 to below this number, as a domain for `for_all`."""
         return Below(self)
 
     def one_past_last(self, holds: Callable[[Any], Any]) -> UnboundedNumber:
-        """One past the greatest number below this number for which `holds` is true."""
+        """One past the greatest number below this number for which `holds` is true, or 0."""
 
         def of_number(at: Term) -> tuple[Term, Term]:
             flag = as_flag(holds(UnboundedNumber((at,), self.domain)))
@@ -236,7 +239,7 @@ class Below:
     def for_all(
         self, holds: Callable[..., Any], where: Callable[..., Any] | None, domains: Mapping[str, Iterable[Any]]
     ) -> UnboundedFlag:
-        """Whether `holds` is true for every choice from `domains`. At least one domain is a `Below`."""
+        """Whether `holds` is true for every choice that satisfies `where`. At least one of the domains is a `Below`."""
         ends = {name: d.end for name, d in domains.items() if isinstance(d, Below)}
         finite = {name: list(d) for name, d in domains.items() if name not in ends}
 

@@ -1,8 +1,8 @@
 """The form in which a value is stored without bounds: z3 terms, one for each leaf of the domain.
 
 A bound is a z3 constant: an integer with a known minimum. A number, an enum or a broker is an Int. The Int of a broker
-is its index, and -1 represents "none". A flag is a Bool. A set has one Bool for each broker. Values for each offset of
-an unlimited log, or for each number without an upper bound, are an Array from Int.
+is its index, and -1 represents "none". A flag is a Bool. A set has one Bool for each broker. The values at all offsets
+of an unlimited log form an Array from Int, and so does a value for each number of an unlimited domain.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ FALSE: Final = z3.BoolVal(False)
 
 @dataclass(frozen=True, eq=False)
 class End:
-    """An end of a domain that depends on a bound. `term` is its value, and `of` the setting of the bound.
+    """The lowest or highest value of a domain, if it depends on a bound. `of` names the setting of this bound.
 
-    Numbers whose ends have the same setting are of one *kind*, such as offsets, epochs or record ids.
+    Numbers whose ends depend on the same setting are of one *kind*, such as offsets, epochs or record ids.
     """
 
     term: Term
@@ -86,7 +86,7 @@ def chosen(condition: Term, yes: Term, no: Term) -> Term:
 
 @dataclass(frozen=True)
 class Part:
-    """One leaf: its path and its scalar domain. If it has a value for each number of a kind, `endless` is that kind."""
+    """A leaf: its path and its scalar domain. If the leaf is an array over numbers, `endless` is their kind."""
 
     path: str
     domain: Domain
@@ -99,13 +99,13 @@ class Part:
 
 
 def kind(domain: Domain) -> str | None:
-    """The kind of a domain's numbers, if a bound limits these numbers. None for any other domain."""
+    """The kind of the numbers in a domain that depends on a bound. Returns None for any other domain."""
     ends = [domain.high, domain.low] if isinstance(domain, Number) else []
     return next((end.of for end in ends if isinstance(end, End)), None)
 
 
 def scalarset_of(domain: Domain) -> str | None:
-    """The scalarset of a domain of members (such as brokers) or of sets of members. None for any other domain."""
+    """The scalarset of a domain of members (such as brokers) or sets of members. Returns None for any other domain."""
     member = domain.element if isinstance(domain, BrokerSet) else domain
     return member.of if isinstance(member, Broker) else None
 
@@ -163,7 +163,7 @@ def inside(domain: Domain, term: Term) -> list[Term]:
 
 
 def constant(domain: Domain, value: Any) -> tuple[Term, ...] | None:
-    """The terms of a plain value, or None if it is no value of this scalar domain."""
+    """The terms of a plain value, or None if the value does not belong to this scalar domain."""
     match domain:
         case Flag() if isinstance(value, bool):
             return (z3.BoolVal(value),)
@@ -183,7 +183,7 @@ def constant(domain: Domain, value: Any) -> tuple[Term, ...] | None:
 
 
 def first(parts: Sequence[Part]) -> list[Term]:
-    """The leaves of the first value of a domain."""
+    """The terms of the first value of a domain with these leaves."""
     found = []
     for part in parts:
         low = z3.BoolVal(False) if isinstance(part.domain, Flag) else _least(part.domain)

@@ -1,7 +1,7 @@
-"""The values that a model's methods compute with when there are no bounds: z3 terms, the language's third semantics.
+"""The values that a model's methods compute with when there are no bounds. They consist of z3 terms.
 
 A scalar has terms, and the condition that it is defined. A structure is at a place in the state, or is a separate
-value. The methods have the same names as in `plain` and `symbolic`.
+value. This is the language's third semantics. The methods have the same names as in the modules `plain` and `symbolic`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Holding(Protocol):
 
 @dataclass(frozen=True)
 class Place:
-    """The place of a value in the state: leaves from `start` on. For arrays without a limit, the element at `index`."""
+    """The place of a value in the state: its leaves begin at `start`. In an array, the value is at `index`."""
 
     state: Holding
     start: int
@@ -73,7 +73,7 @@ class Place:
 
 
 class Structure(Unbounded):
-    """A value of several leaves. It is at a place in the state, or separate from the state."""
+    """A value with several leaves, either at a place in the state or separate from the state."""
 
     __slots__ = ("_domain", "_place", "_given", "_given_defined")
     _domain: Domain
@@ -183,7 +183,7 @@ class UnboundedPer(Structure):
 
 
 class UnboundedSequence(Structure):
-    """A log: its length, and the value at each offset. At and after its length, values are undefined."""
+    """A log: its length, and the value at each offset. Values at offsets from the length on are undefined."""
 
     __slots__ = ()
     _domain: Sequence_
@@ -260,16 +260,16 @@ def placed(domain: Domain, place: Place) -> Any:
 
 
 def value_of(domain: Domain, terms: tuple[Term, ...], defined: Term) -> Any:
-    """The value with these terms, of a given domain."""
+    """The value of a domain that has these terms."""
     if type(domain) in SCALARS:
         return SCALARS[type(domain)](terms, domain, defined)
     return STRUCTURES[type(domain)](domain, None, terms, defined)
 
 
 def flat(domain: Domain, value: Any, stored: bool = True) -> tuple[tuple[Term, ...], Term]:
-    """The terms of a value of a domain, and the condition that it is defined.
+    """The terms of a value of a domain, and the condition that the value is defined.
 
-    If the value is stored, the condition includes that the value lies in the domain.
+    If `stored` is true, the condition also requires that the value lies in the domain.
     """
     if type(domain) in SCALARS:
         return terms_of(SCALARS[type(domain)], domain, value, stored)
@@ -295,5 +295,5 @@ def flat(domain: Domain, value: Any, stored: bool = True) -> tuple[tuple[Term, .
 
 
 def _is_whole(domain: Per, values: Sequence[Any]) -> bool:
-    """Whether the domain has finitely many indices, and there is a value for each of them."""
+    """Whether the domain has finitely many indices, and `values` has a value for each index."""
     return kind(domain.index) is None and len(values) == domain.count
