@@ -39,7 +39,7 @@ class Side:
 
 @dataclass(frozen=True)
 class OneWay:
-    """Whether all histories of one side are histories of the other.
+    """Whether all histories of one side are histories of the other side.
 
     This is known for behaviours of up to `depth` states, or for all behaviours if `depth` is None. `pairs` and `sets`
     count the pairs and sets that were examined (see `inclusion`).
@@ -154,7 +154,7 @@ def _one_way(left: Graph, right: Graph, bounds: Bounds) -> OneWay:
 
 
 def changed_settings(a: Side, b: Side) -> list[tuple[str, str | None, str | None]]:
-    """Settings that differ between the sides: name, value here, value there; None if a side lacks the setting."""
+    """The settings that differ between two sides: name, value in `a`, value in `b` (None if the setting is absent)."""
     here, there = ({n: shown(x) for n, x in side.model.settings.items()} for side in (a, b))
     names = dict.fromkeys([*here, *there])
     return [(n, here.get(n), there.get(n)) for n in names if here.get(n) != there.get(n)]

@@ -33,12 +33,12 @@ LIKE: Final = 0.5
 
 @dataclass(frozen=True)
 class Ending:
-    """The most similar step of the other model, and `how` it differs: `refused`, leading `elsewhere`, or `absent`.
+    """The most similar step of the other model. It is `refused`, leads `elsewhere`, or is `absent` (see `how`).
 
     For a refused step, `where` is `file:line`, `source` is the requirement as it is written, `condition` is its false
     part, and `reads` has the values that this part reads. `room` says that the step is refused only because the search
-    has no room. This is no difference between the protocols. For a step that leads elsewhere, `differs` has the parts
-    of the state that differ after it.
+    has no room, which is no difference between the protocols. For a step that leads elsewhere, `differs` has the parts
+    of the state that differ after the step.
     """
 
     how: Literal["refused", "elsewhere", "absent"]
@@ -69,7 +69,7 @@ class Endings:
 
     @property
     def same_steps(self) -> bool:
-        """Whether the other model reaches the point of difference by the same instances."""
+        """Whether both models reach the point of difference by the same instances."""
         mine = [step.label for step in self.trace.steps[:-1]]
         return self.other is not None and mine == [step.label for step in self.other.steps]
 

@@ -1,4 +1,4 @@
-"""The states of a model, their steps, and the visible part of each state. Steps are found when they are needed.
+"""The states of a model, their steps, and the visible part of each state. Steps are computed when first needed.
 
 States and visible parts are represented by numbers. Two graphs that are compared use the same numbers for visible
 parts. A step is *silent* if the visible part does not change.
@@ -33,7 +33,7 @@ MANY: Final = 1 << 15
 
 
 class View:
-    """The visible parts of two systems, as numbers that both systems share.
+    """Gives numbers to the visible parts of states. Equal parts of the two systems have equal numbers.
 
     `names` are variables, or parts of them (`replica.isr`). Without names, all shared parts are visible. Raises
     `UnknownName` for parts that the two systems do not share.
@@ -57,7 +57,7 @@ class View:
         self._numbers: dict[bytes, int] = {}
 
     def of(self, side: int, leaves: Integers) -> list[int]:
-        """The visible part of each state of a side (0 or 1). The shape of `leaves` is (states, leaves)."""
+        """The number of each state's visible part, on a side (0 or 1). The shape of `leaves` is (states, leaves)."""
         columns = self._from[side]
         values = np.where(columns < 0, self._fill, leaves[:, columns])
         numbers = self._numbers
@@ -117,7 +117,7 @@ class Graph:
 
     @property
     def known(self) -> int:
-        """The number of states that were met."""
+        """The number of states that were found so far."""
         return len(self.rows)
 
     def leaves(self, states: Iterable[int]) -> list[tuple[int, ...]]:
@@ -191,7 +191,7 @@ class Graph:
         inside: Flags = verdicts >> np.uint64(OUTSIDE) & np.uint64(1) == 0
         return inside
 
-    # --- what means nothing -------------------------------------------------------------------------------------------
+    # --- undefined steps and predicates -------------------------------------------------------------------------------
 
     def _raise_for_instance(self, packed: Words) -> None:
         source, _ = self.kernel.failures(packed)

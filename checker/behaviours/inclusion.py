@@ -1,13 +1,14 @@
-"""Decides whether one graph has a history that another does not have, by a subset construction on demand.
+"""Decides whether one graph has a history that another graph does not have, by a subset construction on demand.
 
-A *history* is the sequence of the visible parts of a behaviour without repetitions. A *pair* has a state of the left
-graph that some behaviour reaches, and a set of states of the right graph. The set has all states in which a behaviour
-with the same history may be. If the set is empty, the right graph has no such history. The search goes by the length of
-the left behaviour. Therefore the first difference that it finds has the shortest behaviour.
+A *history* is the sequence of the visible parts of a behaviour, without successive repetitions. A *pair* has a state of
+the left graph that some behaviour reaches, and a set of states of the right graph. The set has all states in which a
+behaviour with the same history may be. If the set is empty, the right graph has no such history. The search visits
+pairs in the order of the length of the left behaviour. Therefore the first difference that the search finds has a
+shortest behaviour.
 
-If two pairs have the same state and one set contains the other, only the pair with the smaller set is kept. The larger
-set allows every history that the smaller set allows. So the kept sets form an *antichain* (De Wulf, Doyen, Henzinger
-and Raskin, "Antichains", CAV 2006).
+If two pairs have the same state and one set contains the other set, only the pair with the smaller set is kept. The
+larger set allows every history that the smaller set allows. So the kept sets form an *antichain* (De Wulf, Doyen,
+Henzinger and Raskin, "Antichains", CAV 2006).
 """
 
 from __future__ import annotations
@@ -72,8 +73,9 @@ class Inclusion:
         self.left, self.right, self.bounds = left, right, bounds
         self._until = None if bounds.seconds is None else time.monotonic() + bounds.seconds
         self._most = bounds.memory if bounds.memory is not None else peak_memory() + int(free_memory() * SHARE)
-        # Sets by number. `_moves` has the targets of a set by their visible part. `_after` has the set to which such a
-        # move leads, with the states that silent steps reach.
+        # Sets by number. For each set, `_moves` has the targets of its visible steps, by their visible part. `_after`
+        # has, for a set and a visible part, the number of the set of these targets and of all states that silent steps
+        # reach from them.
         self._sets: list[frozenset[int]] = []
         self._numbers: dict[frozenset[int], int] = {}
         self._closed: dict[frozenset[int], int] = {}
@@ -178,7 +180,7 @@ class Inclusion:
                 self._look()
 
     def _moved(self, number: int, visible: int) -> frozenset[int]:
-        """The targets with the visible part `visible` of the visible steps from a set."""
+        """The states with the visible part `visible` that visible steps from the states of a set lead to."""
         if number not in self._moves:
             found: dict[int, set[int]] = {}
             for n in self._sets[number]:

@@ -1,9 +1,9 @@
 """Builds the region of a question: the states in which the question is open, and the steps between them.
 
-A state's number is its place in the store. Until a question is answered, it needs one byte for each place, besides the
-store. The states that sources lead to form a queue. A state joins the queue when it is first reached. Its place in the
-queue is its number in the region, and the steps to the state are kept with this number. Names are needed only for
-queued states that are not expanded yet.
+A state's number is its place in the store. Until a question is answered, it needs one byte for each place, in addition
+to the store. The states that sources lead to form a queue. A state joins the queue when it is first reached. Its place
+in the queue is its number in the region, and the steps to the state are kept with this number. The name of a state (see
+`Numbers`) is needed only until the state is expanded.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Reached:
         self._waiting.append(self.among.numbers.names(fresh))
 
     def waiting(self) -> Words:
-        """The names of the queued states that are to be expanded next."""
+        """The names of the queued states that are to be expanded next. Each name is returned only once."""
         names = np.concatenate([np.empty(0, dtype=np.uint64), *self._waiting])
         self._waiting = []
         return names
@@ -137,7 +137,7 @@ class Reached:
 
 @dataclass
 class Found:
-    """Steps of some states: for each step its state, its label, and its target with number (or -1) and name."""
+    """Steps of some states: for each step its state, label and target, and the target's number (or -1) and name."""
 
     source: Integers
     label: Integers
@@ -296,5 +296,5 @@ def members(levels: NativeLevels, kept: Words) -> Words:
 
 
 def flag(verdicts: Words, bit: int) -> Flags:
-    """One bit of each verdict."""
+    """The bit with this number in each verdict, as a flag."""
     return (verdicts[:, bit // WORD] >> np.uint64(bit % WORD) & np.uint64(1)).astype(np.bool_)

@@ -60,14 +60,17 @@ class Decision:
 
     @cached_property
     def _free(self) -> Components:
-        """The components, judged as if no instance without room were enabled."""
+        """The components, judged as if an instance that the search has no room for were not enabled."""
         everything = np.ones(self.region.size, dtype=np.bool_)
         return self._components(everything, self.region.enabled) if self.region.cut.any() else self.all
 
     # --- ends -------------------------------------------------------------------------------------------------------
 
     def ends(self, enabled: Words, promised: Words) -> Flags:
-        """A flag for each marked state in which no fair instance is enabled. No state has it if a step is required."""
+        """For each state, whether it is a fair end: a marked state in which no fair instance is enabled.
+
+        If a step is required, there are no fair ends.
+        """
         if self._moves:
             return np.zeros(self.region.size, dtype=np.bool_)
         idle: Flags = np.bitwise_or.reduce(enabled & promised, axis=1) == 0
@@ -115,9 +118,10 @@ def _members(number: Integers, chosen: Flags) -> Iterator[Integers]:
 
 @dataclass(frozen=True)
 class Found:
-    """The result for a region. `unfair` counts the components with a cycle, but without a fair part.
+    """The fair ends and components of a region. `unfair` counts the components with a cycle, but no fair part.
 
-    The excused ends and components are unfair only because the search has no room for a step.
+    `excused_ends` and `excused_components` count ends and components that are unfair only because the search has no
+    room for a step.
     """
 
     region: int

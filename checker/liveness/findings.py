@@ -38,7 +38,8 @@ class Promised:
     def add_to(self, result: Result, paths: Paths, began: float) -> None:
         """Adds the verdict on each property to a result, and updates the result's verdict and exit code.
 
-        `paths` lead through the levels of the local engine. `began` is the value of `time.perf_counter` at its start.
+        `paths` lead through the levels of the local engine. `began` is the value of `time.perf_counter` when the search
+        began.
         """
         levels = paths.levels if isinstance(paths, CanonicalPaths) else None
         assert isinstance(levels, NativeLevels), "no other engine is asked what must happen"
@@ -67,7 +68,7 @@ class Promised:
     def _ask(
         self, levels: NativeLevels, known: int, began: float, found: list[Answer]
     ) -> tuple[str | None, Stop | None]:
-        """Adds the answers about the first `known` levels to `found`. If some are missing, returns the reason."""
+        """Adds the answers about the first `known` levels to `found`. If answers are missing, returns the reason."""
         system = levels.system
         labels = [t.label for t in (*system.transitions, *system.shut_out)]
         promised = obligations(self.judge.interpreter.model, labels, self.fairness)

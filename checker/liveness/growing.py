@@ -12,7 +12,7 @@ from isrcheck.checker.liveness.region import Allowance
 
 NUMBERS: Final = (np.uint32, np.uint64)
 LABELS: Final = (np.uint16, np.uint32)
-"""The types for `NUMBERS` (of states) and `LABELS` (instances and levels). More types would mean more compiled code."""
+"""The integer types of state numbers (`NUMBERS`), and of instances and levels (`LABELS`). More types mean more code."""
 GROWTH: Final = 16
 """A full array grows by one sixteenth."""
 
@@ -21,7 +21,7 @@ class Growing:
     """An array that grows at the end. Its memory is returned to the system when the array is no longer used.
 
     Where the system can move pages (Linux), the array grows without a copy. A copy would double the memory that a
-    question takes. Memory that the C library keeps after use would do the same.
+    question takes, and so would memory that the C library keeps after use.
     """
 
     def __init__(self, kind: npt.DTypeLike, allowance: Allowance) -> None:

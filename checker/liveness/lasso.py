@@ -76,7 +76,7 @@ class Lassos:
     # --- the prefix -------------------------------------------------------------------------------------------------
 
     def _distances(self, goals: Flags) -> tuple[Integers, int]:
-        """The length of a shortest path to each state that is no farther than the nearest goal, and to this goal."""
+        """The length of a shortest path to each state, and to the nearest goal; 0 for states that are farther away."""
         region = self._region
         distance = np.zeros(region.size, dtype=np.int64)
         sources = np.flatnonzero(region.source)
@@ -107,9 +107,9 @@ class Lassos:
         return path, int(last[at])
 
     def _back(self, distance: Integers, k: int, inside: Integers, before: Words) -> tuple[Edges, Integers, Words]:
-        """The steps from states at distance `k` into given places, and the places from which these steps come.
+        """The steps from states at distance `k` into given states, and the states from which these steps come.
 
-        The places are states of the region after a source (`inside`), and states before a source (`before`).
+        States from a source on are numbers of the region (`inside`). States before a source are packed (`before`).
         """
         region = self._region
         nodes = np.flatnonzero(distance == k)

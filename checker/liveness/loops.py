@@ -14,7 +14,7 @@ from isrcheck.checker.engines.local.loops import forget_outdated, prefetch
 INSIDE: Final = 1
 SOURCE: Final = 2
 MARKED: Final = 4
-"""Flags of a state: the question is open in the state (`INSIDE`), it is a source, it has the mark of the question."""
+"""Flags of a state: the question is open in it (`INSIDE`), it is a source (`SOURCE`), it has the mark (`MARKED`)."""
 AHEAD: Final = 16
 """How many steps in advance the data of a state is fetched from memory."""
 
@@ -23,7 +23,11 @@ _compiled: Any = njit(cache=True, nogil=True, boundscheck=False, error_model="nu
 
 @_compiled
 def ranking(flags):
-    """For each word of 64 numbers: the bits of the numbers with a flag, and how many such numbers precede the word."""
+    """An index of the numbers that have a flag, and how many such numbers there are.
+
+    For each 64 numbers, the index has a word with a bit for each number that has a flag, and how many such numbers come
+    before.
+    """
     found, count = np.zeros((len(flags) // 64 + 1, 2), dtype=np.uint64), np.int64(0)
     for word in range(len(found)):
         found[word, 1] = count
@@ -66,10 +70,10 @@ def steps_of(states, successors, source, label, target, outside, obligation, ran
     """The steps of some states that stay in the region.
 
     Returns how many such steps each state has, and the labels and targets of these steps, in the order of the states
-    and of the steps. Also returns the positions of the steps that reach a state for the first time. A negative `target`
-    is a state that is not in the table. `outside` marks the targets that a constraint leaves out, or is empty. The
-    obligations that are enabled or cut in each state are added to `enabled` and `cut`. `places` has for each rank the
-    place in the queue plus one, or 0. `length` is the length of the queue.
+    and of the steps. Also returns the positions of the steps that reach a state for the first time. If `target` is
+    negative, the state has no number. `outside` marks the targets that a constraint leaves out, or is empty. The
+    obligations that are enabled or cut in each state are added to `enabled` and `cut`. For the rank of each state,
+    `places` has the state's place in the queue plus one, or 0. `length` is the length of the queue.
     """
     words, here = states.shape[1], np.uint64(places.ctypes.data)
     degree = np.zeros(len(states), dtype=np.int32)
@@ -117,9 +121,9 @@ def components(begin, target, alive):
     """The strongly connected components among the alive states. A single state is no component.
 
     Returns the number of the component of each state (-1 for none), and how many components there are. This is Tarjan's
-    algorithm with one number for each state (Pearce 2016). The number of an open state is the least number that the
-    state leads to, counted up from 1. The number of a finished state is the number of its component, counted down from
-    the number of states.
+    algorithm with one number for each state (Pearce 2016). While a state is open, its number is the least number that
+    the state leads to; these numbers are counted up from 1. The number of a finished state is the number of its
+    component; these numbers are counted down from the number of states.
     """
     n = len(begin) - 1
     number = np.zeros(n, dtype=np.int32)

@@ -24,7 +24,7 @@ WORD: Final = 64
 
 
 class NotAllowed(Exception):
-    """A question exceeds a limit. `reason` names the limit, and `missing` is the number of bytes that it lacks."""
+    """A question exceeds a limit. `reason` names the limit; `missing` is how many bytes the question lacks."""
 
     def __init__(self, reason: Literal["memory", "time"], missing: int = 0) -> None:
         self.reason: Literal["memory", "time"] = reason
@@ -52,9 +52,9 @@ class Allowance:
 
 @dataclass(frozen=True)
 class Promises:
-    """The obligations of fairness as bits of words.
+    """The fairness obligations. A set of obligations is words with a bit for each obligation.
 
-    `of` has the number of each instance's obligation, or -1. `strong` and `weak` have the bits of the strong and of the
+    `of` has the number of each instance's obligation, or -1. `strong` and `weak` are the sets of the strong and of the
     weak obligations.
     """
 
@@ -144,7 +144,7 @@ class Region:
         return (self.flags & loops.MARKED).astype(np.bool_)
 
     def rows(self, states: Integers) -> Words:
-        """The packed rows of these states."""
+        """The packed form of these states of the region."""
         return self.all.states(self.all.names(self.number[states].astype(np.int64)))
 
     @cached_property

@@ -16,7 +16,7 @@ STANDS_FOR = "stands-for"
 
 
 class Abstraction:
-    """Maps the states of a system to the states of a specification that they represent, each with a number.
+    """Maps each state of a system to the number of the specification state that it represents.
 
     The mapping is compiled as if it were an action that is always enabled and writes the specification's leaves. The
     action belongs to a system that has the specification's leaves in addition to its own. `rows` has the packed
@@ -38,11 +38,11 @@ class Abstraction:
         self.rows: list[Words] = []
 
     def compile(self) -> None:
-        """Compiles the mapping to machine code. The caller expects that many states follow."""
+        """Compiles the mapping to machine code. This saves time only if many states follow."""
         assert self._kernel.code
 
     def of(self, states: Words) -> Integers:
-        """For each state, the number of the specification state that it represents, or -1 for no state."""
+        """For each state, the number of the specification state that it represents, or -1 if it represents none."""
         wide = np.zeros((len(states), self._kernel.words), dtype=np.uint64)
         wide[:, : states.shape[1]] = states
         found, source, _, _ = self._kernel.expand(wide)

@@ -15,7 +15,7 @@ from isrcheck.model.language.system import TransitionSystem
 MOST: Final = 1 << 22
 """The most specification states that are held at the same time. If more are needed, the answer stays unknown."""
 SOME: Final = 32
-"""How many states are expanded at once."""
+"""How many states are expanded together."""
 ROUNDS: Final = 64
 """After this many rounds, each round expands twice as many states as the round before."""
 
@@ -95,12 +95,12 @@ class Allowed:
         reach.seen |= found
         reach.rounds += 1
         if sum(len(each.seen) for each in self._reaches.values()) > MOST:
-            self._reaches.clear()  # the telling of a refused step needs one state's reach again
+            self._reaches.clear()  # to explain a refused step, one state's reach is computed again
             raise TooMany
         reach.open = np.concatenate([rest, self._rows(found)])
 
     def _rows(self, states: set[bytes]) -> Words:
-        """Packed states, sorted."""
+        """These packed states as an array, sorted."""
         return np.frombuffer(b"".join(sorted(states)), dtype=np.uint64).reshape(-1, self.kernel.words)
 
     def _raise(self, row: Words, transition: int) -> None:

@@ -35,5 +35,5 @@ def _otherwise(plain: TransitionSystem, noted: TransitionSystem) -> str | None:
 
 
 def _own(transition: Transition, count: int) -> list[tuple[int, int]]:
-    """The assignments of a transition to the model's own leaves. Equal expressions are one object."""
+    """The assignments of a transition to the model's own leaves. Expressions have the same `id` if they are equal."""
     return [(i, id(update)) for i, update in transition.updates.items() if i < count]

@@ -33,7 +33,7 @@ def specifications() -> dict[str, type[Model]]:
 
 
 def load_specification(name: str | type[Model] | LoadedModel) -> LoadedModel:
-    """The specification with a name, in a file (`my_log.py`, `my_log.py:Class`), or given as a class.
+    """Loads a specification, given by its name, by its file (`my_log.py`, `my_log.py:Class`), or as a class.
 
     Raises `UnknownName` if there is no such specification, or if it has a constraint: a specification must allow the
     same steps whatever the bounds are.
@@ -65,7 +65,7 @@ def mappings(loaded: LoadedModel, specification: LoadedModel) -> dict[str, Mappi
 
 
 def load_mapping(loaded: LoadedModel, specification: LoadedModel, name: str | Mapping | None) -> tuple[str, Mapping]:
-    """A mapping and its name. If no name is given, there must be only one mapping."""
+    """The name of a mapping, and the mapping. If `name` is None, there must be only one mapping."""
     if name is not None and not isinstance(name, str):
         return kebab(name.__name__), name
     known = mappings(loaded, specification)

@@ -1,4 +1,4 @@
-"""The result of a refinement check. Every trace is replayed, and its last step judged again, before its report."""
+"""The result of a refinement check. Before a trace is reported, it is replayed and its last step is judged again."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Refined:
         return {"trace": wider, "story": None if told is None else retold(told, wider)}
 
     def to_json(self) -> dict[str, Any]:
-        """The further entries in the JSON of the result."""
+        """The entries about the refinement, for the JSON of the result."""
         lassos = {name: self._as_json(states) for name, states in self.lassos.items()}
         return {
             "specification": self.specification,
@@ -162,7 +162,7 @@ class Verdicts:
         rows = allowed.kernel.layout.pack([allowed.system.encode(state) for state in beside[-2:]])
         return begins_otherwise(allowed, rows[0]) if len(beside) == 1 else refusals(allowed, rows[0], rows[1])
 
-    # --- a state that stands for nothing ----------------------------------------------------------------------------
+    # --- a state that represents nothing ----------------------------------------------------------------------------
 
     def _fail(self, result: Result, nothing: Refused) -> None:
         levels = self.paths.levels

@@ -19,9 +19,9 @@ NOT_INITIALLY: Final = "it does not begin so"
 
 @dataclass(frozen=True)
 class Change:
-    """A change of a part of the specification's state by a step. `said` is the reason why it is refused, if it is.
+    """A change of a part of the specification's state by a step.
 
-    For an initial state `old` is None.
+    If the change is refused, `said` is the reason. For an initial state `old` is None.
     """
 
     path: str
@@ -34,7 +34,7 @@ class Change:
 
 
 def begins_otherwise(allowed: Allowed, a: Words) -> tuple[Change, ...]:
-    """The parts of a state that should be an initial state of the specification, but is not, as changes."""
+    """All parts of a state, as refused changes: it should be an initial state of the specification, but is not."""
     domains = [(v.name, v.domain) for v in allowed.system.variables]
     state = allowed.system.decode(_leaves(allowed, a))
     return tuple(Change(path, None, value, NOT_INITIALLY) for path, value in parts(domains, state))
@@ -60,7 +60,7 @@ def refused_leaves(allowed: Allowed, a: Words, b: Words) -> list[int]:
 
 
 def _said(allowed: Allowed, a: Words, b: Words) -> list[str | None]:
-    """For each variable, the sentence why its change is refused, or None if the change alone is allowed.
+    """For each variable, the sentence that says why its change is refused; None if the change alone is allowed.
 
     If each change alone is allowed, every variable gets the sentence that the changes together are not allowed.
     """

@@ -13,7 +13,7 @@ from isrcheck.checker.library import load_model_class
 from isrcheck.checker.scenarios.scenario import read
 from isrcheck.model.language import Model, broker, clash, enum, flag, number, optional, per, record, sequence, setting
 from isrcheck.model.language import domains as d
-from tests.exports.test_state_types import DESIGNS
+from tests.designs.shipped import OF_SHARED_PARTS as DESIGNS
 from tests.scenarios.shipped import FOLDERS
 
 ROOT = Path(__file__).parent.parent.parent
