@@ -1,4 +1,4 @@
-"""Tells a history that only one of two models has as a story with two endings, and replays both endings.
+"""Turns a history that only one of two models has into a story with two endings, and replays both endings.
 
 The first ending is the last step of the model that has the history. Before this step, the other model may be in several
 states. The second ending begins in the state that is nearest to the state of the first model. There the step with the

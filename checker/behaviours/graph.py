@@ -74,7 +74,7 @@ def _why_not(name: str, apart: tuple[str, ...], one: TransitionSystem, other: Tr
 
 
 def _without_indices(path: str) -> str:
-    """The path of a scalar without indices, and without the message of a set of messages (`sent{...}`).
+    """Removes the indices from a path, and also the part in braces that names a message in a set (`sent{...}`).
 
     >>> _without_indices("replica[0].isr"), _without_indices("sent[0]{(leader 1)}")
     ('replica.isr', 'sent')

@@ -129,6 +129,6 @@ def _parts(driven: Driven) -> dict[str, tuple[Any, Any]]:
 
 
 def _is_of_the_partition(driven: Driven) -> bool:
-    """Whether only the controller's data about the partition differ, and actions that depend on these data."""
+    """Whether all differences are in the controller's data about the partition and in actions that depend on them."""
     parts = _parts(driven)
     return bool(parts) and all(name in (STATE, "elr[0]", LAST) or name.startswith("enabled(") for name in parts)

@@ -160,7 +160,7 @@ class _Murphi:
         return identifiers([predicate.name], frozenset({*self.names, *RESERVED}))[0]
 
     def _asserted(self) -> list[str]:
-        """The lines that assert the invariants, even in a state outside the constraints, before its step is undone."""
+        """The lines that assert the invariants. A step to a state outside the constraints is undone after them."""
         return [f'  assert {self._function(p)}() "{p.name}";' for p in self.system.invariants]
 
     # --- expressions ------------------------------------------------------------------------------------------------

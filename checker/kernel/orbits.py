@@ -122,7 +122,10 @@ def walk(classes: Classes) -> Iterator[Pair]:
 
 
 def _changes(count: int) -> Iterator[int]:
-    """Positions i where i and i + 1 change places, for all orders of `count` things (Steinhaus-Johnson-Trotter)."""
+    """Positions i: exchanging things i and i + 1, one pair after the other, goes through all orders of `count` things.
+
+    This is the Steinhaus-Johnson-Trotter algorithm.
+    """
     if count < 2:
         return
     down = list(range(count - 2, -1, -1))

@@ -18,8 +18,7 @@ integers has its lowest bit set. (Columns are aligned, so this bit is free.)
     sources plus `first` to `positions`, and their transitions to `transitions`. `starts` has the position of the first
     successor of each group, and is changed.
 `judge(parts, count, lanes, out, words)`
-    For each part, sets the bit with the part's number in the verdict of each state in which the part's flag holds. A
-    verdict has `words` words.
+    Sets bit p of a state's verdict if the flag of part p holds in the state. A verdict has `words` words.
 `keep_new(table, mask, known, count, rows, n, words) -> count`
     Appends those of `n` rows that `known` does not have yet, each once. `known` has `count` rows at first. Returns how
     many rows `known` has at the end.

@@ -143,7 +143,7 @@ class Lassos:
 
 
 class Cycle:
-    """A walk inside a fair component from an entry back to this entry, which satisfies all obligations.
+    """A walk inside a fair component that satisfies all obligations and leads from an entry back to the same entry.
 
     A node of the walk is a state and a mask. The mask has a bit for each obligation that is open at the entry, and a
     last bit if the walk must also reach the mark (a marked state, or an instance of `never`). A bit is set when the

@@ -194,7 +194,7 @@ def summaries(number, count, begin, target, label, enabled, obligation, never, m
     """For each component: the obligations that are always enabled, ever enabled, and taken by its steps, and two marks.
 
     The marks say whether a state of the component is marked, and whether a step of the component is marked. `never`
-    says for each label whether it marks a step.
+    has a flag for each label: a step is marked if the flag of its label is set.
     """
     words = enabled.shape[1]
     always = np.full((count, words), np.uint64(0xFFFFFFFFFFFFFFFF), dtype=np.uint64)

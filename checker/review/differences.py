@@ -132,8 +132,8 @@ def _name(function: FunctionType) -> str:
 def _written(function: FunctionType) -> Statement | None:
     """The statement that defines a function in its file, or None if no statement gives the function a name.
 
-    If another function makes the function, this is the definition inside the maker. A generated function has no such
-    statement.
+    For a function that is defined inside another function, this is the inner definition. A generated function has no
+    such statement.
     """
     tree, code = _parsed("".join(_file(function))), function.__code__
     return definition_of(tree, code) or next(_named_lambdas(tree, code.co_firstlineno), None)

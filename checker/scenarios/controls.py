@@ -17,7 +17,8 @@ from isrcheck.model.language import Model, UnknownName
 def controls_of(scenario: Scenario, loaded: LoadedModel, changed: dict[str, Any]) -> list[Control]:
     """The controls that are expected to hold, each at its own settings. `changed` overrides settings in both designs.
 
-    A control that does not exist or lacks a changed setting is left out, because `regress` reports mistakes in pairs.
+    A control that does not exist or lacks a changed setting is left out: reporting such a mistake is the
+    task of `regress`.
     """
     if scenario.expect != "violated" or not scenario.controls:
         return []

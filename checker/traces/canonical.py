@@ -51,7 +51,10 @@ def to_states(levels: Levels, length: int, targets: Any, actors: Sequence[str]) 
 
 
 def back(levels: Levels, last: Edges, level: int) -> list[Edges]:
-    """The steps between the sets T, for each level from 1 to `level`. `last` has the steps from `level`."""
+    """For each level k from 1 to `level`, the steps from the set T(k) to the next set (T: see the top of this file).
+
+    `last` has the steps from `level`.
+    """
     chain = [last]
     for k in range(level - 1, 0, -1):
         chain.append(levels.edges_into(k, chain[-1].sources))

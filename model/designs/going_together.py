@@ -1,4 +1,4 @@
-"""Settings of the designs that exclude each other, and settings that have no effect without another setting.
+"""Which settings of the designs exclude each other, and which settings have no effect without another setting.
 
 Each tuple is the `together` attribute of the class that declares the settings. A test finds out which settings need
 another setting: it traces the actions of every design with and without each value, and compares the results.

@@ -57,7 +57,7 @@ def _bits(number):
 
 @_compiled
 def _bucketed(names, here, there, low, first, rest):
-    """`sorted_distinct` with the buckets in `here` and equal room in `there`, which may be `names` itself.
+    """Does what `sorted_distinct` does. The buckets are in `here`; `there`, which may be `names` itself, is as large.
 
     A key has `first` bits, which give the bucket, and `rest` bits after them. `low` bits of a key come from a name's
     lower half.

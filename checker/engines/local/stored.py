@@ -46,7 +46,7 @@ class Stored(Names):
         raise NotImplementedError
 
     def close(self) -> int:
-        """Makes the states after the last whole level a level, if there are any. Returns their number."""
+        """Turns the states after the last whole level, if there are any, into a new level. Returns their number."""
         raise NotImplementedError
 
     def blocks(self, level: int, largest: int) -> Iterator[Words]:

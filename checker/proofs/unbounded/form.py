@@ -131,7 +131,7 @@ class Unbounded:
         own: Pool,
         assumes: bool = True,
     ) -> Obligation:
-        """Makes an obligation, which also assumes the lemmas for the numbers in the definitions of its goals."""
+        """Makes an obligation. For the numbers in the definitions of its goals, it assumes the lemmas, too."""
         read = Lazily(list(goals), lambda name: goals[name]())
         pools: dict[int, Pool] = {}
 
