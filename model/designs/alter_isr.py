@@ -4,7 +4,7 @@ The data plane is that of `v3` with the fixes that preceded KIP-497: followers t
 epochs fence their fetches. Requests and responses are in `alterations`, the leader is in `pending_isr`, and the
 controller is in `alteration_handling`. `partition_state` defines how far a replica's log must reach before the replica
 joins the ISR. `pending_isr` and `alteration_handling` define whether the replica may join. A broker that stops loses
-its roles (`data_plane`), its work as a controller and its commands in flight (`controller`). A controller also loses its
+its roles (`data_plane`), its work as a controller and its commands in flight (`controller`). A controller loses its
 view and the requests that it has accepted (`alteration_handling`). In a controlled shutdown the broker's session also
 ends (`controlled_shutdown`). This file fixes the values of some settings. It also defines how a leader gets another ISR
 by a command in its own epoch, and a goal for each answer of the controller.
