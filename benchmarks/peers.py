@@ -1,6 +1,6 @@
 """Compares isrcheck with Spin and Rumur, in one run on one machine. Run nothing else on the machine:
 
-    python benchmarks/peers.py [--runs N] [--large] [--only TEXT] [--max-seconds S]
+    python benchmarks/peers.py [--runs N] [--large] [--only TEXT] [--tools WORDS] [--max-seconds S]
 
 Every row is one tool on one model: distinct states, seconds of the search alone (median over the runs, least and
 greatest), states a second, and the peak memory of the process, in total and for each state. The work before a search
@@ -27,7 +27,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -212,7 +212,7 @@ def tools(case: Case) -> dict[str, Tool]:
     return found
 
 
-def compare(case: Case, runs: int, limit: float) -> bool:
+def compare(case: Case, runs: int, limit: float, words: Sequence[str]) -> bool:
     """Prints a table of the tools on a case. Returns whether they agree on the number of states."""
     print(f"\n{case.title}")
     head = ("states", "search s", "[least .. greatest]", "states/s", "MiB", "bytes/state", "before s")
@@ -220,6 +220,8 @@ def compare(case: Case, runs: int, limit: float) -> bool:
     rows: dict[str, list[Run]] = {}
     states: int | None = None
     for name, tool in tools(case).items():
+        if not any(word in name for word in words):
+            continue
         try:
             with tempfile.TemporaryDirectory(prefix="isrcheck-") as folder:
                 search = tool(case, Path(folder), limit, states or 1 << 17)
@@ -298,10 +300,11 @@ def main() -> None:
     parser.add_argument(
         "--max-seconds", type=float, default=900.0, metavar="S", help="leave out a tool's row if it takes longer"
     )
+    parser.add_argument("--tools", default="", metavar="WORDS", help="only rows whose name has one of these, by commas")
     arguments = parser.parse_args()
     print(f"{versions()}\n{arguments.runs} runs of each")
     chosen = [case for case in cases(arguments.large) if arguments.only in case.title]
-    agree = [compare(case, arguments.runs, arguments.max_seconds) for case in chosen]
+    agree = [compare(case, arguments.runs, arguments.max_seconds, arguments.tools.split(",")) for case in chosen]
     sys.exit(0 if all(agree) else 10)
 
 

@@ -69,10 +69,21 @@ class Account:
         first = -array.ctypes.data % LINE // 8
         return array[first : first + size // 8]
 
-    def reserve(self, size: int) -> Words:
-        """Reserves this many bytes of zeros, without counting them. They use memory only where something is written."""
+    def present(self, size: int) -> Words:
+        """An array of this many bytes of zeros, whole pages. They are in memory at once.
+
+        To fill it takes half of the time of an array from `allocate`: the processor need not stop at each page.
+        """
+        self.take(size)
+        return self.reserve(size, getattr(mmap, "MAP_POPULATE", 0))
+
+    def reserve(self, size: int, more: int = 0) -> Words:
+        """Reserves this many bytes of zeros, without counting them. They use memory only where something is written.
+
+        `more` are further flags of `mmap`.
+        """
         try:
-            memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+            memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | more)
             if hasattr(mmap, "MADV_HUGEPAGE") and (size >= HUGE_PAGES or size % HUGE_PAGE == 0):
                 memory.madvise(mmap.MADV_HUGEPAGE)
             return np.frombuffer(memory, dtype=np.uint64)

@@ -30,7 +30,7 @@ class MemoryFile:
         """Writes numbers. Returns their position in the file. Raises `OutOfMemory` at the limit of memory."""
         first, end = self.size, self.size + data.nbytes
         while len(self._chunks) << CHUNK_BITS < end:
-            self._chunks.append(self._account.allocate(CHUNK))
+            self._chunks.append(self._account.present(CHUNK))
             self.bases = np.array([chunk.ctypes.data for chunk in self._chunks], dtype=np.uint64)
         done = 0
         for place in self._places(first, len(data)):
