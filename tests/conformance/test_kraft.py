@@ -395,7 +395,8 @@ def test_a_heartbeat_that_unfences_elects_a_replica_whose_directory_it_says_has_
         said = harness.run(list(commands))["state"]["controller"]["partition"]
         return said["leader"], said["isr"], said["elr"]
 
-    begun: Command = {"op": "reset", "eligible_leader_replicas": True, "index": 0, "image": image}
+    switches = {"eligible_leader_replicas": True, "truncates_later": False}
+    begun: Command = {"op": "reset", **switches, "index": 0, "image": image}
     expired: list[Command] = [{"op": "expire_session", "broker": b} for b in (1, 0)]
     assert run(begun, *expired, {"op": "fail_directory", "broker": 1}) == (-1, [], [0, 1])
     assert run({"op": "heartbeat", "broker": 1, "directories": True}) == (1, [1], [0])
