@@ -302,9 +302,13 @@ def main() -> None:
     )
     parser.add_argument("--tools", default="", metavar="WORDS", help="only rows whose name has one of these, by commas")
     arguments = parser.parse_args()
-    print(f"{versions()}\n{arguments.runs} runs of each")
     chosen = [case for case in cases(arguments.large) if arguments.only in case.title]
-    agree = [compare(case, arguments.runs, arguments.max_seconds, arguments.tools.split(",")) for case in chosen]
+    words = arguments.tools.split(",")
+    names = {name for case in chosen for name in tools(case)}
+    if not any(word in name for word in words for name in names):
+        parser.error(f"no row has one of {arguments.tools}; the rows are {'; '.join(sorted(names)) or 'none'}")
+    print(f"{versions()}\n{arguments.runs} runs of each")
+    agree = [compare(case, arguments.runs, arguments.max_seconds, words) for case in chosen]
     sys.exit(0 if all(agree) else 10)
 
 

@@ -7,4 +7,5 @@ from isrcheck.model import designs
 
 DESIGNS = tuple(n for n in model_names() if load_model_class(n).cls.__module__.startswith(f"{designs.__name__}."))
 OF_SHARED_PARTS = tuple(name for name in DESIGNS if name != "kraft")
-"""The designs that consist of the same parts, with the same variables. `kraft` has parts and variables of its own."""
+"""The designs that consist of the same parts, with the same variables, and may override each other's methods. `kraft`
+has parts and variables of its own, which override nothing (`isrcheck.model.language.parts`)."""

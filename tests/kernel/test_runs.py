@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from isrcheck import check
 from isrcheck.checker.engines.local import loops, run_loops, run_search, run_store, runs, sort_loops
 from isrcheck.checker.engines.local.account import Account, OutOfMemory
-from isrcheck.checker.engines.local.buckets import Buckets
+from isrcheck.checker.engines.local.buckets import SLICES, Buckets
 from isrcheck.checker.engines.local.levelwise import Stopped
 from isrcheck.checker.engines.local.memory_file import MemoryFile
 from isrcheck.checker.engines.local.run_search import RunSearch
@@ -166,6 +166,9 @@ def test_buckets_have_the_names_of_all_workers(data: st.DataObject) -> None:
     assert ranges[0][0] == 0 and all(one[1] == other[0] for one, other in pairwise(ranges))
     parts = [buckets.names(some) for some in ranges]
     assert np.array_equal(np.concatenate(parts), np.unique(np.concatenate(found)))
+    # What is counted for each slice stays small where names are uneven, and there are many buckets.
+    most = 2 * workers if buckets._ends.shape[1] > 1 << sort_loops.MOST_BUCKETS else (SLICES + 1) * workers
+    assert len(buckets._ends) <= most
 
 
 # --- the store ------------------------------------------------------------------------------------------------------

@@ -48,10 +48,11 @@ class Buckets:
         self._high, low = bits
         self._low, self._spilled, self._names = np.uint64(low), spilled, rooms
         total = sum(filled)
-        self._slices = _slices(filled)
+        self._slices = _slices(filled, SLICES)
         self._first = min(max((total >> BUCKET).bit_length(), 1), MOST_BUCKETS, max(sum(bits), 1))
         self._count(each)
         while self.largest > max(4 << BUCKET, total >> 8) and self._first < min(MOST_BITS, sum(bits)):
+            self._slices = _slices(filled, 1)  # each counts every bucket, and there may be very many now
             self._first = min(self._first + 2, MOST_BITS, sum(bits))
             self._count(each)
         self._room, each_word = rooms.reshape(-1), 1
@@ -121,7 +122,7 @@ class Buckets:
         return key >> low << 32 | key & ((1 << low) - 1)
 
 
-def _slices(filled: Sequence[int]) -> list[tuple[int, int, int]]:
+def _slices(filled: Sequence[int], each: int) -> list[tuple[int, int, int]]:
     """The slices of the found names: for each, its worker, the position of its first name, and its end."""
-    most = max(sum(filled) // (SLICES * len(filled)), LEAST_TOGETHER) if len(filled) > 1 else max(*filled, 1)
+    most = max(sum(filled) // (each * len(filled)), LEAST_TOGETHER) if len(filled) > 1 else max(*filled, 1)
     return [(w, begin, min(begin + most, count)) for w, count in enumerate(filled) for begin in range(0, count, most)]
