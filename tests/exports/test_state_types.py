@@ -13,6 +13,7 @@ import pytest
 from isrcheck.checker.exports.state_types import state_types
 from isrcheck.checker.library import load_model_class, model_names
 from isrcheck.model.language import domains, typed
+from isrcheck.model.language.reading import WORDS
 from isrcheck.model.language.symbolic import members, structures, terms
 from tests.cli.running import run
 from tests.designs.shipped import OF_SHARED_PARTS
@@ -222,6 +223,8 @@ def test_the_state_of_each_shipped_model(name: str) -> None:
         (typed.Brokers, members.TracedSet),
         (typed.Sequence, structures.TracedSequence),
         (typed.Messages, structures.TracedMessages),
+        (typed.Bag, structures.TracedBag),
+        (typed.Channel, structures.TracedChannel),
         (typed.Per, structures.TracedPer),
     ],
 )
@@ -229,6 +232,18 @@ def test_types_have_the_operations_of_the_language(told: type, made: type) -> No
     ours = {name for name in vars(told) if not name.startswith("_")}
     theirs = {name for name in dir(made) if not name.startswith("_")}
     assert ours == theirs - {"node", "defined", "domain", "choose"}
+
+
+def test_conditions_as_text_may_use_every_operation_that_does_not_change_the_state() -> None:
+    reading, changing = set(), set()
+    for kind in typed.Value.__subclasses__():
+        for name, operation in vars(kind).items():
+            if not name.startswith("_"):
+                function = operation.fget if isinstance(operation, property) else operation
+                returned = typing.get_type_hints(function, vars(typed))["return"]
+                (changing if returned is type(None) else reading).add(name)
+    assert changing == {"append", "truncate", "remove_first", "add", "remove", "put", "take"}
+    assert reading == WORDS
 
 
 SLIPS = {
