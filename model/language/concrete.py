@@ -97,7 +97,7 @@ class ConcreteState(TheState):
             if isinstance(condition, Undefined):
                 if self._doubt is None:
                     self.__dict__["_doubt"] = condition
-            elif not isinstance(condition, bool | PlainFlag):
+            elif not isinstance(condition, (bool, PlainFlag)):
                 raise not_a_condition(condition)
             elif not (condition if isinstance(condition, bool) else condition.value):
                 self.__dict__["_disabled"] = True  # though the method may catch the exception
@@ -147,7 +147,7 @@ class ConcreteState(TheState):
     def _noticed(self, path: Path) -> None:
         """Handles a read of a part of the state: notes the read for explanations, or refuses it after an assignment."""
         for written, _ in self._writes:
-            if overlap(written, path):
+            if written[0] == path[0] and overlap(written, path):
                 raise mistake(
                     f"{path[0]} is read after it was assigned",
                     "every read is of the state before the action: read it into a name first",
@@ -180,7 +180,10 @@ class ConcreteState(TheState):
 
 def overlap(a: Path, b: Path) -> bool:
     """True if two paths can lead to overlapping parts of the state."""
-    return all(x.meets(y) if isinstance(x, Index) else x == y for x, y in zip(a, b, strict=False))
+    for x, y in zip(a, b, strict=False):
+        if x is not y and not (x.meets(y) if isinstance(x, Index) else x == y):
+            return False
+    return True
 
 
 def path_text(path: Path) -> str:
@@ -257,7 +260,7 @@ def holds(model: Model, state: State, predicate: Callable[[Any, Any], Any]) -> P
     result = heeded(predicate, model, ConcreteState(model, state))
     if isinstance(result, Undefined):
         raise EvaluationError(result._failure.what, result._failure.where)
-    if not isinstance(result, bool | PlainFlag):
+    if not isinstance(result, (bool, PlainFlag)):
         raise not_an_answer(predicate, result)
     return flag_of(result) if isinstance(result, bool) else result
 

@@ -505,15 +505,19 @@ class PlainPer(Part):
     _domain: Per
 
     def __getitem__(self, index: Any) -> Any:
-        self._require_index(index)
-        key = plain_value(index)
-        if isinstance(key, Undefined):
-            return self._undefined(key._failure)
-        position = self._domain.positions.get(key)
+        domain, of = self._domain, self._domain.index
+        if type(index) is BrokerId and type(of) is Broker and index.of == of.of:  # nearly every index is one
+            key: Any = index.number
+        else:
+            self._require_index(index)
+            key = plain_value(index)
+            if isinstance(key, Undefined):
+                return self._undefined(key._failure)
+        position = domain.positions.get(key)
         if position is None:
             return self._outside(key)
-        step = step_to(position, isinstance(index, Plain | PlainFlag))
-        return part(self._domain.element, self._value[position], self._state, (*self._path, step))
+        step = step_to(position, isinstance(index, SCALAR))
+        return part(domain.element, self._value[position], self._state, (*self._path, step))
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self._require_index(index)
@@ -860,7 +864,7 @@ def stored(domain: Domain, value: Any) -> Any:
         return identity_value(domain, value)
     if isinstance(value, Settled):
         return value.value
-    if isinstance(domain, Broker | BrokerSet):
+    if isinstance(domain, (Broker, BrokerSet)):
         require_of(domain.of if isinstance(domain, Broker) else domain.element.of, value)
     made: Any
     if isinstance(value, HELD):
@@ -868,12 +872,12 @@ def stored(domain: Domain, value: Any) -> Any:
     elif isinstance(domain, Record) and isinstance(value, dict):
         # Each field is in its domain, so the record is in its domain.
         return joined([stored(d, value[n]) for n, d in zip(domain.names, domain.domains, strict=True)])
-    elif isinstance(domain, Per | Sequence_) and isinstance(value, list | tuple):
+    elif isinstance(domain, (Per, Sequence_)) and isinstance(value, (list, tuple)):
         made = joined(stored(domain.element, x) for x in value)
-    elif isinstance(domain, Messages) and isinstance(value, list | tuple):
+    elif isinstance(domain, Messages) and isinstance(value, (list, tuple)):
         made = joined(stored(domain.element, x) for x in value)
         made = made if isinstance(made, Undefined) else frozenset(made)
-    elif isinstance(domain, Bag) and isinstance(value, list | tuple):
+    elif isinstance(domain, Bag) and isinstance(value, (list, tuple)):
         made = joined(stored(domain.element, x) for x in value)
         made = made if isinstance(made, Undefined) else domain.of(made)
     else:
