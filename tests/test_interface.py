@@ -15,6 +15,7 @@ ROOT = Path(__file__).parent.parent
 TINY = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 0}
 
 
+@pytest.mark.exhaustive
 def test_a_proof_by_name_is_that_of_the_command_line(tmp_path: Path) -> None:
     found = isrcheck.prove("kip-320", {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 1})
     asked = [x for name in ("replicas=2", "log_size=2", "max_records=2", "max_leader_epoch=1") for x in ("-s", name)]

@@ -1,4 +1,7 @@
-"""How many examples hypothesis tries: `ISRCHECK_HYPOTHESIS=thorough` tries twenty times as many as planned."""
+"""How many examples hypothesis tries: few in an ordinary run, more with ISRCHECK_HYPOTHESIS=many or =thorough.
+
+`.ci/run` tries few in the quick tests, and `many` beside the exhaustive tests.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,24 @@ from typing import Final
 
 from hypothesis import HealthCheck, Phase, settings
 
-THOROUGH: Final = os.environ.get("ISRCHECK_HYPOTHESIS") == "thorough"
+SHARE: Final = {"": 1 / 6, "many": 1 / 2, "thorough": 20}[os.environ.get("ISRCHECK_HYPOTHESIS", "")]
+"""The share of the numbers in the tests that is tried."""
+THOROUGH: Final = SHARE > 1
 
 
 def examples(number: int, *, shrink: bool = True) -> settings:
-    """Settings for about half of `number` examples, equal in every run, or (if thorough) for twenty times as many."""
+    """Settings for a share of `number` examples (`SHARE`), which are equal in every run unless it is thorough."""
+    return _settings(max(1, round(number * SHARE)), shrink)
+
+
+def attempts(number: int) -> settings:
+    """Settings for a search that ends at its first hit: at most half of `number` examples, or more if thorough."""
+    return _settings(round(number * max(SHARE, 1 / 2)), shrink=False)
+
+
+def _settings(examples: int, shrink: bool) -> settings:
     return settings(
-        max_examples=20 * number if THOROUGH else (number + 1) // 2,
+        max_examples=examples,
         derandomize=not THOROUGH,
         database=None,
         deadline=None,

@@ -15,7 +15,7 @@ from hypothesis.errors import NoSuchExample
 
 from isrcheck.checker.exploration import Edges
 from isrcheck.checker.traces import canonical
-from tests.agreement.profiles import examples
+from tests.agreement.profiles import attempts, examples
 
 Step = tuple[int, int, int]
 
@@ -130,7 +130,7 @@ def assert_noticed() -> None:
         return False
 
     try:
-        find(graphs(), differs, settings=examples(400, shrink=False))
+        find(graphs(), differs, settings=attempts(400))
     except NoSuchExample:
         pytest.fail("nobody noticed")
 

@@ -29,7 +29,7 @@ from tests.agreement.engines import (
     by_reference,
     traced,
 )
-from tests.agreement.profiles import THOROUGH, examples
+from tests.agreement.profiles import THOROUGH, attempts, examples
 from tests.agreement.random_models import load, models
 
 QUESTIONS = ((False, False), (False, True), (True, True))
@@ -92,7 +92,7 @@ def assert_noticed(engine: Engine) -> None:
         return False
 
     try:
-        find(models(), differs, settings=examples(1500, shrink=False))
+        find(models(), differs, settings=attempts(1500))
     except NoSuchExample:
         pytest.fail("nobody noticed")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from isrcheck.checker.cli import main
@@ -15,6 +15,7 @@ from isrcheck.checker.explorer.walking import Walking
 from isrcheck.checker.library import load_model_class
 from isrcheck.checker.replaying import replay
 from isrcheck.checker.wording.values import label_text
+from tests.agreement.profiles import examples
 from tests.cli.running import counter
 from tests.scenarios.shipped import FOLDERS
 
@@ -99,7 +100,7 @@ KIP_101 = load_model_class("kip-101")
         st.text(max_size=12) | st.sampled_from(["1", "2", "3", "u", "r", "i", "s", "p", "?", "w b"]), max_size=6
     )
 )
-@settings(max_examples=40, deadline=None)
+@examples(80)
 def test_any_line_is_answered(lines: list[str]) -> None:
     terminal = Terminal(Walking(KIP_101, KIP_101.cls(replicas=2, log_size=1, max_records=1)))
     terminal.begin()

@@ -168,6 +168,7 @@ def on_a_terminal(*arguments: str, **environment: str) -> bytes:
     return written
 
 
+@pytest.mark.exhaustive
 def test_a_terminal_gets_colour_and_a_live_line_unless_it_asks_for_none(tmp_path: Path) -> None:
     path = str(counter(tmp_path))
     os.environ.pop("NO_COLOR", None)

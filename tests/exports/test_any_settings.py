@@ -85,7 +85,9 @@ def missing(found: d.Domain, domain: d.Domain) -> list[str]:
     return []
 
 
-@pytest.mark.parametrize("names", [DESIGNS, ("kraft",)], ids=["designs", "kraft"])
+@pytest.mark.parametrize(
+    "names", [pytest.param(DESIGNS, id="designs", marks=pytest.mark.exhaustive), pytest.param(("kraft",), id="kraft")]
+)
 def test_nothing_that_a_scenario_of_a_design_has_is_missing(names: tuple[str, ...]) -> None:
     found, asked = at_any_settings([load_model_class(name).cls for name in names]), 0
     for folder in FOLDERS.values():

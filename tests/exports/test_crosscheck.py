@@ -122,6 +122,7 @@ def test_a_model_with_everything_that_is_special_about_exports(tool: str, tmp_pa
     assert found.violated  # only by states beyond the constraint
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("tool", [spin, rumur])
 @pytest.mark.parametrize(
     ("name", "settings"),
@@ -135,12 +136,14 @@ def test_models_have_the_states_that_other_model_checkers_find(tool: str, name: 
     assert essence(by_tool(tool, system_of(name, **settings))) == by_isrcheck(name, settings)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.needs("spin")
 def test_spin_looks_further_where_its_path_was_too_short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(crosscheck, "PATH", 10)
     assert essence(by_tool("spin", system_of("kip-101", **KIP_101))) == by_isrcheck("kip-101", KIP_101)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.needs("spin")
 @examples(6, shrink=False)
 @given(models())
@@ -148,6 +151,7 @@ def test_spin_finds_what_native_code_finds_on_random_models(source: str) -> None
     assert_agree_on_random("spin", source)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.needs("rumur")
 @examples(4, shrink=False)
 @given(models())

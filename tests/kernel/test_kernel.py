@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from isrcheck.checker.kernel.columns import LANES, Columns
@@ -21,6 +21,7 @@ from isrcheck.checker.kernel.verdicts import verdicts
 from isrcheck.model.language import expressions as e
 from isrcheck.model.language.expressions import Expression, Kind, Leaf, constant, evaluate, leaf
 from isrcheck.model.language.system import TransitionSystem
+from tests.agreement.profiles import examples
 from tests.kernel.toys import explore, grid, leaves_of, number, predicate, ring, successors, system, transition
 
 KINDS: list[tuple[Kind, int, int]] = [
@@ -138,7 +139,7 @@ def _product(a: Expression, b: Expression) -> Expression:
     return product if max(-product.low, product.high) < 1 << 60 else e.subtract(a, b)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(80)
 @given(st.data())
 def test_random_flags_mean_what_their_semantics_say(data: st.DataObject) -> None:
     wanted = [flags(data.draw, 3) for _ in range(12)]
@@ -151,7 +152,7 @@ def test_random_flags_mean_what_their_semantics_say(data: st.DataObject) -> None
             assert [1 - (int(row[0]) >> 2 + i & 1) for i in range(12)] == values, state
 
 
-@settings(max_examples=25, deadline=None)
+@examples(50)
 @given(st.data())
 def test_random_updates_write_the_leaves_that_evaluate_says(data: st.DataObject) -> None:
     wide = [x for x in LEAVES if x.low < x.high]

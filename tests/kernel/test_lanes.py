@@ -10,7 +10,7 @@ from functools import cache
 import llvmlite.binding as llvm
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from isrcheck.checker.kernel import native
@@ -22,6 +22,7 @@ from isrcheck.checker.library import load_model_class
 from isrcheck.model.language import expressions as e
 from isrcheck.model.language.expressions import LARGEST, Expression, Leaf, constant, evaluate, leaf
 from isrcheck.model.language.tracing import trace
+from tests.agreement.profiles import examples
 from tests.kernel.toys import leaves_of, number, predicate, system, transition
 
 NEEDED = {
@@ -197,7 +198,7 @@ BORDERS = sorted(
 )
 
 
-@settings(max_examples=8, deadline=None)
+@examples(24)
 @given(st.data())
 def test_sums_and_products_of_any_intervals(data: st.DataObject) -> None:
     ends = [sorted(data.draw(st.tuples(*[st.sampled_from(BORDERS)] * 2))) for _ in range(4)]

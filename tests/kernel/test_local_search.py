@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from isrcheck import checker
@@ -29,6 +29,7 @@ from isrcheck.checker.kernel.layout import Layout
 from isrcheck.checker.results import LimitTooSmall
 from isrcheck.model.language.expressions import FALSE, TRUE, Expression, Leaf, add, and_, eq, le, leaf, lt, not_, or_
 from isrcheck.model.language.system import TransitionSystem
+from tests.agreement.profiles import examples
 from tests.kernel.large import search
 from tests.kernel.toys import State, explore, grid, leaves_of, number, predicate, ring, successors, system, transition
 
@@ -103,7 +104,7 @@ def test_counts_and_levels_agree_with_plain_python(name: str) -> None:
     assert (found.stopped, found.error, found.partial, found.partial_violations) == (None, None, None, set())
 
 
-@settings(max_examples=15, deadline=None)
+@examples(30)
 @given(st.data())
 def test_random_systems_agree_with_plain_python(data: st.DataObject) -> None:
     sizes = [data.draw(st.integers(1, 5)) for _ in range(3)]
@@ -212,6 +213,7 @@ def test_the_limit_of_states_is_tested_at_the_end_of_a_level() -> None:
     assert run(grid([5, 5]), limits=Limits(states=24))[0].stopped == "states"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("levels", [-1, large.MOST_LEVELS], ids=["table", "runs"])
 def test_the_limit_of_seconds_gives_whole_levels_and_what_was_seen_of_the_next(
     levels: int, monkeypatch: pytest.MonkeyPatch
@@ -383,6 +385,7 @@ def test_a_state_given_by_its_leaves_has_steps_into_it_whether_it_is_counted_or_
 # --- Numba's cache --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 def test_editing_a_loop_that_others_call_is_seen_in_spite_of_the_cache(tmp_path: Path) -> None:
     source = Path(loops.__file__).read_text()
     copy = tmp_path / "copied_loops.py"

@@ -138,6 +138,7 @@ def test_a_full_disk_loses_nothing_that_a_checkpoint_can_keep(tmp_path: Path) ->
     )
 
 
+@pytest.mark.exhaustive
 def test_a_full_disk_without_a_checkpoint_is_one_line(tmp_path: Path) -> None:
     full = isrcheck("3/2/2/2", "--store", "disk", "--store-folder", tmp_path, small_disk=True)
     assert (full.returncode, full.stdout, full.stderr.count("\n")) == (153, "", 1)
@@ -156,6 +157,7 @@ def limited(bounds: str, limit: int, report: Path, cache: Path | None = None) ->
     return data
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("bounds", "limit"),
     [
@@ -172,6 +174,7 @@ def test_a_process_stays_within_its_limit_and_what_python_takes(bounds: str, lim
     assert report["store_bytes"] < report["peak_rss_bytes"] <= limit + BESIDE
 
 
+@pytest.mark.exhaustive
 def test_what_memory_has_no_room_for_the_disk_has(tmp_path: Path) -> None:
     """The message about memory also recommends the disk. The number of states is that of the published table."""
     refused = limited("3/3/3/2", 24 * MIB, tmp_path / "refused")

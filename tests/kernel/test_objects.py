@@ -217,6 +217,7 @@ print(Kernel(trace(model, loaded.chosen(None))).digest)
 """
 
 
+@pytest.mark.exhaustive
 def test_the_text_is_the_same_in_every_process() -> None:
     """An action of this model has a set of brokers as a parameter, and iterates over it."""
     seeds = [os.environ | {"PYTHONHASHSEED": str(seed)} for seed in (1, 2, 3, 5)]

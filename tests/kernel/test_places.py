@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from isrcheck.checker.engines.local import loops
 from isrcheck.checker.engines.local.places import Places
 from isrcheck.checker.engines.local.store import Store
 from isrcheck.checker.kernel.layout import Layout, Words
+from tests.agreement.profiles import examples
 from tests.kernel.toys import leaves_of
 
 
@@ -29,7 +30,7 @@ def filled(widths: list[int], generator: np.random.Generator, levels: int, count
     return store, inside, np.array(others, dtype=np.uint64).reshape(-1, layout.words)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(120)
 @given(st.lists(st.integers(1, 62), min_size=1, max_size=6), st.integers(0, 2**32), st.integers(1, 4))
 def test_a_number_stands_for_one_state_and_is_found_by_it(widths: list[int], seed: int, levels: int) -> None:
     generator = np.random.default_rng(seed)
@@ -53,7 +54,7 @@ def test_a_number_stands_for_one_state_and_is_found_by_it(widths: list[int], see
     assert (places.find(states)[0] == numbers).all()
 
 
-@settings(deadline=None, max_examples=20)
+@examples(40)
 @given(st.integers(0, 2**32))
 def test_levels_that_are_not_asked_for_are_left_out(seed: int) -> None:
     store, _, _ = filled([20, 9], np.random.default_rng(seed), 3, 300)

@@ -138,6 +138,7 @@ def test_a_file_in_memory_has_chunks_and_gives_them_back() -> None:
     assert (file.size, account.held, len(file.bases)) == (0, 0, 0)
 
 
+@pytest.mark.exhaustive
 @examples(60)
 @given(data=st.data())
 def test_buckets_have_the_names_of_all_workers(data: st.DataObject) -> None:
@@ -222,7 +223,7 @@ def essence(report: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures("little_room")
-@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.exhaustive), 3])
 @pytest.mark.parametrize("symmetry", [False, True])
 @pytest.mark.parametrize("kind", ["memory", "disk"])
 def test_a_space_much_larger_than_the_room_is_the_same(
@@ -237,6 +238,7 @@ def test_a_space_much_larger_than_the_room_is_the_same(
     assert essence(one.to_json()) == essence(other.to_json())
 
 
+@pytest.mark.exhaustive
 def test_where_memory_ends_there_is_room_on_disk(tmp_path: Path) -> None:
     toy = grid([1 << 20] * 4)
     question: dict[str, Any] = {"keep_going": False, "deadlock": False, "report": None}
@@ -275,6 +277,7 @@ def test_a_search_that_ends_while_it_settles_has_its_whole_levels(
     assert states == found.levels
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("workers", [1, 3])
 def test_a_space_of_many_small_levels_goes_to_a_table(monkeypatch: pytest.MonkeyPatch, workers: int) -> None:
     """Before, between or behind its levels, nothing is lost or counted twice."""
@@ -320,6 +323,7 @@ def test_counts_and_traces_are_the_same_after_a_change_of_store(
     assert essence(one.to_json()) == essence(other.to_json())
 
 
+@pytest.mark.exhaustive
 def test_a_space_may_turn_out_deep_at_its_very_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """The level behind the last one has no states, so there is nothing to go on with."""
     toy, passed = grid([60, 60]), list[float]()
@@ -340,6 +344,7 @@ def test_a_space_may_turn_out_deep_at_its_very_end(monkeypatch: pytest.MonkeyPat
     assert (found.levels, found.stopped) == (wanted.levels, None)
 
 
+@pytest.mark.exhaustive
 def test_without_memory_for_a_table_the_runs_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     toy, tables = grid([60, 60]), list[TableSearch]()
     question: dict[str, Any] = {"keep_going": True, "deadlock": True, "report": None}

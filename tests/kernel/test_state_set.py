@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from isrcheck.checker.engines.local.state_set import LEAST, StateSet
 from isrcheck.checker.kernel import steps
+from tests.agreement.profiles import examples
 
 NEVER = 1 << 60
 
@@ -18,7 +19,7 @@ NEVER = 1 << 60
     batches=st.lists(st.lists(st.integers(0, 40), max_size=60), max_size=12),
     compiled_from=st.integers(0, 12),
 )
-@settings(max_examples=150, deadline=None)
+@examples(300)
 def test_new_states_are_those_that_a_set_does_not_have(
     words: int, batches: list[list[int]], compiled_from: int
 ) -> None:

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from isrcheck.checker.engines.local import loops
 from isrcheck.checker.engines.local.dictionaries import pairs_of
 from isrcheck.checker.engines.local.store import BEHIND_BITS, PARTITIONS, Store
 from isrcheck.checker.kernel.layout import Layout, Words
+from tests.agreement.profiles import examples
 from tests.kernel.toys import leaves_of
 
 Name = tuple[int, int]
@@ -92,6 +93,7 @@ def test_the_permutation_is_one_to_one_and_undone(firsts: int, seconds: int) -> 
     assert len(found) == firsts * seconds * PARTITIONS
 
 
+@examples(200)
 @given(st.integers(1, (1 << 32) - 1), st.integers(1, 1 << 25), st.randoms(use_true_random=False))
 def test_large_names_come_back(firsts: int, seconds: int, random: st.Random) -> None:
     for _ in range(20):
@@ -103,7 +105,7 @@ def test_large_names_come_back(firsts: int, seconds: int, random: st.Random) -> 
         assert names_at((second ^ int(h)) % PARTITIONS, [value], firsts, seconds) == [(first, second)]
 
 
-@settings(deadline=None)
+@examples(200)
 @given(
     st.sampled_from(SIZES),
     st.integers(8, 11),
@@ -209,7 +211,7 @@ def layout_of(widths: list[int]) -> Layout:
     return Layout(leaves_of(*(("number", 0, (1 << w) - 1) for w in widths)))
 
 
-@settings(deadline=None, max_examples=40)
+@examples(80)
 @given(WIDTHS, st.integers(0, 2**32), st.integers(1, 4), st.integers(1, 400))
 def test_a_store_is_a_set_of_states_with_levels(widths: list[int], seed: int, levels: int, count: int) -> None:
     """Some leaves have few values and others many. The store grows from empty, through every size of entries."""

@@ -45,7 +45,9 @@ def states(levels: NativeLevels) -> list[list[bytes]]:
     return [sorted(row.tobytes() for row in level) for level in found]
 
 
-@pytest.mark.parametrize("workers", [2, 3, 8])
+@pytest.mark.parametrize(
+    "workers", [pytest.param(2, marks=pytest.mark.exhaustive), 3, pytest.param(8, marks=pytest.mark.exhaustive)]
+)
 @pytest.mark.parametrize("toy", [ring(5), grid([6] * 5), grid([40, 40, 40])], ids=["ring", "wide", "deep"])
 def test_levels_and_counts_are_the_same(toy: TransitionSystem, workers: int) -> None:
     one, many = found_by(toy, 1), found_by(toy, workers)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from isrcheck.checker.kernel.compile import Integers
@@ -12,8 +12,10 @@ from isrcheck.checker.kernel.layout import Words
 from isrcheck.checker.liveness import building, loops
 from isrcheck.checker.liveness import growing as arrays
 from isrcheck.checker.liveness.region import Allowance, NotAllowed, Promises
+from tests.agreement.profiles import examples
 
 
+@examples(200)
 @given(st.lists(st.lists(st.integers(0, 65_535), max_size=3000), max_size=8))
 def test_what_is_added_stays_as_an_array_grows(parts: list[list[int]]) -> None:
     growing = arrays.Growing(np.uint16, Allowance())
@@ -51,7 +53,7 @@ def test_an_array_takes_what_it_may() -> None:
         growing.add(np.arange(1))
 
 
-@settings(deadline=None)  # the first call compiles a loop
+@examples(200)
 @given(st.lists(st.booleans(), max_size=400))
 def test_a_rank_counts_the_flags_below_a_number(flags: list[bool]) -> None:
     ranks, count = loops.ranking(np.array(flags, dtype=np.uint8))
@@ -60,7 +62,7 @@ def test_a_rank_counts_the_flags_below_a_number(flags: list[bool]) -> None:
         assert loops.rank_of(number, ranks) == (sum(flags[:number]) if flagged else -1)
 
 
-@settings(deadline=None)  # the first call compiles a loop
+@examples(200)
 @given(st.integers(1, 300), st.data())
 def test_a_state_joins_a_queue_once(size: int, data: st.DataObject) -> None:
     numbers = st.lists(st.integers(0, size - 1), max_size=50)

@@ -96,6 +96,7 @@ def test_what_must_happen_is_what_every_subset_says() -> None:
         assert {f"{name} {case}" for case in wanted} <= seen
 
 
+@pytest.mark.exhaustive
 def test_the_lasso_is_the_one_that_the_contract_picks_among_all() -> None:
     seen = set().union(*(require_true(seed, deep) for seed in (*range(40), 118, 137)))
     assert {f"{name} goes round" for name in ("leads", "comes", "comes-again", "always-comes")} <= seen

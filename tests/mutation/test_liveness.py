@@ -202,6 +202,7 @@ def test_a_property_that_is_open_in_the_model_kills_nothing_and_is_told(monkeypa
     assert line in mutation_text(found)
 
 
+@pytest.mark.exhaustive
 def test_nothing_depends_on_workers() -> None:
     assert asking("all", workers=2).to_json() == asked("all").to_json()
 

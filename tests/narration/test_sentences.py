@@ -103,6 +103,12 @@ def told_recording(path: Path) -> None:
     assert_truthful(model, trace, narrate(model, trace))
 
 
+def test_every_step_of_some_scenarios_has_a_sentence_that_is_true() -> None:
+    for path in recordings()[::6]:
+        told_recording(path)
+
+
+@pytest.mark.exhaustive
 def test_every_step_of_every_scenario_has_a_sentence_that_is_true() -> None:
     for path in recordings():
         told_recording(path)

@@ -113,6 +113,7 @@ def test_the_explorer_breaks_no_rule(browser: Browser, screen: Callable[[str, in
         assert overflow(browser) <= 0
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("harm", "rule"),
     [

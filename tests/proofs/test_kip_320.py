@@ -20,7 +20,7 @@ from tests.proofs.asking import LIMITS, attempt, bounds, pairs
 TARGETS = {"leader-in-isr-or-none", "strong-isr", "weak-isr", "no-committed-loss"}
 
 
-@pytest.mark.parametrize("at", ["2/2/2/2", "3/2/2/1"])
+@pytest.mark.parametrize("at", ["2/2/2/2", pytest.param("3/2/2/1", marks=pytest.mark.exhaustive)])
 def test_it_is_proved_at_bounds(at: str) -> None:
     result = attempt(Kip320, bounds(at), Kip320Proof, look=at == "2/2/2/2")
     assert (result.verdict, result.exit_code, set(result.targets), result.failing) == ("proved", 0, TARGETS, [])
@@ -67,6 +67,7 @@ def test_a_mutant_violates_and_is_not_proved(mutant: type[Model], invariant: str
     assert {name for name, _ in pairs(result)} == {action}
 
 
+@pytest.mark.exhaustive
 def test_kip_279_is_not_proved_and_become_follower_is_among_the_reasons() -> None:
     result = attempt(Kip279, bounds("2/2/2/2"), Kip320Proof, targets=("strong-isr",))
     assert (result.verdict, result.exit_code) == ("not proved", 10)

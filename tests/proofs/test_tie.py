@@ -38,6 +38,7 @@ def differences(tie: Tie) -> list[str]:
         return tie.differences(watch)
 
 
+@pytest.mark.exhaustive
 def test_both_forms_are_equal() -> None:
     assert differences(tied()) == []
 
@@ -65,6 +66,7 @@ class ComparesLess(Kip320):
         return minimum(super().end_of_common_records(s, a, b), 1)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("other", "action"),
     [

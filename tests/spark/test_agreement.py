@@ -21,7 +21,7 @@ from isrcheck.checker.judging import Judge
 from isrcheck.checker.traces.canonical import CanonicalPaths
 from isrcheck.model.language.system import TransitionSystem
 from tests.agreement.engines import STATES, Answer, answer, by_reference, traced
-from tests.agreement.profiles import examples
+from tests.agreement.profiles import attempts, examples
 from tests.agreement.random_models import load, models
 from tests.agreement.test_engines_agree import QUESTIONS, essence
 from tests.kernel.test_local_search import TOYS
@@ -63,6 +63,7 @@ def assert_agree(source: str, question: Question, owners: int, unrest: int, thre
     assert by_tasks(interpreter, system, question, owners, unrest, threshold) == wanted
 
 
+@pytest.mark.exhaustive
 @examples(60)
 @given(models(), st.sampled_from(QUESTIONS), OWNERS, st.integers(0, 99), st.sampled_from([0, 0, 5, 1000]))
 def test_tasks_that_fail_run_twice_and_mix_find_what_the_reference_finds(
@@ -128,7 +129,7 @@ def assert_noticed() -> None:
         return False
 
     try:
-        find(st.tuples(models(), OWNERS, st.integers(0, 9)), differs, settings=examples(300, shrink=False))
+        find(st.tuples(models(), OWNERS, st.integers(0, 9)), differs, settings=attempts(300))
     except NoSuchExample:
         pytest.fail("nobody noticed")
 
@@ -151,6 +152,7 @@ def test_a_file_of_known_states_that_is_not_read_is_noticed(monkeypatch: pytest.
     change(monkeypatch, tasks, "forget_known", unread)
 
 
+@pytest.mark.exhaustive
 def test_a_merged_run_that_lacks_states_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     def without_first(old: Any) -> Any:
         return lambda *given: tuple(part[1:] for part in old(*given))

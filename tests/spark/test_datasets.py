@@ -80,6 +80,7 @@ def test_values_of_variables_over_levels(spark: Spark, kip_101: Explored) -> Non
     assert {(level, leaf, value): n for level, leaf, value, n in found} == wanted
 
 
+@pytest.mark.exhaustive
 def test_out_degrees(spark: Spark, kip_101: Explored) -> None:
     wanted = Counter(
         (level, len(list(kip_101.origin.interpreter.steps(state))))

@@ -182,6 +182,7 @@ def levels(origin: Origin, folder: Path) -> list[list[Any]]:
     return found.levels[: len(set(table(folder, "states")["level"].to_pylist()))]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.needs("java")
 def test_states_are_those_of_the_reference_by_name(folder: Path, origin: Origin, levels: list[list[Any]]) -> None:
     it, domains = origin.interpreter, origin.interpreter.model.domains

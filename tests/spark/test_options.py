@@ -196,6 +196,7 @@ def test_small_checks_need_no_session(tmp_path: Path) -> None:
     assert result.extra["spark"]["versions"].keys() == {"pyspark", "pandas", "pyarrow", "java"}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.needs("java")
 def test_a_threshold_of_0_on_the_command_line_gives_every_level_to_spark(tmp_path: Path, session: Any) -> None:
     report = tmp_path / "report.json"

@@ -22,7 +22,7 @@ from isrcheck.checker.engines.spark.paths import StoredPaths
 from isrcheck.checker.exploration import Exploration, Path
 from isrcheck.model.language.expressions import FALSE, Expression, and_, eq, if_, leaf, not_, or_
 from isrcheck.model.language.system import Transition, TransitionSystem
-from tests.agreement.profiles import examples
+from tests.agreement.profiles import attempts, examples
 from tests.agreement.test_canonical_trace import Graph, graphs, picked
 from tests.kernel.toys import grid, leaves_of, number, predicate, system, transition
 from tests.spark.searching import StandIn, explored
@@ -126,12 +126,14 @@ def assert_least_failure(case: Case) -> None:
         assert error == (None if not there else (there[0][0], leaves(there[0][1]), None if predicates_fail else 1))
 
 
+@pytest.mark.exhaustive
 @examples(40)
 @given(CASES)
 def test_paths_are_those_that_the_contract_picks(case: Case) -> None:
     assert_canonical(case)
 
 
+@pytest.mark.exhaustive
 @examples(20)
 @given(CASES)
 def test_the_least_failure_is_found(case: Case) -> None:
@@ -214,6 +216,6 @@ def test_what_is_broken_is_noticed(broken: Callable[[pytest.MonkeyPatch], None])
         return False
 
     try:
-        find(CASES, differs, settings=examples(200, shrink=False))
+        find(CASES, differs, settings=attempts(200))
     except NoSuchExample:
         pytest.fail("nobody noticed")

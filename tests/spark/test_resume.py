@@ -69,6 +69,7 @@ def run(folder: Path, **more: Any) -> Exploration:
     return explored(TOY, folder, StandIn(2), **more)[0]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("every", [pytest.param(1, marks=pytest.mark.exhaustive), 5])
 def test_a_search_killed_at_any_point_goes_on_to_the_same_dataset(
     every: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -49,8 +49,10 @@ v3-empty-isr  v3-frozen-isr  v3-leader-ignores-command  v3-min-isr-of-one  v3-un
 kraft-shrink-obeyed-before-it-is-granted  kraft-record-of-the-same-version-forgets-an-expansion
 """
 OWNERS = (1, 2, 7)
-DEFAULT = {("kip-320 2/2/1/1", 2), ("async-isr 2/1/1", 7), ("alter-isr-lost-response", 1)}
-"""The questions of the default tests. All others take minutes."""
+QUICK = {("async-isr 2/1/1", 7), ("alter-isr-lost-response", 1)}
+"""The questions of the quick tests. All others together take minutes."""
+SLOWER = {("kip-320 2/2/1/1", 2)}
+"""The questions of the exhaustive tests. The remaining questions are for a release."""
 
 
 def for_owners(texts: list[str]) -> list[Any]:
@@ -59,10 +61,9 @@ def for_owners(texts: list[str]) -> list[Any]:
 
 
 def _asked(text: str, owners: int) -> Any:
-    always = any(text.startswith(name) and owners == number for name, number in DEFAULT)
-    return pytest.param(
-        text, owners, id=f"{text}-{owners}", marks=() if always else [pytest.mark.exhaustive, pytest.mark.release]
-    )
+    quick, slower = (any((text.startswith(n), owners) == (True, k) for n, k in each) for each in (QUICK, SLOWER))
+    marks = [] if quick else [pytest.mark.exhaustive] if slower else [pytest.mark.exhaustive, pytest.mark.release]
+    return pytest.param(text, owners, id=f"{text}-{owners}", marks=marks)
 
 
 @cache
@@ -107,7 +108,12 @@ ENDS = {
 }
 
 
-@pytest.mark.parametrize("end", ENDS)
+QUICK_ENDS = ("an instance without meaning", "a violation outside")
+
+
+@pytest.mark.parametrize(
+    "end", [pytest.param(x, marks=() if x in QUICK_ENDS else pytest.mark.exhaustive) for x in ENDS]
+)
 def test_a_search_ends_as_everywhere(session: Any, tmp_path: Path, end: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """In this test Spark also searches the steps of traces."""
     monkeypatch.setattr(stored, "SMALL", 0)
@@ -117,6 +123,7 @@ def test_a_search_ends_as_everywhere(session: Any, tmp_path: Path, end: str, mon
     assert essence_on_spark(on_spark(session, tmp_path / "x", 2, cls, deadlock=True)) == essence(wanted)
 
 
+@pytest.mark.exhaustive
 def test_seconds_run_out_while_spark_works(session: Any) -> None:
     settings = settings_of("3/2/2/1", *KAFKA_NAMES)
     cluster = Cluster(threshold=0, partitions=2)

@@ -62,6 +62,7 @@ def marked(folder: Path) -> None:
     (folder / "kept").write_text("".join(json.dumps(line) + "\n" for line in marked))
 
 
+@pytest.mark.exhaustive
 def test_a_sweep_that_is_killed_goes_on(tmp_path: Path) -> None:
     interrupted(tmp_path, "--workers", "1")
 

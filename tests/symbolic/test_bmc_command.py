@@ -132,6 +132,7 @@ def test_what_an_engine_cannot_do_is_refused(engine: str, question: dict[str, An
 # --- limits ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 def test_time_ends_a_search_and_what_was_refuted_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     outcome = run("check", "kip-320", "--engine", "symbolic", "--max-seconds", "3", "--json", path, "--quiet")

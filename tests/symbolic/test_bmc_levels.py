@@ -26,7 +26,7 @@ from isrcheck.model.language.system import Predicate, TransitionSystem
 from isrcheck.model.language.tracing import trace
 from tests.agreement import evaluated
 from tests.agreement.engines import traced
-from tests.agreement.profiles import THOROUGH, examples
+from tests.agreement.profiles import THOROUGH, attempts, examples
 from tests.agreement.random_models import load, models
 from tests.symmetry.orbits import brokers
 from tests.toys.die_hard import DieHard
@@ -171,7 +171,7 @@ def assert_noticed_at_random() -> None:
         return False
 
     try:
-        find(models(), differs, settings=examples(1000, shrink=False))
+        find(models(), differs, settings=attempts(1000))
     except NoSuchExample:
         pytest.fail("nobody noticed")
 

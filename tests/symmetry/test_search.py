@@ -125,7 +125,7 @@ SYSTEMS: dict[str, tuple[Callable[[], TransitionSystem], Classes]] = {
 }
 
 
-EVERY_RUN = ("async-isr", "kip-279")
+EVERY_RUN = ("async-isr",)
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ from isrcheck.model.language import (
     set_of,
 )
 from isrcheck.model.language.domains import Domain, resolved
+from tests.agreement.profiles import examples
 from tests.cli.running import run
 from tests.traces.recorded import changed, shelf
 from tests.traces.recorded import record as recorded
@@ -113,6 +114,7 @@ DOMAINS = st.recursive(
 )
 
 
+@examples(200)
 @given(st.data())
 def test_every_value_comes_back(data: st.DataObject) -> None:
     domain = resolved(data.draw(DOMAINS), {"broker": 2})
