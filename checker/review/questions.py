@@ -13,7 +13,7 @@ from isrcheck.checker.review.differences import digest
 from isrcheck.model.language import Model, UnknownName
 from isrcheck.model.language.expressions import Expression
 from isrcheck.model.language.system import Predicate, Question, TransitionSystem
-from isrcheck.model.language.tracing import Invariant, askable, predicate_at, trace
+from isrcheck.model.language.tracing import askable, checkable, trace
 
 
 @dataclass(frozen=True)
@@ -54,18 +54,8 @@ def questions(old: Side, new: Side) -> Questions:
     )
 
 
-def asked_invariants(loaded: LoadedModel, model: Model) -> dict[str, Invariant]:
-    """The invariants of a model, except those whose subject a setting switches off."""
-    found = {}
-    for name, predicate in loaded.invariants.items():
-        with suppress(UnknownName):
-            predicate_at(model, name, predicate)
-            found[name] = predicate
-    return found
-
-
 def _system(loaded: LoadedModel, model: Model) -> TransitionSystem:
-    return trace(model, asked_invariants(loaded, model), askable(model, loaded.properties))
+    return trace(model, checkable(model, loaded.invariants), askable(model, loaded.properties))
 
 
 def _at_the_same_settings(old: Model, new: Model) -> tuple[Model, Model]:

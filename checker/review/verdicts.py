@@ -12,7 +12,7 @@ from isrcheck.checker.exploration import Limits
 from isrcheck.checker.library import LoadedModel, blaming
 from isrcheck.checker.reports.liveness import lasso_text
 from isrcheck.checker.results import Exit, Finding, PropertyFinding, Result
-from isrcheck.checker.review.questions import Questions, asked_invariants
+from isrcheck.checker.review.questions import Questions
 from isrcheck.checker.scenarios.collection import folders
 from isrcheck.checker.scenarios.derived import asked_of
 from isrcheck.checker.scenarios.scenario import DamagedScenario, Scenario, read
@@ -20,7 +20,7 @@ from isrcheck.checker.wording.layout import plural
 from isrcheck.model.language import ModelError, UnknownName
 from isrcheck.model.language.errors import EvaluationError
 from isrcheck.model.language.profiles import BARE
-from isrcheck.model.language.tracing import askable
+from isrcheck.model.language.tracing import askable, checkable
 
 Turn = Literal["broken", "mended", "vacuous", "otherwise", "open", "other", "same", "alone"]
 """The change of a verdict.
@@ -106,7 +106,7 @@ def verdicts(old: Side, new: Side, limits: Limits, asked: Questions) -> tuple[li
 
 def _checked(side: Side, limits: Limits, deadlock: bool) -> Result:
     with blaming(side.loaded.origin):
-        names = tuple(asked_invariants(side.loaded, side.model))
+        names = tuple(checkable(side.model, side.loaded.invariants))
         liveness = tuple(askable(side.model, side.loaded.properties))
     return _finished(
         check(

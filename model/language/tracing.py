@@ -307,6 +307,16 @@ def meaningless(model: Model, invariants: dict[str, Invariant]) -> frozenset[str
     return frozenset(found)
 
 
+def checkable(model: Model, invariants: dict[str, Invariant]) -> dict[str, Invariant]:
+    """The invariants that a setting has not switched off: those whose function does not raise `UnknownName`."""
+    sheet, found = _Sheet(model, *layout(model)), {}
+    for name, invariant in invariants.items():
+        with suppress(UnknownName):
+            sheet.predicate(name, invariant)
+            found[name] = invariant
+    return found
+
+
 def askable(model: Model, properties: dict[str, Invariant]) -> dict[str, Invariant]:
     """The properties that a setting has not switched off: those whose function does not raise `UnknownName`."""
     sheet, found = _Sheet(model, *layout(model)), {}
