@@ -132,6 +132,7 @@ def ended(arguments: str, redirected: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.exhaustive
 def test_output_that_is_full_or_closed_ends_in_the_documented_code(tmp_path: Path) -> None:
     question, unknown = f"check {counter(tmp_path)} -s least=2 --quiet", "check nobody"
     assert ended("--help", ">/dev/full") == (153, "isrcheck: the text cannot be printed: No space left on device\n")

@@ -84,6 +84,7 @@ def test_a_search_goes_on_from_any_level_to_the_same_end(toy: TransitionSystem, 
         assert states(native) == states(levels)
 
 
+@pytest.mark.exhaustive
 def test_a_search_can_be_ended_at_every_level_in_turn(tmp_path: Path) -> None:
     toy = with_everything()
     whole, levels = run(toy, None)

@@ -72,6 +72,7 @@ def test_no_limit_and_nothing_left(tmp_path: Path) -> None:
     assert memory.free_memory(tmp_path / "full") == 0
 
 
+@pytest.mark.exhaustive
 def test_by_default_a_search_takes_nine_tenths_of_what_its_group_has_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

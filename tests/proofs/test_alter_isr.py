@@ -11,7 +11,15 @@ from isrcheck.model.designs.alter_isr_proof import AlterIsrProof
 from tests.proofs.asking import attempt, pairs
 
 
-@pytest.mark.parametrize("settings", [{}, {"requests_in_flight": 2}, {"isr_in_flight": "committed"}], ids=str)
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        pytest.param({"requests_in_flight": 2}, marks=pytest.mark.exhaustive),
+        pytest.param({"isr_in_flight": "committed"}, marks=pytest.mark.exhaustive),
+    ],
+    ids=str,
+)
 def test_the_lemmas_are_kept_where_steps_have_a_meaning(settings: dict[str, Any]) -> None:
     result = attempt(AlterIsr, settings, AlterIsrProof)
     assert result.verdict == "not proved"

@@ -192,6 +192,7 @@ def test_a_manifest_that_another_search_has_written_breaks_the_chain(dataset: Pa
     refused(dataset, "level-00004.json is damaged: it does not continue the level before")
 
 
+@pytest.mark.exhaustive
 def test_every_bit_of_the_last_manifest_counts(dataset: Path) -> None:
     """No later manifest has its hash, so it has a hash of itself."""
     path = sorted((dataset / "manifests").iterdir())[-1]

@@ -29,7 +29,7 @@ from isrcheck.checker.exploration import Limits
 from tests.cli.running import run
 from tests.sweeps.dying import require_answers
 
-pytestmark = [pytest.mark.needs("java"), pytest.mark.usefixtures("session")]
+pytestmark = [pytest.mark.needs("java"), pytest.mark.usefixtures("session"), pytest.mark.exhaustive]
 SMALL = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}
 LARGER = {"replicas": 2, "log_size": 2, "max_records": 1, "max_leader_epoch": 1}
 

@@ -42,6 +42,8 @@ from isrcheck.model.language import (
 from isrcheck.model.language.tracing import trace
 from tests.cli.running import run
 
+pytestmark = pytest.mark.exhaustive
+
 SETTINGS = {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 2}
 """Settings at which kip-101 violates weak-isr."""
 
