@@ -42,7 +42,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """Makes Python collect garbage less often, because most objects of a test process live until its end."""
+    gc.freeze()
     gc.set_threshold(50_000)
+
+
+def pytest_sessionfinish() -> None:
+    """Spares pytest's last collections of garbage the objects that the process leaves behind: seconds at its end."""
+    gc.freeze()
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -86,8 +86,8 @@ def verdict(cls: Any, **settings: Any) -> tuple[str, int]:
         {"expiries": 1, "answer": "before-write", "controller_failover": True},
         {"expiries": 1, "lost_responses": 1, "late_requests": 1},
         {"expiries": 1, "answer": "before-write"},
-        {"replicas": 3, "requests_in_flight": 2, "isr_at_start": 1, "expiries": 1, "log_size": 1, "max_version": 3,
-         "max_leader_epoch": 1},
+        pytest.param({"replicas": 3, "requests_in_flight": 2, "isr_at_start": 1, "expiries": 1, "log_size": 1,
+                      "max_version": 3, "max_leader_epoch": 1}, marks=pytest.mark.exhaustive),
     ],
     ids=str,
 )  # fmt: skip

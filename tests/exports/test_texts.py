@@ -59,7 +59,9 @@ def test_what_is_used_twice_has_a_name_and_small_things_have_none() -> None:
     assert texts.roots == ("or(t1, eq(x, 3))", "not(t1)")
 
 
-@pytest.mark.parametrize("name", model_names())
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.exhaustive if n == "kraft" else ()) for n in model_names()]
+)
 def test_a_public_parser_reads_the_tla_of_every_model(name: str) -> None:
     tree_sitter = pytest.importorskip("tree_sitter")
     grammar = pytest.importorskip("tree_sitter_tlaplus")

@@ -33,7 +33,7 @@ NEEDED = {
 """Kinds of processors (without wide vectors, with AVX2, with AVX-512), and the features that their code needs."""
 
 
-@pytest.fixture(params=["host", *NEEDED])
+@pytest.fixture(params=["host", *(pytest.param(kind, marks=pytest.mark.exhaustive) for kind in NEEDED)])
 def processor(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Makes the compiler use only this kind of processor."""
     kind = str(request.param)

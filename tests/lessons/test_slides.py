@@ -89,6 +89,7 @@ def test_a_number_of_no_lesson_and_a_folder_as_a_file_are_one_line(tmp_path: Pat
     assert not (tmp_path / "x.html").exists()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.needs("chromium")
 @pytest.mark.needs("chromedriver")
 def test_a_lecturer_goes_through_them_by_keys_and_prints_them(browser: Browser, screen: Any, tmp_path: Path) -> None:

@@ -86,6 +86,7 @@ def overflow(browser: Browser) -> int:
     return int(browser.run("return document.documentElement.scrollWidth - innerWidth"))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "page",
     [pytest.param(page, marks=() if page is report else pytest.mark.exhaustive) for page in PAGES],

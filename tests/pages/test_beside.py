@@ -44,6 +44,7 @@ def test_what_is_told_of_the_fixed_design_is_a_path_of_it(name: str) -> None:
     assert fixed.run.false is None
 
 
+@pytest.mark.exhaustive
 @pytest.mark.needs("chromium")
 @pytest.mark.needs("chromedriver")
 def test_both_stand_side_by_side_on_a_page(browser: Browser, tmp_path: Path) -> None:

@@ -112,6 +112,7 @@ def test_a_disabled_instance_says_what_it_requires_and_the_values(browser: Brows
     assert "kafka_replication.py" in browser.text("#disabled .reason")
 
 
+@pytest.mark.exhaustive
 def test_an_address_that_the_model_does_not_allow_is_one_clear_line(browser: Browser, kip_101: str) -> None:
     for path, words in (
         ("path=999", "there is no instance 999"),
@@ -125,6 +126,7 @@ def test_an_address_that_the_model_does_not_allow_is_one_clear_line(browser: Bro
     assert not browser.one("#alert").is_displayed()
 
 
+@pytest.mark.exhaustive
 def test_a_trace_is_loaded_followed_to_its_violation_and_left(browser: Browser, tmp_path: Path) -> None:
     settings = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}
     options = [x for name, value in settings.items() for x in ("-s", f"{name}={value}")]

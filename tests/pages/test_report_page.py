@@ -78,6 +78,7 @@ def test_the_verdict_and_the_settings_are_on_the_page(browser: Browser, url: str
     assert [f"states, {i}: {count:,}" for i, count in enumerate(result.levels, 1)] == hints[: len(result.levels)]
 
 
+@pytest.mark.exhaustive
 def test_buttons_keys_and_the_slider_step_through_the_trace(browser: Browser, url: str, trace: Trace) -> None:
     browser.open(url)
     assert position(browser) == f"step 1 of {trace.length}"
@@ -103,6 +104,7 @@ def test_buttons_keys_and_the_slider_step_through_the_trace(browser: Browser, ur
     assert browser.run("return document.activeElement.dataset.step") == "8"
 
 
+@pytest.mark.exhaustive
 def test_the_address_leads_to_a_step_and_follows_the_reader(browser: Browser, url: str, trace: Trace) -> None:
     browser.open(f"{url}#step=7")
     assert position(browser) == f"step 7 of {trace.length}"
@@ -116,6 +118,7 @@ def test_the_address_leads_to_a_step_and_follows_the_reader(browser: Browser, ur
     assert browser.complaints() == []
 
 
+@pytest.mark.exhaustive
 def test_each_step_shows_the_state_after_it(browser: Browser, url: str, trace: Trace) -> None:
     browser.open(url)
     for i, step in enumerate(trace.to_json()):

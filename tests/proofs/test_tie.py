@@ -81,6 +81,7 @@ def test_another_model_is_noticed(other: type[Kip320], action: str) -> None:
     assert all(each.startswith(f"{action}(") for each in found)
 
 
+@pytest.mark.exhaustive
 def test_every_reachable_step_is_one_without_bounds() -> None:
     tie = tied(at="2/1/1/1")
     it = Interpreter(tie.model, {})

@@ -93,7 +93,7 @@ def test_a_graph_refines_itself_and_not_a_smaller_one() -> None:
         assert asked(same).result.verdict == "holds"
 
 
-@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("first", [pytest.param(True, marks=pytest.mark.exhaustive), False])
 def test_a_refused_step_is_not_lost_where_another_cannot_be_judged(
     monkeypatch: pytest.MonkeyPatch, first: bool
 ) -> None:

@@ -90,7 +90,7 @@ TOYS = {"ring 3": ring(3), "ring 5": ring(5), "grid": grid([4, 3, 2]), "fenced":
 @pytest.mark.parametrize(
     "toy",
     [
-        "ring 3",
+        pytest.param("ring 3", marks=pytest.mark.exhaustive),
         pytest.param("ring 5", marks=pytest.mark.exhaustive),
         "grid",
         pytest.param("fenced", marks=pytest.mark.exhaustive),

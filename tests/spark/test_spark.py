@@ -49,9 +49,9 @@ v3-empty-isr  v3-frozen-isr  v3-leader-ignores-command  v3-min-isr-of-one  v3-un
 kraft-shrink-obeyed-before-it-is-granted  kraft-record-of-the-same-version-forgets-an-expansion
 """
 OWNERS = (1, 2, 7)
-QUICK = {("async-isr 2/1/1", 7), ("alter-isr-lost-response", 1)}
+QUICK = {("alter-isr-lost-response", 1)}
 """The questions of the quick tests. All others together take minutes."""
-SLOWER = {("kip-320 2/2/1/1", 2)}
+SLOWER = {("kip-320 2/2/1/1", 2), ("async-isr 2/1/1", 7)}
 """The questions of the exhaustive tests. The remaining questions are for a release."""
 
 
@@ -108,11 +108,8 @@ ENDS = {
 }
 
 
-QUICK_ENDS = ("an instance without meaning", "a violation outside")
-
-
 @pytest.mark.parametrize(
-    "end", [pytest.param(x, marks=() if x in QUICK_ENDS else pytest.mark.exhaustive) for x in ENDS]
+    "end", [pytest.param(x, marks=() if x == "a violation outside" else pytest.mark.exhaustive) for x in ENDS]
 )
 def test_a_search_ends_as_everywhere(session: Any, tmp_path: Path, end: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """In this test Spark also searches the steps of traces."""

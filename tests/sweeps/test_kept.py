@@ -113,6 +113,7 @@ def test_what_has_changed_is_done_again(tmp_path: Path) -> None:
     assert [line["outcome"]["distinct"] for line in lines(tmp_path)] == [4, 6]
 
 
+@pytest.mark.exhaustive
 def test_a_check_without_a_verdict_is_done_again(tmp_path: Path) -> None:
     (tmp_path / "sweep.toml").write_text(QUICK)
     before = swept(tmp_path, "--workers", "2")

@@ -218,6 +218,7 @@ def test_a_trace_that_is_not_the_least_is_said_to_be_so(tmp_path: Path, monkeypa
     assert data["invariants"]["is-small"]["canonical"] is False
 
 
+@pytest.mark.exhaustive
 def test_an_interrupt_ends_a_search_and_what_was_refuted_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     process = subprocess.Popen(

@@ -62,7 +62,7 @@ QUESTIONS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
 }
 
 
-EVERY_RUN = ("two brokers", "a fixed leader", "a design")
+EVERY_RUN = ("two brokers", "a design")
 
 
 @pytest.mark.parametrize(
