@@ -42,7 +42,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """Makes Python collect garbage less often, because most objects of a test process live until its end."""
-    gc.freeze()
     gc.set_threshold(50_000)
 
 
