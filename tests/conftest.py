@@ -45,7 +45,7 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(50_000)
 
 
-def pytest_sessionfinish() -> None:
+def pytest_unconfigure() -> None:
     """Spares pytest's last collections of garbage the objects that the process leaves behind: seconds at its end."""
     gc.freeze()
 
