@@ -24,6 +24,7 @@ from isrcheck.model.language.expressions import LARGEST, Expression, Leaf, const
 from isrcheck.model.language.tracing import trace
 from tests.agreement.profiles import examples
 from tests.kernel.toys import leaves_of, number, predicate, system, transition
+from tests.marks import one_in
 
 NEEDED = {
     "x86-64": (),
@@ -189,6 +190,7 @@ def test_each_operator_at_some_borders_of_widths(processor: str) -> None:
 
 
 @pytest.mark.exhaustive
+@pytest.mark.parametrize("processor", one_in(4, ["host", *NEEDED]), indirect=True)
 def test_each_operator_at_all_borders_of_widths(processor: str) -> None:
     compare(*all_of_them(), processor)
 

@@ -15,7 +15,6 @@ import pytest
 from isrcheck.checker import checking, memory
 from isrcheck.checker.checking import check
 from isrcheck.checker.engines.local.checkpoint import MANIFEST
-from tests.agreement.profiles import THOROUGH
 
 MIB = 1 << 20
 
@@ -163,9 +162,9 @@ def limited(bounds: str, limit: int, report: Path, cache: Path | None = None) ->
     ("bounds", "limit"),
     [
         ("3/3/3/2", 24 * MIB),
-        pytest.param("3/3/3/3", 256 * MIB, marks=pytest.mark.exhaustive),
-        pytest.param("5/3/3/3", 512 * MIB, marks=pytest.mark.exhaustive),
-        *([pytest.param("3/3/3/3", 400 * MIB, marks=pytest.mark.exhaustive)] if THOROUGH else ()),
+        ("3/3/3/3", 256 * MIB),
+        pytest.param("5/3/3/3", 512 * MIB, marks=pytest.mark.release),
+        pytest.param("3/3/3/3", 400 * MIB, marks=pytest.mark.release),
     ],
 )
 def test_a_process_stays_within_its_limit_and_what_python_takes(bounds: str, limit: int, tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from isrcheck.model.language.concrete import initial_states
 from tests.agreement.test_engines_agree import essence
 from tests.language import mistakes
 from tests.language.mistakes import line_of, made, said_by_running, said_by_tracing
+from tests.marks import one_in
 
 TEXT = mistakes.MODEL.replace(
     '"on": flag', '"v": identity(3), "w": identity(4), "told": sequence(identity(3), 1), "on": flag'
@@ -278,7 +279,7 @@ def test_what_is_explored_is_the_protocol_up_to_names() -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("part", range(5))
+@pytest.mark.parametrize("part", one_in(3, range(5)))
 def test_what_is_explored_is_the_protocol_up_to_names_for_many(part: int) -> None:
     for seed in range(100 + 40 * part, 140 + 40 * part):
         require_true(seed)

@@ -10,6 +10,7 @@ from isrcheck.checker.checking import check
 from isrcheck.checker.exploration import Limits, Storing
 from isrcheck.checker.results import Result, Trace
 from tests.liveness.graphs import KINDS, Brute, Graph, Label, deep, drawn
+from tests.marks import one_in
 
 LARGE = Limits(memory=1 << 28)
 """With so little memory, workers with a store explore also small state spaces."""
@@ -103,13 +104,14 @@ def test_the_lasso_is_the_one_that_the_contract_picks_among_all() -> None:
 
 
 @pytest.mark.exhaustive
-def test_the_lasso_is_the_one_that_the_contract_picks_among_all_of_many() -> None:
-    for seed in range(1000, 1400):
+@pytest.mark.parametrize("part", one_in(4, range(4)))
+def test_the_lasso_is_the_one_that_the_contract_picks_among_all_of_many(part: int) -> None:
+    for seed in range(1000 + 100 * part, 1100 + 100 * part):
         require_true(seed, deep)
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("part", [0, 1, *(pytest.param(n, marks=pytest.mark.release) for n in range(2, 10))])
+@pytest.mark.parametrize("part", one_in(10, range(10)))
 def test_what_must_happen_is_what_every_subset_says_of_many(part: int) -> None:
     for seed in range(1000 + 300 * part, 1300 + 300 * part):
         require_true(seed)

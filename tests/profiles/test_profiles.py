@@ -65,7 +65,14 @@ def test_the_plain_check_has_failures_and_leaves_nothing_out(design: str) -> Non
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize(("design", "profile"), [one for one in profiles() if one != ("kraft", "plain")])
+@pytest.mark.parametrize(
+    ("design", "profile"),
+    [
+        pytest.param(*one, marks=pytest.mark.release if one == ("kraft", "worst-case") else ())
+        for one in profiles()
+        if one != ("kraft", "plain")
+    ],
+)
 def test_a_profile_is_as_large_as_recorded(design: str, profile: str) -> None:
     assert sized(design, profile) == SIZES[design][profile]
 

@@ -73,6 +73,7 @@ def test_the_trace_is_what_check_prints_and_writes(tmp_path: Path) -> None:
 
 
 @pytest.mark.exhaustive
+@pytest.mark.release
 def test_the_recorded_traces_replay() -> None:
     for path in sorted(ROOT.glob("**/trace.itf.json")):
         assert run("replay", path, "--expect-violation").code == 0

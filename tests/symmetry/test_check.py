@@ -92,8 +92,16 @@ def counted(folder: Path) -> dict[str, Any]:
     return found if found["settings"]["replicas"] >= 3 else {}
 
 
+SLOW = ("majority-three-of-five-fail", "kraft-forgotten-expansion-and-the-isr")
+"""Scenarios of which each takes half a minute."""
+
+
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("folder", of_three(), ids=lambda f: f.name)
+@pytest.mark.parametrize(
+    "folder",
+    [pytest.param(f, marks=pytest.mark.release if f.name in SLOW else ()) for f in of_three()],
+    ids=lambda f: f.name,
+)
 def test_scenarios_of_three_brokers_end_as_without_symmetry(folder: Path) -> None:
     scenario = read(folder)
     question = {"invariants": scenario.invariants, "keep_going": scenario.keep_going, "deadlock": scenario.deadlock}
