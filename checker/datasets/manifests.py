@@ -1,7 +1,7 @@
-"""The manifest of a level: the names of the level's files, with their SHA-256. A level counts when it has a manifest.
+"""The manifest of a level: the names of the level's files, with their SHA-256.
 
-A manifest has the SHA-256 of the manifest before it, and its last field is the SHA-256 of its other fields. So a change
-in any manifest is noticed, even in the last manifest.
+A level is a part of the dataset only once it has a manifest. A manifest has the SHA-256 of the manifest before it, and
+its last field is the SHA-256 of its other fields. So a change in any manifest is noticed, even in the last manifest.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final
 
 ENTRY: Final = {"path", "rows", "bytes", "sha256", "hashes", "owner"}
-"""The fields of the entry for a file of states. `hashes` are the first and the last owner hash, `owner` the writer."""
+"""The fields of the entry for a file of states. `hashes` has the owner hashes of the first and the last state in the
+file, which decide to which owner a state belongs. `owner` is the owner that wrote the file."""
 STEPS: Final = {"path", "rows", "bytes", "sha256"}
 """The fields of the entry for a file of transitions."""
 STATES: Final = re.compile(r"(states/level=\d{5}|runs)/[0-9a-z-]+\.parquet")

@@ -1,9 +1,9 @@
 """Builds the region of a question: the states in which the question is open, and the steps between them.
 
 A state's number is its place in the store. Until a question is answered, it needs one byte for each place, in addition
-to the store. The states that sources lead to form a queue. A state joins the queue when it is first reached. Its place
-in the queue is its number in the region, and the steps to the state are kept with this number. The name of a state (see
-`Numbers`) is needed only until the state is expanded.
+to the store. The states that are reached from sources are kept in a queue. A state joins the queue when it is first
+reached. Its place in the queue is its number in the region, and the steps to the state are kept with this number. The
+name of a state (see `Numbers`) is needed only until the state is expanded.
 """
 
 from __future__ import annotations
@@ -66,10 +66,10 @@ class Candidates:
 
 
 class Reached:
-    """The states that sources lead to, as a queue of state numbers, and the steps of the expanded states.
+    """The states that are reached from sources, as a queue of state numbers, and the steps of the expanded states.
 
-    An obligation is cut in a state if the search has no room for one of its instances. `cutting` says whether this is
-    possible.
+    An obligation is cut in a state if one of its instances is disabled there only by a bound of the model (`s.room`).
+    `cutting` says whether this is possible.
     """
 
     def __init__(self, among: Candidates, promises: Promises, allowance: Allowance, cutting: bool) -> None:
@@ -137,7 +137,10 @@ class Reached:
 
 @dataclass
 class Found:
-    """Steps of some states: for each step its state, label and target, and the target's number (or -1) and name."""
+    """Steps of some states: for each step, its source, its label, its successor, and the successor's number and name.
+
+    `target` has the numbers; -1 means that the successor has no number.
+    """
 
     source: Integers
     label: Integers
@@ -149,7 +152,7 @@ class Found:
 class Builder:
     """Builds the region of a question over the states in the first `known` levels.
 
-    In `promises`, the instances of the system come first, then the instances that are shut out.
+    `promises` numbers the instances of the system first, then the instances that bounds disable in every state.
     """
 
     def __init__(self, levels: NativeLevels, known: int, promises: Promises, allowance: Allowance) -> None:

@@ -26,7 +26,7 @@ def choices(model: Model, statement: Statement) -> Iterator[dict[str, Any]]:
 
 
 def parameter_domains(model: Model, statement: Statement) -> dict[str, Domain]:
-    """The domain of each parameter of a statement, with the sizes that it has in this model."""
+    """The domain of each parameter of a statement. Scalarsets have the sizes that this model gives them."""
     given = {n: d if isinstance(d, Domain) else d(model) for n, d in statement.parameters.items()}
     return {n: model.resolved_domain(d) for n, d in given.items()}
 
@@ -43,7 +43,7 @@ def instance(proof: type[Proof], statement: Statement, choice: dict[str, Any]) -
 
 
 def predicate(proof: type[Proof], statement: Statement) -> Predicate:
-    """A predicate that is true if a statement holds for all values of its parameters, with the statement's sentence."""
+    """A predicate that is true if a statement holds for all its parameters. Its docstring is the statement's."""
 
     def of_all(model: Any, s: Any) -> Any:
         return every(instance(proof, statement, choice)(model, s) for choice in choices(model, statement))

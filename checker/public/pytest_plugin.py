@@ -1,4 +1,4 @@
-"""A plugin for pytest: `--isrcheck-scenarios` collects scenarios as tests, and reports of failures name the model.
+"""A plugin for pytest. `--isrcheck-scenarios` collects scenarios as tests. Failure reports get the model's name.
 
 Each `scenario.toml` below the paths of the command line is one test. The test derives the scenario again, and passes if
 the result is as expected and as recorded. If an `isrcheck.testing` assertion fails, the report gets properties: the

@@ -38,8 +38,8 @@ AHEAD: Final = 1 / 16
 once."""
 LEAST_BOUND: Final = 1.3
 LARGEST_BOUND: Final = 16.0
-"""The least and the largest factor by which the bounds of a partition exceed the present numbers in names. A number
-beyond its bound means that the partition must be filled anew."""
+"""When a partition gets new bounds for the two numbers of a name, a bound is between 1.3 and 16 times as large as what
+is in use. If a number reaches its bound later, the partition must be filled anew."""
 BEHIND_BITS: Final = (loops.FARTHEST - 1).bit_length()
 NARROW: Final = 4
 WIDE: Final = 8
@@ -160,7 +160,7 @@ class Store(Stored):
             yield names[int(ends[level - first - 1]) if level > first else 0 : int(ends[level - first])]
 
     def _found(self, first: int, last: int, some: range) -> tuple[Integers, Words]:
-        """Where the names of each level end, and the names, level by level: for some levels and some partitions."""
+        """The names of these levels in some partitions, level by level, and before them where each level ends."""
         levels, scratch = (np.uint64(first), np.uint64(last)), self._own[0]
         counts = np.zeros(last - first + 1, dtype=np.int64)
         loops.counted(self.partitions, some.start, some.stop, levels, scratch, counts)
@@ -184,7 +184,7 @@ class Store(Stored):
         each(self._grow, wanted)
 
     def _grow(self, p: int) -> None:
-        """Gives a partition more entries, or as many entries for larger numbers or deeper levels."""
+        """Gives a partition a new table: with more entries, or with entries for larger numbers or deeper levels."""
         row = self.partitions[p]
         entries = int(row[loops.CAPACITY]) * LINE // int(row[loops.SIZE])
         if self._fits(row) or int(row[loops.COUNT]) * (1 + AHEAD) + 1 > int(row[loops.ROOM]):
@@ -195,7 +195,7 @@ class Store(Stored):
             entries = int(entries * GROWTH)
 
     def _numbers(self) -> tuple[int, int]:
-        """How many different first numbers names have, and how many different second numbers in one partition."""
+        """A name is a pair of numbers: how many values the first number has, and the second number in one partition."""
         first, second = (int(self.dictionaries.columns[d, loops.COUNT]) for d in self.pairs[-1])
         return first, -(-second >> loops.PARTITION_BITS)
 
@@ -222,7 +222,7 @@ class Store(Stored):
         raise OutOfMemory
 
     def _bounds(self, p: int, most: int) -> tuple[int, int]:
-        """The bounds of a name's numbers in a partition whose entries can tell `most` numbers apart.
+        """Bounds for the two numbers of a name in a partition. The product of the bounds is at most `most`.
 
         Returns the present bounds if they are large enough, so that the kept bits of a name stay the same. Otherwise
         the bounds are as large as possible, so that the partition need not be filled anew for a long time. Returns

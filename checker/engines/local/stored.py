@@ -9,7 +9,7 @@ from isrcheck.checker.kernel.compile import Integers
 from isrcheck.checker.kernel.layout import Words
 
 Each = Callable[[Callable[[int], None], Iterable[int]], None]
-"""A function that calls a given function with each of some numbers, perhaps several at the same time."""
+"""A function that calls another function once for each of some numbers. Several of these calls may run in parallel."""
 
 
 def one_by_one(function: Callable[[int], None], numbers: Iterable[int]) -> None:

@@ -36,7 +36,7 @@ class TableSearch(Search):
         self._together(level, part, work.batches, lambda: store.expanded(work))
 
     def _take(self, states: Words) -> None:
-        """Inserts those states into the store that it does not have yet, and judges them."""
+        """Inserts states into the store, except the states that the store already has, and judges all of them."""
         first = self._workers[0]
         self.store.insert(states)
         first.cursor[loops.NEW] = len(states)

@@ -32,7 +32,7 @@ def kept() -> dict[str, Any]:
 
 
 class Kernel:
-    """Calls the compiled functions with arrays. `sizes` has the data about the kernel that the work has."""
+    """Calls the compiled functions with arrays. `sizes` is `work["kernel"]`: numbers of words, actions and so on."""
 
     def __init__(self, work: Work, code: Any) -> None:
         self.code, self.sizes = code, dict(work["kernel"])
