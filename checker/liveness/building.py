@@ -68,8 +68,8 @@ class Candidates:
 class Reached:
     """The states that are reached from sources, as a queue of state numbers, and the steps of the expanded states.
 
-    An obligation is cut in a state if one of its instances is disabled there only by a bound of the model (`s.room`).
-    `cutting` says whether this is possible.
+    An obligation (a fairness condition on some action instances) is cut in a state if only a bound of the model
+    (`s.room`) disables one of these instances there. `cutting` says whether this is possible.
     """
 
     def __init__(self, among: Candidates, promises: Promises, allowance: Allowance, cutting: bool) -> None:
@@ -152,7 +152,7 @@ class Found:
 class Builder:
     """Builds the region of a question over the states in the first `known` levels.
 
-    `promises` numbers the instances of the system first, then the instances that bounds disable in every state.
+    In `promises`, the instances of the system come first, then the instances that bounds disable in every state.
     """
 
     def __init__(self, levels: NativeLevels, known: int, promises: Promises, allowance: Allowance) -> None:

@@ -160,7 +160,7 @@ class Store(Stored):
             yield names[int(ends[level - first - 1]) if level > first else 0 : int(ends[level - first])]
 
     def _found(self, first: int, last: int, some: range) -> tuple[Integers, Words]:
-        """The names of these levels in some partitions, level by level, and before them where each level ends."""
+        """Returns two arrays: where the names of each of these levels end, and the names in some partitions by level."""
         levels, scratch = (np.uint64(first), np.uint64(last)), self._own[0]
         counts = np.zeros(last - first + 1, dtype=np.int64)
         loops.counted(self.partitions, some.start, some.stop, levels, scratch, counts)
@@ -195,7 +195,7 @@ class Store(Stored):
             entries = int(entries * GROWTH)
 
     def _numbers(self) -> tuple[int, int]:
-        """A name is a pair of numbers: how many values the first number has, and the second number in one partition."""
+        """How many values the first number of a name has at present, and the second number within one partition."""
         first, second = (int(self.dictionaries.columns[d, loops.COUNT]) for d in self.pairs[-1])
         return first, -(-second >> loops.PARTITION_BITS)
 

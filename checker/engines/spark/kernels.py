@@ -24,7 +24,7 @@ LEAST, GREATEST, FAILURES, ACTIONS = 0, 1, 2, 3
 def kept() -> dict[str, Any]:
     """The values that a Python process keeps between tasks.
 
-    They are in a module that is made here, because functions that are sent by value have no module of their own.
+    The function makes a module for them, because a function that is sent by value arrives without its own module.
     """
     module = sys.modules.setdefault("isrcheck_kept", types.ModuleType("isrcheck_kept"))
     kernels: dict[str, Any] = module.__dict__.setdefault("kernels", {})
