@@ -160,7 +160,7 @@ class Store(Stored):
             yield names[int(ends[level - first - 1]) if level > first else 0 : int(ends[level - first])]
 
     def _found(self, first: int, last: int, some: range) -> tuple[Integers, Words]:
-        """Returns two arrays: where the names of each of these levels end, and the names in some partitions by level."""
+        """Two arrays: where the names of each of these levels end, and the names in some partitions, level by level."""
         levels, scratch = (np.uint64(first), np.uint64(last)), self._own[0]
         counts = np.zeros(last - first + 1, dtype=np.int64)
         loops.counted(self.partitions, some.start, some.stop, levels, scratch, counts)
