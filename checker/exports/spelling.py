@@ -74,7 +74,7 @@ def inlined(root: Expression, spell: Callable[[Expression, list[Text]], Text], l
 
 
 def identifiers(paths: Iterable[str], reserved: frozenset[str] = frozenset()) -> list[str]:
-    """A name for each path: `log[0].length` becomes `log_0_length`. No name is reserved or used twice."""
+    """A name for each path: `log[0].length` becomes `log_0_length`. Names differ, and none is in `reserved`."""
     taken, found = set(reserved), []
     for path in paths:
         plain = re.sub(r"\W+", "_", path, flags=re.ASCII).strip("_")

@@ -26,6 +26,8 @@ from isrcheck.model.language.system import TransitionSystem
 from tests.kernel.large import search
 from tests.kernel.toys import grid, leaves_of, number, predicate, ring
 
+pytestmark = pytest.mark.exhaustive  # in a clean checkout their loops take half a minute to compile
+
 ALWAYS = 1e-9
 PLACE_OR_TIME = ("seconds", "peak_rss_bytes", "store_bytes", "states_per_second", "workers")
 

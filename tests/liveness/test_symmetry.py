@@ -153,7 +153,7 @@ def test_symmetry_makes_no_difference() -> None:
 
 @pytest.mark.exhaustive
 def test_symmetry_makes_no_difference_to_many() -> None:
-    assert {require_alike(seed) for seed in range(3, 150)} >= {"holds", "violated"}
+    assert {require_alike(seed) for seed in range(3, 70)} >= {"holds", "violated"}
 
 
 def test_what_means_nothing_in_a_state_that_is_not_kept_is_refused() -> None:
