@@ -14,11 +14,11 @@ from isrcheck.checker.kernel.layout import Words
 LINE: Final = 64
 HUGE_PAGE: Final = 1 << 21
 HUGE_PAGES: Final = 1 << 22
-"""The bytes of a huge page. An array has huge pages if it has at least `HUGE_PAGES` bytes, or if its size is a multiple
-of `HUGE_PAGE`: the processor then finds scattered addresses faster."""
+"""A huge page has `HUGE_PAGE` bytes. With huge pages the processor finds scattered addresses faster. An array gets huge
+pages if it has at least `HUGE_PAGES` bytes, or if its size is a multiple of `HUGE_PAGE`."""
 OWN_PAGES: Final = 1 << 17
-"""An array of at least this many bytes has pages of its own, which go back to the system with the array. The C library
-would keep the memory that growing tables leave behind: up to 280 MB that `held` does not count."""
+"""An array of at least this many bytes has pages of its own, which the system gets back when the array is deleted. The
+C library would instead keep up to 280 MB that growing tables have freed, and `Account.held` would not count them."""
 MANY: Final = 1 << 16
 """With fewer states, free memory is not given back: finding it takes milliseconds, as long as expanding this many
 states."""
@@ -70,17 +70,17 @@ class Account:
         return array[first : first + size // 8]
 
     def present(self, size: int) -> Words:
-        """An array of this many bytes of zeros, whole pages. They are in memory at once.
+        """An array of this many zero bytes, a number of whole pages. All pages are in memory at once.
 
-        To fill it takes half of the time of an array from `allocate`: the processor need not stop at each page.
+        Filling it takes half as long as filling an array from `allocate`: the processor need not stop at each page.
         """
         self.take(size)
         return self.reserve(size, getattr(mmap, "MAP_POPULATE", 0))
 
     def reserve(self, size: int, more: int = 0) -> Words:
-        """Reserves this many bytes of zeros, without counting them. They use memory only where something is written.
+        """Returns an array of this many zero bytes, which are not counted. Only pages that are written use memory.
 
-        `more` are further flags of `mmap`.
+        `more` are further flags of `mmap`, which may change this.
         """
         try:
             memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | more)
@@ -91,5 +91,5 @@ class Account:
             raise OutOfMemory from error
 
     def free(self, array: Words) -> None:
-        """Gives back the memory of an array from `allocate`. The array must not be used afterwards."""
+        """Stops counting the bytes of an array from `allocate` or `present`, which must not be used afterwards."""
         self.give_back(array.nbytes + (LINE if array.nbytes < OWN_PAGES else 0))

@@ -30,10 +30,11 @@ Range = tuple[int, int]
 class Buckets:
     """Names in buckets by their first bits.
 
-    A row of `rooms` is the memory of one worker: the names that it has found and, from `first_room` on, equal room for
-    its buckets. `filled` has the number of names of each worker. `spilled` are runs of further names. `bits` has the
-    numbers of bits in the two halves of a name, the first half first. One worker may have found many more names than
-    another, so the names are counted and distributed in *slices* of about the same size.
+    A row of `rooms` is the memory of one worker: it begins with the names that the worker has found, and from
+    `first_room` on there is as much space for its buckets. `filled` has the number of names of each worker. `spilled`
+    are runs of further names. `bits` says how many bits the first and the second half of a name have. One worker may
+    have found many more names than another, so the names are counted and distributed in *slices* of about the same
+    size.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class Buckets:
         self._first = min(max((total >> BUCKET).bit_length(), 1), MOST_BUCKETS, max(sum(bits), 1))
         self._count(each)
         while self.largest > max(4 << BUCKET, total >> 8) and self._first < min(MOST_BITS, sum(bits)):
-            self._slices = _slices(filled, 1)  # each counts every bucket, and there may be very many now
+            self._slices = _slices(filled, 1)  # each slice has counters for all buckets, now perhaps many
             self._first = min(self._first + 2, MOST_BITS, sum(bits))
             self._count(each)
         self._room, each_word = rooms.reshape(-1), 1
@@ -64,7 +65,7 @@ class Buckets:
 
     @property
     def _rest(self) -> int:
-        """How many bits of a key follow the bits that give the bucket."""
+        """How many bits of a key (`sort_loops.sorted_distinct`) follow the bits that give the bucket."""
         return max(self._high + int(self._low) - self._first, 0)
 
     def _count(self, each: Each) -> None:
@@ -89,7 +90,7 @@ class Buckets:
     # --- ranges -----------------------------------------------------------------------------------------------------
 
     def ranges(self, tasks: int, most: int) -> Iterator[Range]:
-        """Splits the buckets into ranges of about `most` names or fewer: `tasks` ranges or more, unless too small."""
+        """Splits the buckets into ranges of about `most` names or fewer: at least `tasks` ranges, unless too small."""
         sizes = self._sizes.copy()
         for run in self._spilled:
             sizes += PIECE * np.bincount(self._bucket_of(run.firsts), minlength=len(sizes))

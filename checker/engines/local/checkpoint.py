@@ -1,10 +1,10 @@
 """Checkpoints: the whole levels of a search in a folder, from which a search can continue.
 
 `manifest.json` names the question and pairs of files, one pair for each write. `N.states` has the states of the levels
-found since the last write, level by level. Each state takes `row_bytes` bytes: the least byte of each word first,
-without bytes that are always 0. `N.levels.json` has the data of each of these levels. The manifest has the SHA-256 of
-every other file and of itself. Files of states and levels are never changed. They count only when a new manifest that
-names them has replaced the old manifest.
+found since the last write, level by level. Each state takes `row_bytes` bytes: the least significant byte of each word
+comes first, and the bytes at the end that are always 0 are left out. `N.levels.json` has the data of each of these
+levels. The manifest has the SHA-256 of every other file and of itself. Files of states and levels are never changed.
+They count only when a new manifest that names them has replaced the old manifest.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def question_of(
 ) -> dict[str, Any]:
     """The question that a checkpoint belongs to, as JSON data.
 
-    `classes` are the classes of members that symmetry exchanges.
+    `classes` are the classes of members, such as brokers, that symmetry exchanges with each other.
     """
     return {
         "model": system.model,
@@ -142,7 +142,7 @@ class Checkpoint:
     # --- reading ----------------------------------------------------------------------------------------------------
 
     def read(self, words: int) -> Iterator[tuple[Known, Iterator[Words]]]:
-        """The data of each level, and its states in blocks. Take all blocks before you ask for the next level.
+        """Yields the data of each level with its states in blocks. Take all blocks before you ask for the next level.
 
         Refuses a damaged file, but may notice the damage only at the end of the file.
         """
@@ -174,7 +174,7 @@ class Checkpoint:
         return new
 
     def _pieces(self, file: dict[str, Any], sizes: list[int]) -> Iterator[bytes]:
-        """The content of a file, in pieces of these sizes. Refuses the file at its end if its digest differs."""
+        """Yields the content of a file in pieces of these sizes. Then refuses the file if its digest differs."""
         digest = hashlib.sha256()
         try:
             with (self.folder / file["name"]).open("rb") as stream:

@@ -1,4 +1,4 @@
-"""Numbers the parts of states: first the values of each word, then pairs of these numbers, up to the state's name."""
+"""Gives numbers to parts of states: to the values of each word, then to pairs of numbers, up to the state's name."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ NEAR: Final = 8
 
 
 def pairs_of(words: int, sample: Words) -> Integers:
-    """The pairs of dictionaries, in the order of pairing: first those with the fewest distinct pairs in a sample.
+    """Says which two dictionaries to pair in each step: those with the fewest distinct pairs of numbers in a sample.
 
-    The last pair is the name. Only dictionaries near each other are compared, so the work grows with the number of
+    The last pair forms the name. Only dictionaries near each other are compared, so the work grows with the number of
     words, not with its cube.
     """
     if words <= 2:

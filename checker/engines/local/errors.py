@@ -13,7 +13,7 @@ Found = tuple[tuple[int, ...], int]
 
 
 def failing_instance(levels: NativeLevels, level: int) -> Found:
-    """The least leaves among the states of a level where an instance fails, and the first that fails there."""
+    """The leaves of the least state of a level where an instance fails, and the first instance that fails there."""
     least: list[Found] = []
     for states in levels.blocks(level):
         source, _ = levels.kernel.failures(states)
@@ -25,7 +25,7 @@ def failing_instance(levels: NativeLevels, level: int) -> Found:
 
 
 def failing_predicate(levels: NativeLevels, level: int) -> tuple[int, ...]:
-    """The least leaves among the states, counted or not, that are reached at a level and where a predicate fails."""
+    """The leaves of the least state, counted or not, that is reached at a level and in which a predicate fails."""
     kernel, least = levels.kernel, list[tuple[int, ...]]()
     if level == 1:
         return _failing(levels, kernel.layout.pack(levels.system.initial))[0]
@@ -42,6 +42,6 @@ def _failing(levels: NativeLevels, states: Words) -> list[tuple[int, ...]]:
 
 
 def _least(rows: Integers, other: Integers) -> Found:
-    """The least row and, among the entries of `other` that belong to this row, the least."""
+    """The least row, and the least of the entries of `other` that belong to this row."""
     order = np.lexsort((other, *rows.T[::-1]))
     return tuple(rows[order[0]].tolist()), int(other[order[0]])

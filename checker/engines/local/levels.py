@@ -1,4 +1,4 @@
-"""The levels that a search has found, to search for traces in them."""
+"""The levels that a search has found, in a form in which traces can be looked for."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ Wanted = Callable[[Words], npt.NDArray[np.bool_]]
 
 
 class NativeLevels:
-    """Packed states level by level, as arrays of shape (states, words), copied from the store a few at a time."""
+    """Packed states level by level, as arrays of shape (states, words), copied from the store a few at a time.
+
+    The levels have only *counted* states: those that the constraints allow.
+    """
 
     def __init__(self, system: TransitionSystem, kernel: Kernel, store: Stored) -> None:
         self.system = system
@@ -52,7 +55,7 @@ class NativeLevels:
         return _joined(list(self.blocks(level)), self.kernel.words)
 
     def edges_into_violation(self, level: int, invariant: str) -> Edges:
-        """Every step from a state of `level` to a state in which the invariant is false, counted or not."""
+        """Every step from a state of `level` to a state, counted or not, in which the invariant is false."""
         bit = self.kernel.verdicts.invariants[invariant]
 
         def violating(successors: Words) -> npt.NDArray[np.bool_]:
@@ -64,7 +67,7 @@ class NativeLevels:
         return _edges(sources, targets, transition, target)
 
     def edges_into(self, level: int, targets: Words) -> Edges:
-        """Every step from a state of `level` to one of `targets`, counted or not."""
+        """Every step from a state of `level` to one of `targets`, which may be counted or not."""
         targets = np.ascontiguousarray(targets, dtype=np.uint64).reshape(-1, self.kernel.words)
         find = self.finder(targets)
         sources, transition, found = self._steps(self._before(level, targets), lambda states: find(states) >= 0)

@@ -29,10 +29,10 @@ class Stopped(Exception):
 
 @dataclass(frozen=True)
 class Level:
-    """A whole level: the new states from the expansion of the level before.
+    """The data of a whole level, whose states are the new states from the expansion of the level before.
 
     `seen` are the verdict bits of its states and of the successors outside the constraints. `weight` is the number of
-    states in its orbits. Without symmetry, `weight` equals `distinct`.
+    states in the orbits of its states. Without symmetry, `weight` equals `distinct`.
     """
 
     distinct: int

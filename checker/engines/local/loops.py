@@ -1,25 +1,26 @@
 """The inner loops of the search, compiled by Numba. They do not depend on any model.
 
 Numba's cache notices a change in the file of a function, but not in functions that it calls in other files. So the
-functions in this file call only each other, and the kernel by its address.
+functions in this file call only each other, and the functions of the kernel by their addresses.
 
-*Dictionaries* number the parts of states. There is one dictionary for each word of a packed state, or two for the
-halves of a single word. Further dictionaries number *pairs* of numbers from other dictionaries, until two numbers are
-left: the name of the state. A dictionary has its values in blocks, in the order of their numbers, and a table to find
-them. An entry of this table has 32 bits: four bits of the value's hash, then the value's number plus one. An empty
-entry is 0. An entry lies at the slot that its hash gives, or after this slot.
+*Dictionaries* give numbers to the parts of states. There is one dictionary for each word of a packed state, or two for
+the halves of a single word. Further dictionaries give numbers to *pairs* of numbers from other dictionaries, until two
+numbers are left: the name of the state. A dictionary has its values in blocks, in the order of their numbers, and a
+table to find them. An entry of this table has 32 bits: four bits of the value's hash, then the value's number plus one.
+An empty entry is 0. An entry lies at the slot that its hash gives, or after this slot.
 
 The *table* has one entry for each state, in buckets of 64 bytes: 16 entries of 4 bytes, or 8 of 8. The name of a state
 chooses one of `PARTITIONS` partitions. The rest of the name is a pair of numbers below two bounds. `permuted` maps this
 pair one to one to a number below the product of the bounds. When this number is divided by the number of buckets, the
-remainder is the bucket. If this bucket is full, the entry lies in one of the next buckets. It keeps the quotient, the
-level of the state, and the distance from its own bucket. So no two states can have the same entry, and a state can be
-computed from its entry.
+remainder is the bucket. If this bucket is full, the entry lies in one of the next buckets. The entry keeps the
+quotient (the *kept part* of the name), the level of the state, and the distance from the state's own bucket. So a state
+can be computed from its entry and the place of the entry, and no two states are confused.
 
 Several workers insert at the same time without locks. Buckets are filled from their beginning. A worker that finds an
 empty entry puts a state there with one compare-and-swap. If another worker was faster, the first worker looks at the
-bucket again. In a dictionary, a worker first takes an entry and then writes its number. Another worker that meets the
-taken entry with the same bits of the hash waits for the number. Nothing is ever moved while workers are at work.
+bucket again. In a dictionary, a worker first takes an entry and then writes its number. Another worker that meets
+this entry, and whose value has the same four bits of the hash, waits for the number. Nothing is ever moved while
+workers are at work.
 """
 
 # mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,misc,call-arg,var-annotated"
@@ -37,7 +38,7 @@ from numba.extending import intrinsic
 
 TABLE: Final = 0
 CAPACITY: Final = 1
-"""The address of a table; and its slots in a dictionary, or its buckets in a partition."""
+"""Columns of a dictionary or a partition: the address of its table, and the number of slots or buckets in the table."""
 ROOM: Final = 2
 """How many entries fit until the table must grow."""
 FIRSTS: Final = 3
@@ -62,8 +63,9 @@ EXPANDED: Final = 3
 CHUNK: Final = 4
 NEW: Final = 5
 CURSOR: Final = 6
-"""Entries of a worker's `cursor`: successors in its batch, how many of them are in the store, successors outside the
-constraints, states expanded, the chunk for the names of new states or -1, new states in its batch."""
+"""`CURSOR` is the number of entries of a worker's `cursor`. In this order they say: how many successors are in its
+batch, how many of these are in the store, how many successors were outside the constraints, how many states were
+expanded, which chunk takes the names of new states (or -1), and how many new states are in its batch."""
 
 NEXT: Final = 0
 PAUSE: Final = 8
@@ -167,7 +169,7 @@ def take_wide(typingctx, address, value):
 
 
 def _look(bits: int) -> Any:
-    """Code that compares all entries of this many bits in a bucket at once."""
+    """Returns the generator of code that compares all entries, of this many bits each, in a bucket at once."""
 
     def generate(context, builder, signature, arguments):
         count = 512 // bits
@@ -241,7 +243,7 @@ def prefetch(typingctx, address):
 
 
 def _call(result: Any, count: int) -> Any:
-    """Code that calls the function whose address is the first argument, with `count` integers."""
+    """Returns the generator of code that calls a function by its address, the first argument, with `count` integers."""
 
     def generate(context, builder, signature, arguments):
         i64 = ir.IntType(64)
@@ -269,10 +271,10 @@ _compiled = njit(cache=True, nogil=True, boundscheck=False, error_model="numpy")
 
 
 def forget_outdated(loop: Any) -> None:
-    """Removes Numba's cached code of a loop, and of all loops in the loop's file, if this file has changed since.
+    """Removes Numba's cached code of a loop, and of all loops in the same file, if `loops.py` has changed since.
 
-    Call it for a file whose loops call loops of this file. Numba itself compares only the date of the file that defines
-    a loop. Then loops of two versions would run together after only this file has changed.
+    Call it for a file whose loops call loops of `loops.py`. Numba itself compares only the date of the file that
+    defines a loop. So after a change in `loops.py` alone, loops of two versions would run together.
     """
     changed, stem = Path(__file__).stat().st_mtime_ns, Path(loop.py_func.__code__.co_filename).stem
     for index in Path(loop.stats.cache_path).glob(f"{stem}.*.nbi"):
@@ -311,9 +313,9 @@ def value_address(pages, dictionary, number):
 
 @_compiled
 def number_of(value, h, slot, dictionaries, pages, dictionary, adding):
-    """The number of a value in a dictionary. A new value is added.
+    """The number of a value in a dictionary. With `adding`, a new value is added.
 
-    Returns `NO_ROOM` if the dictionary must grow first. Without `adding`, returns `NO_ROOM` for a new value.
+    Returns `NO_ROOM` for a new value if the dictionary must grow first, or without `adding`.
     """
     table, capacity = dictionaries[dictionary, TABLE], dictionaries[dictionary, CAPACITY]
     counter = np.uint64(dictionaries.ctypes.data) + np.uint64(8) * np.uint64(dictionary * COLUMNS + COUNT)
@@ -364,7 +366,7 @@ def place_in_memo(value, memo):
 
 @_compiled
 def named(rows, words, count, half, pairs, dictionaries, pages, scratch, memo, adding):
-    """Writes the names of at most `AT_ONCE` states into the first row of `scratch`. Returns whether there was room.
+    """Writes the names of at most `AT_ONCE` states into `scratch[0]`. Returns False if a dictionary must grow first.
 
     Without `adding`, a value that is not in its dictionary gets the number `NO_ROOM`, which occurs in no pair and no
     name of a stored state.
@@ -561,7 +563,7 @@ def prepared(names, count, partitions, scratch):
 
 @_compiled
 def enter(count, partitions, level, scratch, rows, kept, first, words, chunk, filled):
-    """Enters the names in `scratch` into the table. Returns how many names were done before room was missing.
+    """Enters the names in `scratch` into the table. Returns how many names were done before a partition was full.
 
     The names are those of the states from row `first` on. The name of a new state is added to a chunk, which has room
     for it, and its row is moved behind the first `kept[0]` rows.
@@ -597,7 +599,7 @@ def slots(partitions, p):
 
 @_compiled
 def entries_of(partitions, p, at, levels, values, found):
-    """Reads entries of a partition from the `at`th on: permuted names into `values`, their levels into `found`.
+    """Reads entries of a partition from entry `at` on: puts permuted names into `values`, their levels into `found`.
 
     Takes only entries of levels `levels[0]..levels[1]`, until `values` is full. Returns the next entry to read, and how
     many entries were taken.
@@ -646,7 +648,7 @@ def moved(old, new, number, scratch):
 
 @_compiled
 def counted(partitions, first, last, levels, scratch, counts):
-    """Adds to `counts`, for each of some levels, how many of its states are in some partitions."""
+    """Counts the states of each of some levels in some partitions, and adds the results to `counts`."""
     for p in range(first, last):
         at, end = 0, slots(partitions, p)
         while at < end:
@@ -659,7 +661,7 @@ def counted(partitions, first, last, levels, scratch, counts):
 def of_levels(partitions, first, last, levels, scratch, starts, out):
     """Writes the names of the states of some levels in some partitions into `out`.
 
-    A level's names begin in `out` at its position in `starts`, which advances.
+    For each level, `starts` has the position in `out` where the level's next name goes. This position advances.
     """
     for p in range(first, last):
         at, end = 0, slots(partitions, p)
@@ -678,7 +680,7 @@ def of_levels(partitions, first, last, levels, scratch, starts, out):
 
 @_compiled
 def place_in(bucket, key, partitions, p):
-    """The entry of a partition that has the kept part of a name, searched from a bucket on; -1 if there is none."""
+    """The number of the entry with this kept part of a name, searched from a bucket on; -1 if there is none."""
     buckets, rest = partitions[p, CAPACITY], partitions[p, REST]
     mask = (np.uint64(1) << (rest + np.uint64(3))) - np.uint64(1)
     wide = partitions[p, SIZE] == np.uint64(8)
@@ -793,7 +795,7 @@ def keep_counted(rows, words, count, verdicts, verdict_words, totals):
 
 @_compiled
 def batch(number, starts, counts, bits):
-    """The chunk, first name and number of names of a batch. The chunks before chunk c have `starts[c]` batches."""
+    """The chunk of a batch, the batch's first position there, and its size. Chunk c begins with batch `starts[c]`."""
     low, high = 0, len(starts) - 1
     while low + 1 < high:
         middle = (low + high) >> 1
@@ -810,10 +812,11 @@ def advance(
     functions, words, half, pairs, dictionaries, pages, partitions, level, constrained, frontier, counts, starts, bits,
     chunks, filled, shared, cursor, buffers, scratch, memo, tally, totals, weight, work,
 ):  # fmt: skip
-    """One worker's part of the expansion of a level. It ends after about `work` states, or when something must grow.
+    """Does one worker's part of expanding a level. Ends after about `work` states, or when something must grow.
 
-    `frontier` has the addresses of the level's chunks, `counts` their numbers of names, and `starts` their batches
-    (`batch`). New states belong to the level `level`. `functions` are the addresses of `expand`, `judge` and `survey`,
+    `frontier` has the addresses of the chunks of names to expand. For each chunk, `counts` says how many names it has,
+    and `starts` how many batches come before it (`batch`). `level` is the level of the new states. `functions` are the
+    addresses of `expand`, `judge` and `survey`,
     then those of `representatives` and `weights`, which are 0 without symmetry.
     """
     states, rows, verdicts = buffers

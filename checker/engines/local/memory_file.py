@@ -1,4 +1,4 @@
-"""A file of numbers that is kept in memory. `File` is the same on disk."""
+"""A file of numbers that is kept in memory. `runs.File` is such a file on disk."""
 
 from __future__ import annotations
 

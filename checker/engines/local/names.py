@@ -1,4 +1,4 @@
-"""Names each state by two numbers: numbers the parts of a state (`dictionaries`), then pairs of these numbers."""
+"""Names each state by two numbers: its parts get numbers (`dictionaries`), then pairs of these numbers get numbers."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from isrcheck.checker.kernel.layout import Layout, Words
 
 REMEMBERED: Final = 1 << 10
 MOST_REMEMBERED: Final = 1 << 17
-"""A worker remembers the numbers of this many values of each dictionary: at first, and at most if there are many
-states."""
+"""A worker remembers the numbers of `REMEMBERED` values of each dictionary at first, and of up to `MOST_REMEMBERED` if
+there are many states."""
 STATES_FOR_ONE: Final = 1 << 9
 
 
@@ -49,7 +49,7 @@ class Names:
         self._account.take(size)
 
     def arrays(self) -> tuple[Words, Words]:
-        """The arrays that a worker needs to name states: room for a few states, and its memo of the dictionaries."""
+        """The arrays that a worker needs to name states: one for some states, and its memo of the dictionaries."""
         count = len(self.dictionaries.columns)
         return (
             np.zeros((3 + count, loops.AT_ONCE), dtype=np.uint64),
@@ -57,7 +57,7 @@ class Names:
         )
 
     def for_more(self, arrays: tuple[Words, Words], states: int) -> tuple[Words, Words]:
-        """A worker's arrays, with a larger memo if there are this many states and memory for it."""
+        """Returns a worker's arrays, with a larger memo if it pays for this many states and there is memory for it."""
         own, memo = arrays
         count, slots, _ = memo.shape
         wanted = min(1 << (states // STATES_FOR_ONE).bit_length(), MOST_REMEMBERED)

@@ -1,8 +1,9 @@
 """The levels of a search that keeps one state of each orbit, shown as if it had kept all states.
 
-A trace leads through the states themselves. So a search for traces first finds the representatives near its targets. It
-expands these representatives into whole orbits, and then continues as without symmetry. A level has all states of an
-orbit or none, because exchanging brokers maps initial states to initial states and steps to steps.
+A trace leads through the states themselves. So a search for traces first finds the representatives from which a step
+leads to a target's orbit. It replaces them by all states of their orbits, and then continues as without symmetry. A
+level has all states of an orbit or none, because exchanging brokers maps initial states to initial states and steps to
+steps.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from isrcheck.model.language.system import TransitionSystem
 
 
 class OrbitLevels(NativeLevels):
-    """`blocks` and `level_states` give representatives. Edges and `deadlocked` give the states themselves."""
+    """`blocks` and `level_states` give representatives. `deadlocked` and the methods for edges give all states."""
 
     def __init__(self, system: TransitionSystem, kernel: Kernel, store: Stored, orbits: Orbits) -> None:
         super().__init__(system, kernel, store)

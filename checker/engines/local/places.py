@@ -1,4 +1,4 @@
-"""Numbers states by their places in a store's table, for questions about steps between states.
+"""Gives each state a number, its place in a store's table, for questions about steps between states.
 
 The numbers take no memory. A state keeps its number as long as nothing is inserted.
 """
@@ -25,7 +25,7 @@ class Places:
         self._scratch, self._memo = store.arrays()
 
     def find(self, states: Words) -> tuple[Integers, Words]:
-        """The number of each state, or -1 if it is not in the store; and the name of each state in the store."""
+        """The number and the name of each state. A state outside the store has the number -1 and a useless name."""
         store, states = self._store, np.ascontiguousarray(states)
         found, names = np.empty(len(states), dtype=np.int64), np.empty(len(states), dtype=np.uint64)
         loops.places_of(
@@ -47,7 +47,7 @@ class Places:
         return self._named(numbers)[1]
 
     def every(self, levels: int, largest: int) -> Iterator[tuple[Integers, Words, Integers]]:
-        """Numbers, states and levels of all states of the first `levels` levels, at most `largest` at a time."""
+        """Yields numbers, rows and levels of the states in the first `levels` levels, at most `largest` at a time."""
         for first in range(0, self.size, largest):
             numbers = np.arange(first, min(first + largest, self.size), dtype=np.int64)
             names, of = self._named(numbers)

@@ -19,9 +19,9 @@ SHARE: Final = 16
 class Queue:
     """Chunks of names. A worker that has filled a chunk takes the next chunk of `free`.
 
-    `filled` has the number of names in each chunk of `free`. `chunks` has the addresses of the chunks of the last whole
-    level, and `counts` their numbers of names. `level` is the number of this level, or 0 if `chunks` is incomplete:
-    some chunks were freed, or an interruption came in between.
+    Chunks that are taken stay in `free`, and `filled` has the number of names in each. `chunks` has the addresses of
+    the chunks of the last whole level, and `counts` has the number of names in each. `level` is the number of this
+    level, or 0 if `chunks` may be incomplete: because some chunks were freed, or because `turn` was interrupted.
     """
 
     def __init__(self, account: Account, workers: int, chunk: int = CHUNK) -> None:
@@ -49,7 +49,7 @@ class Queue:
             self._add(max(self._least, self._all // SHARE))
 
     def turn(self, level: int) -> None:
-        """Makes the states after the last whole level a level with this number. The former chunks become free."""
+        """Makes the new states the last whole level, with this number. The chunks of the level before become free."""
         self.level = 0
         used = np.flatnonzero(self.filled)
         chunks, counts = self.free[used, 0], self.filled[used].astype(np.int64)
