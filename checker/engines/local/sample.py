@@ -17,7 +17,10 @@ PASSES: Final = 1 << 7
 
 
 def sample(system: TransitionSystem, kernel: Kernel) -> Words:
-    """About `ENOUGH` of the first states, counted or not, or all if there are fewer. The result is always the same."""
+    """About `ENOUGH` of the first states, or all if there are fewer; for up to two words, only the initial states.
+
+    These may also be states that the constraints exclude. The result is always the same.
+    """
     if kernel.words <= 2:
         return kernel.layout.pack(system.initial)
     known = last = np.unique(kernel.layout.pack(system.initial), axis=0)
