@@ -17,11 +17,8 @@ PASSES: Final = 1 << 7
 
 
 def sample(system: TransitionSystem, kernel: Kernel) -> Words:
-    """About `ENOUGH` of the first states, or all if there are fewer; for up to two words, only the initial states.
-
-    These may also be states that the constraints exclude. The result is always the same.
-    """
-    if kernel.words <= 2:
+    """About `ENOUGH` of the first states, or all if there are fewer, even outside the constraints. Always the same."""
+    if kernel.words <= 2:  # there is only one way to pair the parts, so any states do
         return kernel.layout.pack(system.initial)
     known = last = np.unique(kernel.layout.pack(system.initial), axis=0)
     for _ in range(PASSES):
