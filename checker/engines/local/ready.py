@@ -13,7 +13,7 @@ from isrcheck.checker.kernel.objects import objects
 
 
 def were_compiled() -> bool:
-    """Whether the loops were compiled before. Returns True also if this is unknown, because no files can be kept."""
+    """Whether the loops were compiled before. Returns True also if no files can be kept, so that this is unknown."""
     folder = objects()
     if folder is None or folder.get(_key()) is not None:
         return True
@@ -22,7 +22,7 @@ def were_compiled() -> bool:
 
 
 def note_compiled() -> None:
-    """Notes for later processes that the loops are compiled."""
+    """Leaves a note for later processes: the loops are compiled."""
     folder = objects()
     if folder is not None and folder.get(_key()) is None:
         folder.put(_key(), b"compiled")

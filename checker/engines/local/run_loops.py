@@ -1,4 +1,4 @@
-"""The loops, compiled by Numba, of a search whose known states are sorted names; see `run_store`."""
+"""The loops, compiled by Numba, of the search that keeps known states as sorted names (see `run_store`)."""
 
 # mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,misc,call-arg,var-annotated"
 
@@ -56,9 +56,10 @@ def turned(name, turn):
 
 @_compiled
 def collected(rows, words, half, pairs, dictionaries, pages, turn, cursor, scratch, memo, found, filled):
-    """Writes names of pending states into `found`, after its first `filled[0]` names. Returns whether there was room.
+    """Names the states at `rows` that have no name yet. Returns False if `found` or a dictionary is full.
 
-    `cursor` has the number of pending states, and how many of them are named. A name is turned by `turn` bits, 0 or 32.
+    The names go into `found`, after its first `filled[0]` names, and are turned by `turn` bits (see `turned`).
+    `cursor[PENDING]` is the number of states at the address `rows`, and `cursor[INSERTED]` of those that have a name.
     """
     while cursor[INSERTED] < cursor[PENDING]:
         size = min(cursor[PENDING] - cursor[INSERTED], AT_ONCE)
@@ -79,11 +80,11 @@ def gather(
     functions, words, half, pairs, dictionaries, pages, turn, constrained, frontier, bits, shared, cursor, buffers,
     scratch, memo, found, filled, tally, totals, work,
 ):  # fmt: skip
-    """One worker's part of expanding the states with the names in `frontier`.
+    """Does one worker's part of expanding the states with the names in `frontier`. Returns `FINISHED` or `PAUSED`.
 
-    The worker stops after about `work` states, or when something must grow. The names of the successors go into
-    `found`, after its first `filled[0]` names. A batch has `1 << bits` states. `functions` has the same addresses as in
-    `loops.advance`.
+    The worker pauses after about `work` states, or when a worker's `found` or a dictionary is full. The names of the
+    successors go into `found`, after its first `filled[0]` names. A batch has `1 << bits` states. `functions` has the
+    same addresses as in `loops.advance`.
     """
     states, rows, verdicts = buffers
     until, here = cursor[EXPANDED] + work, np.uint64(shared.ctypes.data)
@@ -123,11 +124,11 @@ def gather(
 
 @_compiled
 def encoded(names, firsts, sizes, units, out):
-    """Encodes ascending names: each piece's first name into `firsts`, the differences as 16-bit numbers into `out`.
+    """Encodes ascending names in pieces: writes first names into `firsts` and 16-bit numbers into `out`.
 
-    A difference takes `units[p]` numbers, 1 or 2, the low one first. If it is too large for them, all their bits are
-    ones, and 4 numbers with the difference follow. `sizes` gets how many numbers each piece takes. Returns the sum of
-    `sizes`.
+    The numbers are the differences between successive names. In piece p a difference takes `units[p]` numbers, 1 or 2,
+    the low one first. If it is too large for them, all their bits are ones, and 4 numbers with the difference follow.
+    Sets `units`, and sets `sizes[p]` to how many numbers piece p takes. Returns the sum of `sizes`.
     """
     at = 0
     for p in range(len(firsts)):
@@ -157,7 +158,7 @@ def _written(value, size, at, out):
 
 @_compiled
 def _gap(data, at, unit):
-    """The difference that is encoded at a place, and how many 16-bit numbers it takes."""
+    """Returns the difference that is encoded from `data[at]` on, and how many 16-bit numbers it takes."""
     gap = np.uint64(data[at])
     if unit == 1:
         if gap != _MOST:
@@ -191,11 +192,11 @@ def decoded(data, firsts, units, counts, out):
 
 @_compiled
 def struck(file, bases, ends, firsts, places, sizes, counts, units, names, kept, buffer):
-    """Sets `kept` to 0 for each of the sorted `names` that occurs in some runs of a file.
+    """Sets `kept` to 0 for each of the sorted `names` that occurs in one of the runs in a file.
 
-    The columns `firsts` to `units` have the pieces of all runs, one run after another, and `ends` says where each run
-    ends. Up to `TOGETHER` pieces at a time are read into `buffer`. For a file in memory, `bases` has the addresses of
-    its chunks. Returns how many names are in the pieces that were read, or -1 if they cannot be read.
+    The columns `firsts` to `units` describe the pieces of all runs, one run after another, and `ends` says where each
+    run ends. Up to `TOGETHER` pieces at a time are read into `buffer`. For a file in memory, `bases` has the addresses
+    of its chunks. Returns how many names are in the pieces that were read, or -1 if a piece cannot be read.
     """
     begin = passed = 0
     for end in ends:
@@ -219,7 +220,7 @@ def struck(file, bases, ends, firsts, places, sizes, counts, units, names, kept,
 
 @_compiled
 def _read(file, bases, place, data):
-    """Reads numbers of a file into `data`, from a place on. Returns whether all of them could be read."""
+    """Fills `data` with the numbers of a file from byte `place` on. Returns whether all of them could be read."""
     address, left = np.uint64(data.ctypes.data), 2 * len(data)
     while left > 0:
         if len(bases) > 0:
@@ -250,7 +251,7 @@ def memcpy(typingctx, to, address, size):
 
 @intrinsic
 def pread(typingctx, file, address, size, place):
-    """Reads bytes of a file, from a place on, to an address: a call to the operating system. Returns how many."""
+    """Lets the operating system copy bytes of a file, from byte `place` on, to an address. Returns how many it read."""
 
     def generate(context, builder, signature, arguments):
         number, address, size, place = arguments
@@ -310,7 +311,7 @@ def brought(names, kept):
 
 @_compiled
 def looked(functions, words, half, pairs, pages, turn, names, scratch, rows, totals, weight):
-    """Adds the results of `survey` and `weights`, for the states with these names, to `totals` and `weight`."""
+    """Judges the states with these names: `survey` adds to `totals`, and `weights`, under symmetry, to `weight`."""
     for first in range(0, len(names), AT_ONCE):
         count = min(len(names) - first, AT_ONCE)
         for k in range(count):

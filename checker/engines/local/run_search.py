@@ -1,7 +1,7 @@
-"""The search by runs: when a whole level has been expanded, it finds out which of the successors are new.
+"""The search by runs (see `run_store`). It finds out which successors are new only after expanding a whole level.
 
-For this it reads all runs of earlier levels, for each level. In a space with very many small levels this takes long,
-and a table is the better store. The search then notices this, and a search with a table continues.
+For this it reads, at each level, the runs of all earlier levels. In a space with very many small levels this takes
+long, and a table is the better store. The search notices this, and a search with a table continues.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FRONTIER: Final = 1 << 18
 
 
 MOST_PASSED: Final = 96
-"""The most names of runs that may be read for each state: reading them takes as long as inserting the state into a
+"""The most names that may be read from runs for each state: reading so many takes as long as inserting a state into a
 table."""
 LEAST_STATES: Final = 1 << 18
 """With fewer states, reading the runs takes no time that matters."""
@@ -54,9 +54,9 @@ class RunSearch(Search):
         return answer
 
     def handed_over(self, table: Search) -> Iterator[tuple[Level, Words]]:
-        """The whole levels with their states, for a search with a table.
+        """Yields the whole levels with their states to the search with a table, which inserts them into its store.
 
-        While that search takes the levels, its store also counts the memory of the runs.
+        Meanwhile the memory of the runs counts as memory of the table's store too.
         """
         held = self.store.held
         table.store.account(held)

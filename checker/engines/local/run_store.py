@@ -1,9 +1,10 @@
 """A store of sorted names, on disk or in memory. Each whole level is a run: the sorted names of its states, in a file.
 
-New names are kept in memory. Whenever their room is full, they go to a second file as a sorted run. When a level has
-been expanded, the new names that are in no run of an earlier level form the next level. To find them, all runs are read
-once, a range of names at a time (delayed duplicate detection: Stern and Dill 1998, Korf 2004). A state takes three to
-five bytes, a third of its bytes in a table. The dictionaries, which names need, stay in memory.
+New names are kept in memory. Whenever a worker's memory for names is full, they go as a sorted run to another file.
+When a level has been expanded, the new names that are in no run of an earlier level form the next level. To find them,
+all runs are read once, a range of names at a time (delayed duplicate detection: Stern and Dill 1998, Korf 2004). A
+state takes three to five bytes, a third of what it takes in a table. The dictionaries that translate states into names
+and back stay in memory.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ sorting."""
 LEAST: Final = 1 << 14
 """Each worker has room in memory for at least this many found names. A batch takes at most half of this room."""
 GROWING: Final = 24
-"""If memory is limited, there is room for one of these names in this many bytes: the names take a third of the
-memory."""
+"""If memory is limited, one of these names is allowed for so many bytes of the limit: the names take at most a third of
+the limit."""
 SETTLING: Final = (2 * LARGEST + 8 * 8) * PIECE
-"""The bytes that a worker needs for each piece of a range: for the piece, and for the names that are compared with
-it."""
+"""The bytes that a worker needs for each `PIECE` names that it settles together: for these names, their copies and
+their encoding."""
 LEAST_RANGE: Final = 4
 LARGEST_RANGE: Final = 32
 FOR_A_RUN: Final = 256
@@ -60,8 +61,8 @@ class RunStore(Stored):
     """The states in runs, which are in files of a folder or, without a folder, in memory.
 
     `found` has the names that each worker has found, and `filled` their number. `passed` is the number of names that
-    were read from runs to find out which names are new. Names are turned so that the half with fewer numbers comes
-    first: then the names lie close together.
+    were read from runs to find out which names are new. A name is two numbers, and is turned so that the number with
+    fewer values comes first: then the names lie close together.
     """
 
     def __init__(
@@ -141,7 +142,7 @@ class RunStore(Stored):
             self.filled[worker][0] = 0
 
     def _grow(self, worker: int) -> bool:
-        """Doubles the room for a worker's names and for sorting them, up to the most that it may have.
+        """Doubles the room for a worker's names and for sorting them, up to the room that each worker may have.
 
         Returns False if there is not enough memory.
         """
@@ -174,9 +175,9 @@ class RunStore(Stored):
         yield from self._levels[level - 1].blocks(largest)
 
     def settle(self, look: Callable[[Words], None], each: Each = one_by_one, mapped: Mapped = map) -> None:
-        """Makes the found names that are not known yet the next level. Calls `look` with these names, turned, in parts.
+        """Makes the next level from the found names that are not known yet.
 
-        `each` and `mapped` may make several calls at the same time.
+        Calls `look` with parts of these names, which are turned. `each` and `mapped` may make several calls at once.
         """
         filled = [int(count[0]) for count in self.filled]
         buckets = Buckets(self._reserved, self._room, filled, self._spilled, self._halves(), each)

@@ -1,4 +1,4 @@
-"""Runs: distinct names in ascending order in a file, stored as differences of two bytes each or a few more."""
+"""Runs: distinct names in ascending order in a file. Their differences are stored, most in two or four bytes."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ class Run:
             self.append(data, pieces)
 
     def append(self, data: Short, pieces: Pieces) -> None:
-        """Adds a part of names that `encoded` has encoded."""
+        """Adds one of the parts that `encoded` gives."""
         more = pieces._replace(place=self.file.write(data) + pieces.place)
         self._account.take(more.nbytes)
         self.pieces = joined([self.pieces, more])

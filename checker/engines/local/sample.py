@@ -17,8 +17,8 @@ PASSES: Final = 1 << 7
 
 
 def sample(system: TransitionSystem, kernel: Kernel) -> Words:
-    """About `ENOUGH` of the first states, counted or not, or all if there are fewer. The result is always the same."""
-    if kernel.words <= 2:
+    """About `ENOUGH` of the first states, or all if there are fewer, even outside the constraints. Always the same."""
+    if kernel.words <= 2:  # there is only one way to pair the parts, so any states do
         return kernel.layout.pack(system.initial)
     known = last = np.unique(kernel.layout.pack(system.initial), axis=0)
     for _ in range(PASSES):

@@ -64,7 +64,7 @@ def search(
         first.watch = watch
         with suppress(TooLarge):
             found = first.explore(keep_going, deadlock), first.levels
-            found[0].workers = workers  # the number in the report, though they have nothing to do
+            found[0].workers = workers  # reported as requested, although a small search uses none
     if found is None:
         try:
             from isrcheck.checker.engines.local.large import search_large

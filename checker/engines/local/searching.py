@@ -103,7 +103,7 @@ class Search(Levelwise):
     # --- what a search does in its own way --------------------------------------------------------------------------
 
     def _take(self, states: Words) -> None:
-        """Puts those states into the store that it does not have. Judges them now, or when the level is whole."""
+        """Puts the new ones of these states into the store. Judges them now, or when the level is whole."""
         raise NotImplementedError
 
     def _look_over(self) -> None:
@@ -170,7 +170,7 @@ class Search(Levelwise):
             self._add(level)
 
     def _together(self, level: int, part: Callable[[Worker], int], batches: int, paused: Callable[[], None]) -> None:
-        """Lets workers do their parts of `batches` batches. Calls `paused` when they have stopped before the end."""
+        """Lets workers run `part` until all `batches` are done. Calls `paused` whenever they stop before the end."""
         shared = self.store.shared
         shared[loops.NEXT] = 0
         hands = self._workers[: max(1, batches // BATCHES_EACH)]
@@ -241,7 +241,7 @@ class Search(Levelwise):
             self.store.expect(0 if expected is None else expected.low)
         for worker in self._workers:
             worker.own = self.store.for_more(worker.own, self.store.total)
-        if self.store.total > self._returned_at:  # whenever there are twice as many
+        if self.store.total > self._returned_at:  # whenever the number of states has doubled
             self._returned_at = 2 * self.store.total
             return_free_memory()
         if self.checkpoint is not None and self.checkpoint.due:

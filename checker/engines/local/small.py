@@ -24,16 +24,15 @@ from isrcheck.checker.kernel.verdicts import OUTSIDE
 from isrcheck.model.language.system import TransitionSystem
 
 LARGEST: Final = 1 << 18
-"""The most states of a small space: its search takes about as long as the search for large spaces takes to compile or
-load."""
+"""The most states of a small space. To explore so many takes about as long as to load the search for large spaces."""
 LARGEST_AT_FIRST: Final = 1 << 20
 """The most states of a small space if the loops of the other search were never compiled, which takes eight seconds."""
 WORDS_AT_FIRST: Final = 1 << 23
-"""The limit, in that case, on the words of all states: without it, wide states could take longer and up to a
-gigabyte."""
+"""In that case also the most words of all states together: otherwise wide states could take longer than compiling, and
+up to a gigabyte."""
 PLENTY: Final = 1 << 30
-"""With a memory limit of at least this many bytes, a small search need not check the limit, and there is room to sort
-found names."""
+"""With a memory limit of at least this many bytes, a small search need not check the limit, and a large one has
+room to sort found names."""
 ROOM: Final = 1 << 19
 """The most successors of states that are expanded at once."""
 
@@ -82,7 +81,7 @@ class Known:
 
     @classmethod
     def of(cls, kernel: Kernel, rows: Words) -> Known:
-        """Distinct states with their positions. Raises `Ambiguous` if two of them have the same hash."""
+        """Distinct states, each with its position as its number. Raises `Ambiguous` if two have the same hash."""
         hashes = kernel.hashes(rows)
         order = np.argsort(hashes, kind="stable")
         rows, hashes = rows[order], hashes[order]

@@ -11,11 +11,11 @@ from numba import njit
 
 _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 BUCKET: Final = 14
-"""The number of names in a bucket, as a power of two. A bucket has more names if these are distributed unevenly."""
+"""A bucket has at most about 2**BUCKET names, unless names are distributed unevenly or there are very many."""
 MOST_BUCKETS: Final = 11
 PARTS: Final = 4
-"""Names are put into buckets from this many parts of the array in turn. Neighbouring names often belong to the same
-bucket: the processor would have to finish counting the first name before it can count the second."""
+"""Names are taken from this many parts of the array in turn, because neighbouring names often belong to the same
+bucket: then the processor would have to finish counting the first name before it can count the second."""
 FEW: Final = 32
 """Up to this many numbers are sorted by insertion."""
 DIGIT: Final = 14
@@ -29,8 +29,8 @@ def sorted_distinct(names, other):
 
     Names are sorted by their first bits into buckets. Each bucket fits into a cache and is sorted digit by digit, the
     least digit first. `other` is room for sorting, as long as `names`. Each half of a name is a number of few bits, and
-    a *key* consists of these bits only. If at most 32 bits of a key follow the bits that give the bucket, a bucket has
-    them as 32-bit integers.
+    a *key* consists of these bits only. If at most 32 bits of a key follow the bits that give the bucket, the bucket
+    holds them as 32-bit integers.
     """
     if len(names) == 0:
         return 0
@@ -57,10 +57,10 @@ def _bits(number):
 
 @_compiled
 def _bucketed(names, here, there, low, first, rest):
-    """Does what `sorted_distinct` does. The buckets are in `here`; `there`, which may be `names` itself, is as large.
+    """Does what `sorted_distinct` does, with the buckets in `here`.
 
-    A key has `first` bits, which give the bucket, and `rest` bits after them. `low` bits of a key come from a name's
-    lower half.
+    `there` is an array for sorting, as large as `here`, and may be `names` itself. A key has `first` bits, which give
+    the bucket, and `rest` bits after them. `low` bits of a key come from a name's lower half.
     """
     ends, counts = np.zeros(1 << first, dtype=np.int64), np.empty(1 << DIGIT, dtype=np.int32)
     into = counted(names, low, first, rest, ends)
@@ -120,8 +120,9 @@ def _written_back(ascending, bucket, low, rest, names, count):
 def from_buckets(room, places, ends, begin, end, low, rest, largest, names):
     """Writes the distinct names of some buckets into `names`, in ascending order. Returns how many there are.
 
-    `places` says where the buckets of each slice begin in `room`. Each row of `ends` has the ends of the buckets of one
-    slice. A bucket has at most `largest` names in all slices together.
+    The found names were distributed to the buckets in slices (see `Buckets`). `places` says where the buckets of each
+    slice begin in `room`. Each row of `ends` has the ends of the buckets of one slice. A bucket has at most `largest`
+    names in all slices together.
     """
     here, there = np.empty(largest, dtype=room.dtype), np.empty(largest, dtype=room.dtype)
     counts = np.empty(1 << DIGIT, dtype=np.int32)

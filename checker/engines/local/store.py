@@ -29,7 +29,7 @@ LOAD: Final = 0.84
 GROWTH: Final = 1.4
 SMALL_GROWTH: Final = GROWTH**3
 SMALL: Final = 1 << 12
-"""Below this many entries a table grows faster: filling it again costs less than the call."""
+"""A smaller table grows faster, because filling it again costs less than the call that does this."""
 LARGEST_GROWTH: Final = 3.0
 """The largest factor by which a table grows at once, if many more states are expected."""
 FIRST_ENTRIES: Final = 1 << 7
@@ -38,8 +38,8 @@ AHEAD: Final = 1 / 16
 once."""
 LEAST_BOUND: Final = 1.3
 LARGEST_BOUND: Final = 16.0
-"""When a partition gets new bounds for the two numbers of a name, a bound is between 1.3 and 16 times as large as what
-is in use. If a number reaches its bound later, the partition must be filled anew."""
+"""When a partition gets new bounds for the two numbers of a name, a bound is between 1.3 and 16 times as large as
+the largest number in use. If a number reaches its bound later, the partition must be filled anew."""
 BEHIND_BITS: Final = (loops.FARTHEST - 1).bit_length()
 NARROW: Final = 4
 WIDE: Final = 8
@@ -195,7 +195,7 @@ class Store(Stored):
             entries = int(entries * GROWTH)
 
     def _numbers(self) -> tuple[int, int]:
-        """How many values the first number of a name has at present, and the second number within one partition."""
+        """How many values the first number of a name has at present, and how many the second has in one partition."""
         first, second = (int(self.dictionaries.columns[d, loops.COUNT]) for d in self.pairs[-1])
         return first, -(-second >> loops.PARTITION_BITS)
 

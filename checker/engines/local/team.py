@@ -22,7 +22,7 @@ BATCH_BITS: Final = 8
 assert 1 << BATCH_BITS <= loops.AT_ONCE, "a batch is named at once"
 LARGEST_BATCH_ROWS: Final = 1 << 19
 AHEAD: Final = 4
-"""The most results for each worker that may wait for an earlier result, which takes longer."""
+"""For each worker, at most this many results may wait while an earlier result is still computed."""
 
 
 def batch_bits(transitions: int) -> int:
@@ -72,7 +72,7 @@ class Team:
         self._pool = ThreadPoolExecutor(size + 1) if size > 0 else None
 
     def together(self, part: Callable[[Worker], Any], hands: Sequence[Worker], stop: Callable[[], None]) -> list[Any]:
-        """The results of all workers' parts, which run together, the first in this thread. An exception stops all."""
+        """Calls `part` for all workers at once, here for the first. Returns the results. An exception stops all."""
         first, *others = hands
         if self._pool is None or not others:
             return [part(first)]
@@ -111,7 +111,7 @@ class Team:
             wait(ahead)
 
     def ahead(self, items: Iterator[A]) -> Iterator[A]:
-        """The items. Each item is made while the caller uses the item before it."""
+        """Yields the items. Each item is made while the caller uses the item before it."""
         if self._pool is None:
             yield from items
             return

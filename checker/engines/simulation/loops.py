@@ -24,7 +24,7 @@ FINGERPRINT_BITS: Final = 16
 
 WALK_BITS: Final = 40
 NEVER: Final = (1 << 62) - 1
-"""The value for no observation. An observation is position << WALK_BITS | walk, and the least value is kept."""
+"""This value means no observation. An observation is the number position << WALK_BITS | walk; the least is kept."""
 
 AT_DEPTH: Final = 0
 STUCK: Final = 1
@@ -46,7 +46,7 @@ FAILURES: Final = 2
 
 
 def _call(count: int) -> Any:
-    """A generator of code that calls a function with `count` integers. The first argument is the function's address."""
+    """Returns a generator of code for a call. The first argument is the function's address; `count` integers follow."""
 
     def generate(context, builder, signature, arguments):
         i64 = ir.IntType(64)
@@ -158,7 +158,7 @@ def fill(cursor, seed, initial, initial_bits, initial_hashes, states, walks, pos
 
 @_compiled
 def choose(found, sources, verdicts, constrained, lanes, keys, positions, degrees, left, chosen):
-    """Draws for each lane one successor inside the constraints. Sets `chosen` to its position, or to -1 for none."""
+    """Draws for each lane one successor inside the constraints. Sets `chosen` to its row, or to -1 if there is none."""
     for i in range(lanes):
         degrees[i], left[i], chosen[i] = 0, 0, -1
     for k in range(found):
@@ -261,7 +261,7 @@ def settle(
 
 @_compiled
 def advance(functions, constrained, wanted, depth, seed, initial, lanes, buffers, seen, steps):
-    """Takes up to `steps` steps in all lanes. `functions` has the addresses of four functions of the kernel."""
+    """Takes up to `steps` steps in all lanes. `functions` is as in `walks.Start`: functions of the kernel."""
     rows, bits, row_hashes = initial
     states, verdicts, met, hashes, keys, walks, positions, degrees, left, chosen, ending = lanes
     successors, sources, transitions, beside, failing, failing_transitions = buffers

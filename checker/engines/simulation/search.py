@@ -37,8 +37,8 @@ class Sampled:
     """The findings of walks.
 
     `paths` has a path for each finding, by name: a violated invariant, STUCK, MEANINGLESS or FAILING. `wrong` has, by
-    name, the functions that mark the states with such a finding. STUCK and FAILING states must satisfy the constraints.
-    States with other findings need not.
+    name, the functions that mark the states with such a finding. STUCK and FAILING count only in states that satisfy
+    the constraints, other findings in all states.
     """
 
     start: Start
@@ -102,7 +102,7 @@ def _questions(start: Start, deadlock: bool) -> dict[str, Wrong]:
 
 
 def _wrong_at_first(sampled: Sampled) -> bool:
-    """Adds to `sampled` the findings in initial states, counted or not. Returns whether there are any."""
+    """Adds to `sampled` the findings in initial states, also outside the constraints. Returns whether there are any."""
     start = sampled.start
     for name in (*start.kernel.verdicts.invariants, MEANINGLESS):
         rows = [row for row in start.system.initial if sampled.wrong[name](start.kernel.layout.pack([row]))[0]]

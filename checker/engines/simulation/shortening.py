@@ -80,7 +80,7 @@ class _Shortening:
         return False
 
     def _follow(self, plans: Sequence[list[int]]) -> list[list[int] | None]:
-        """For each plan, the possible steps up to the first wrong state, or None if it reaches no wrong state."""
+        """For each plan, those of its steps that are possible, up to the first wrong state; None if it reaches none."""
         width = max(map(len, plans))
         table = np.full((len(plans), width), -1, dtype=np.int64)
         for i, plan in enumerate(plans):
@@ -146,7 +146,7 @@ class _Shortening:
         return np.concatenate(rows)
 
     def _way_round(self, position: int) -> tuple[int, list[int]] | None:
-        """The best shortcut from a state of the path: the position where it ends, and its steps; None without one."""
+        """The best shortcut from `position`, as the position at which it ends and its steps, or None without one."""
         path = [row.tobytes() for row in self._states()]
         goals = {state: i for i, state in enumerate(path) if i > position}
         came: dict[bytes, tuple[bytes, int] | None] = {path[position]: None}

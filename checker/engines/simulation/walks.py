@@ -27,7 +27,7 @@ LARGEST_ROOM: Final = 1 << 19
 
 
 class Start:
-    """The input of walks: a system, its counted initial states, the greatest length in states, and the seed.
+    """The input of walks: a system, its initial states inside the constraints, the greatest length in states, the seed.
 
     `wanted` has the verdict bits that end a walk. `Seen.first` has a place for each verdict bit, and then the places
     `stuck` and `failing`.
@@ -63,7 +63,7 @@ def mask(words: int, bits: Iterable[int]) -> Words:
 
 @dataclass
 class Seen:
-    """The observations of walks. They are sums, minima and maxima, so those of several threads are added in any order.
+    """The observations of walks. They are sums, minima and maxima, so threads may add theirs in any order.
 
     `taken` counts the steps by transition. `tally` is the tally of the kernel's `expand`. `lengths` counts the ended
     walks by their number of states, and `ends` counts them by the reason of their end. `reached` counts for each
@@ -147,7 +147,7 @@ class Walker:
         return sum(array.nbytes for array in (*self._buffers, *self._lanes))
 
     def chunk(self, first: int, last: int, stop: Callable[[], bool]) -> None:
-        """Takes the walks `first` to `last - 1`. When `stop` returns True, they are left unfinished."""
+        """Takes the walks `first` to `last - 1`. When `stop` returns True, walks are left unfinished."""
         cursor = self.seen.cursor
         self._begin(first, last)
         while cursor[loops.LANES] and not stop():
@@ -174,8 +174,8 @@ class Walker:
     def again(self, code: int, wrong: Callable[[Words], Flags] | None) -> Path:
         """Replays a walk, and returns the path to an observation. `code` is the observation's entry in `Seen.first`.
 
-        `wrong` marks the states, counted or not, that have the observation. Without `wrong`, the path ends at the
-        position in `code`.
+        `wrong` marks the states with the observation, also those outside the constraints. Without `wrong`, the path
+        ends at the position in `code`.
         """
         walk, length = code & (1 << loops.WALK_BITS) - 1, code >> loops.WALK_BITS
         self._begin(walk, walk + 1)
