@@ -158,7 +158,7 @@ def given_back(root: str, folder: str, kernel: Kernel, owner: int, found: Array)
 
 
 def written(root: str, folder: str, found: Array, kernel: Kernel) -> dict[str, Any]:
-    """Sorts rows of a cone and writes them into a new file. Returns an entry about the file, like in a manifest."""
+    """Sorts rows of a cone and writes them into a new file. Returns an entry about the file, as in a manifest."""
     path = f"{folder}/{uuid.uuid4().hex}.parquet"
     hashes = kernel.hashes(found[:, : kernel.words])
     order = rows.order_of(hashes)

@@ -150,7 +150,7 @@ class Reader:
                 yield rows[a:b], hashes[a:b]
 
     def around(self, wanted: Array) -> Iterator[tuple[Array, Array, int, int]]:
-        """Yields the slabs that may have some of the sorted `wanted` hashes: rows, hashes, and the range of `wanted`."""
+        """Yields the slabs that may have some of the sorted `wanted` hashes: rows, hashes, and a range of `wanted`."""
         if not len(wanted):
             return
         marks = np.zeros(len(self.firsts) + 1, dtype=np.int64)

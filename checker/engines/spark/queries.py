@@ -116,7 +116,7 @@ def projections(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
 
 
 def edges(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A function for `mapInArrow` that gives (key before, key after, action) for steps to states inside the constraints."""
+    """A function for `mapInArrow` that gives (key before, key after, action) for steps inside the constraints."""
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         kernel, actions = kernels.kernel_of(query), np.array(query["actions"], dtype=np.uint64)
