@@ -31,7 +31,7 @@ class Claim:
         self.end: Any = _locked(storage) if storage.local else lambda: None
 
     def take(self) -> None:
-        """Writes into the dataset that this search is its last writer."""
+        """Records in the dataset that this search is the last writer."""
         mine = {"search": self._name, "host": socket.gethostname(), "process": os.getpid()}
         self._storage.write_json(CLAIM, mine)
 
@@ -43,7 +43,7 @@ class Claim:
 
 
 def _locked(storage: Storage) -> Any:
-    """Locks the dataset. Returns a function that releases the lock. The lock is also released with `storage`."""
+    """Locks the dataset. Returns a function that releases the lock. It is also released when `storage` is freed."""
     storage.make("")
     file = os.open(storage.at(LOCK), os.O_RDWR | os.O_CREAT, 0o666)
     try:

@@ -1,10 +1,10 @@
 """The columns of the tables for queries: each variable becomes one or more columns, according to its domain.
 
 Each part of a record or of `per(...)` becomes a column, with the name that `analyze --variable` uses
-(`replica[0].isr`). A flag is a boolean, a number an integer, a broker an integer (null for none), and a named value a
-string. A set, a sequence, a channel, a bag or a set of messages is a list. If its elements are records, it is a list of
-structs. A *shape* describes a column as data, for executors, which do not know domains. A shape is a list `[kind,
-...]`, from which `engines/spark/decoding.py` builds arrays.
+(`replica[0].isr`). A flag becomes a boolean, a number or a broker becomes an integer (null for no broker), and a named
+value becomes a string. A set, a sequence, a channel, a bag or a set of messages becomes a list. If its elements are
+records, it becomes a list of structs. Executors do not know domains, so a *shape* describes a column to them. A shape
+is a list `[kind, ...]`, from which `engines/spark/decoding.py` builds arrays.
 """
 
 from __future__ import annotations

@@ -13,10 +13,11 @@ from isrcheck.model.language.system import TransitionSystem
 
 @dataclass(frozen=True)
 class Common:
-    """The names of the common variables (`variables`) and of all others (`apart`), and the common leaves, packed anew.
+    """The names of the common variables (`variables`) and of all others (`apart`), and the leaves of common variables.
 
-    A model may lack a leaf, such as an offset behind the end of its shorter logs. In the states of this model, the leaf
-    has its least value, as in an unused place of a sequence.
+    For each model, `numbers` has the indices of the leaves. An index is -1 if the model lacks the leaf, such as an
+    offset behind the end of its shorter logs. In the states of this model, the leaf has its value in `fill`: the least
+    value, as in an unused place of a sequence.
     """
 
     variables: tuple[str, ...]

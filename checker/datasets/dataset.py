@@ -38,7 +38,7 @@ MUCH: Final = 1 << 30
 """From this many bytes on, a cluster checks files faster than `READERS` threads."""
 Entries = Iterable[dict[str, Any]]
 Look = Callable[[str, list[tuple[str, str]]], list[str]]
-"""A function from a root, and paths with their SHA-256, to the paths of the missing or changed files."""
+"""A function that gets a root and paths with their SHA-256, and returns the paths of missing or changed files."""
 
 
 class Dataset:

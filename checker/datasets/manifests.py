@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final
 
 ENTRY: Final = {"path", "rows", "bytes", "sha256", "hashes", "owner"}
-"""The fields of the entry for a file of states. `hashes` has the owner hashes of the first and the last state in the
-file, which decide to which owner a state belongs. `owner` is the owner that wrote the file."""
+"""The fields of the entry for a file of states. `hashes` has the hashes of the first and the last state in the file. (A
+state's hash decides to which owner the state belongs.) `owner` names the owner that wrote the file."""
 STEPS: Final = {"path", "rows", "bytes", "sha256"}
 """The fields of the entry for a file of transitions."""
 STATES: Final = re.compile(r"(states/level=\d{5}|runs)/[0-9a-z-]+\.parquet")

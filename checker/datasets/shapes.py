@@ -31,7 +31,7 @@ class Rect:
 
 @dataclass(frozen=True)
 class Text:
-    """Words whose left, middle or right end (`start`, `middle`, `end`) is at x, on the line y."""
+    """Words on the line y. `anchor` says what is at x: the `start`, the `middle` or the `end` of the words."""
 
     x: float
     y: float
@@ -92,7 +92,7 @@ def png(drawing: Drawing) -> bytes:
         at = shape.x * SCALE, shape.y * SCALE
         if isinstance(shape, Rect):
             size = shape.width * SCALE, shape.height * SCALE
-            # Here a rectangle includes its last pixel.
+            # In Pillow, a rectangle includes its last pixel.
             draw.rectangle((*at, at[0] + max(size[0] - 1, 0), at[1] + max(size[1] - 1, 0)), fill=shape.colour)
         else:
             font = ImageFont.load_default(shape.size * SCALE)

@@ -19,7 +19,7 @@ from isrcheck.checker.datasets.refusals import Unreachable
 OBJECT_STORES: Final = ("s3", "gcs", "abfs")
 """Object stores have no folders, and a file appears in them only when it is complete."""
 ALIASES: Final = {"s3a": "s3", "s3n": "s3"}
-"""Hadoop's names for schemes that pyarrow has too."""
+"""Hadoop's names for schemes that pyarrow knows by another name."""
 KNOWN: Final = ("abfs", "abfss", "file", "gcs", "gs", "hdfs", "s3", "viewfs")
 AT_ONCE: Final = 32
 """The number of files that are removed at the same time."""
@@ -132,7 +132,7 @@ def root_of(path: str) -> str:
 
 
 def _words(root: str, error: Exception) -> str:
-    """The message for the error that a file system cannot be opened."""
+    """The message that says why a file system cannot be opened."""
     said = " ".join(str(error).split())
     if "libjvm" in said or "libhdfs" in said:
         return (

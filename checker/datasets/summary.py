@@ -59,7 +59,7 @@ def add_variables(data: dict[str, Any], dataset: Dataset, found: Distribution) -
 
 
 def leaves_named(dataset: Dataset, names: tuple[str, ...]) -> tuple[list[int], list[str]]:
-    """The leaves of variables or of parts of them (`replica[0].isr`), and the names that do not exist."""
+    """The leaves of the named variables or parts of variables (`replica[0].isr`), and the names that do not exist."""
     paths = [leaf["path"] for leaf in dataset.header["leaves"]]
     found: list[int] = []
     unknown = []

@@ -59,7 +59,7 @@ def action_rows(levels: list[Level], actions: tuple[str, ...]) -> Rows:
 
 
 def violation_rows(levels: list[Level], invariants: dict[str, int]) -> Rows:
-    """A row for each level and each invariant false there: in how many states, and whether outside constraints, too."""
+    """For each level and each invariant false there: in how many states, and 1 if also outside the constraints."""
     rows = [
         {"level": level.number, "invariant": name, "states": level.counts[bit], "outside": level.outside >> bit & 1}
         for level in levels

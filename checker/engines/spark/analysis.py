@@ -18,7 +18,7 @@ from isrcheck.model.language.system import TransitionSystem
 
 Query = dict[str, Any]
 MOST_KEYS: Final = 1_000_000
-"""The most projected states that are compared to find the least, in the first level where two datasets differ."""
+"""Where two datasets first differ, the least state is looked for among at most this many projected states."""
 
 
 def label(dataset: Dataset, what: str) -> str:
@@ -107,7 +107,7 @@ def difference(spark: Spark, one: Dataset, other: Dataset, common: Common) -> Di
 class Beyond:
     """The projected states that only one of two datasets has. `levels` counts them by level.
 
-    `actions` counts, for each action, those that its steps reach from a projected state that both datasets have.
+    For each action, `actions` counts those that a step of the action reaches from a projected state of both datasets.
     """
 
     levels: dict[int, int]

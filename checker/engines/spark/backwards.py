@@ -1,9 +1,10 @@
 """The executors' part in the search for a trace: they find the cones of levels, and the least failure.
 
-The *cone* of a level has the states from which a trace continues. For each state and each actor, the cone has a number:
-the fewest later changes of actor, if this actor took the step to the state. Cones are stored in files, so that no
-process must hold a whole cone. The files are like those of states, with these numbers added to each row. The rows of a
-small cone come back with the reports, and the driver writes them into one file.
+The *cone* of a level has those states of the level from which a path leads to the wanted end in the remaining steps.
+For each state and each actor, the cone has a number: the fewest later changes of actor, if this actor took the step to
+the state. Cones are stored in files, so that no process must hold a whole cone. The files are like those of states,
+with these numbers added to each row. A task returns a small part of a cone with its report, and the driver writes the
+small parts into one file.
 
 A *question* is JSON. A question about a cone has `actors` (the actors of the transitions), `root` and `cones` (the
 folder of the cone's files, in the dataset or elsewhere), and one of three entries: `bit` (steps to states with this
@@ -71,7 +72,7 @@ class Cone:
         return files.Reader(self._root, path, self._hashes)
 
     def after(self, states: Array, acting: Array) -> Array:
-        """The fewest changes of actor after a step to each state by its actor, or UNREACHED outside the cone."""
+        """For each state, the fewest later changes of actor if `acting` took the step to it; UNREACHED outside."""
         found, words = np.full(len(states), UNREACHED, dtype=np.int64), self._kernel.words
         hashes = self._kernel.hashes(states)
         order = rows.order_of(hashes)
@@ -124,7 +125,7 @@ def has_bit(kernel: Kernel, states: Array, bit: int) -> Array:
 
 
 def coned(work: Work, owner: int) -> tuple[bytes, dict[str, Any]]:
-    """An owner's part of a cone: rows and a report. Many rows are written into a file, which the report names."""
+    """Finds an owner's part of a cone. Returns rows and a report. Many rows are in a file, which the report names."""
     kernel, question = kernel_of(work), json.loads(files.shared(work["question"]))
     actors = np.array(question["actors"], dtype=np.int64)
     number = int(actors.max(initial=0)) + 1
@@ -157,7 +158,7 @@ def given_back(root: str, folder: str, kernel: Kernel, owner: int, found: Array)
 
 
 def written(root: str, folder: str, found: Array, kernel: Kernel) -> dict[str, Any]:
-    """Sorts rows of a cone and writes them into a new file. Returns the entry about it, in the form of a manifest."""
+    """Sorts rows of a cone and writes them into a new file. Returns an entry about the file, as in a manifest."""
     path = f"{folder}/{uuid.uuid4().hex}.parquet"
     hashes = kernel.hashes(found[:, : kernel.words])
     order = rows.order_of(hashes)
@@ -165,7 +166,7 @@ def written(root: str, folder: str, found: Array, kernel: Kernel) -> dict[str, A
 
 
 def chunks(work: Work, kernel: Kernel, owner: int) -> Iterator[tuple[Array, Array, Array, Array]]:
-    """The states of an owner in chunks, with their steps: positions of sources, transitions, and successors."""
+    """Yields an owner's states in chunks, and for the steps: positions of the sources, transitions, and successors."""
     pending: list[tuple[Array, Array, Array, Array]] = []
     count = size = 0
     for states, _ in blocks(work, kernel, owner):

@@ -36,5 +36,5 @@ class Cluster:
 
     @property
     def on_this_machine(self) -> bool:
-        """True if Spark runs on this machine, unless the platform names another machine."""
+        """True if the user names no other machine for Spark. The platform may still name another machine."""
         return self.master is None or self.master.startswith("local")

@@ -21,7 +21,7 @@ STEPS: Final = "level int, source binary, target binary, action string, actor st
 
 
 def decode(spark: Spark, dataset: Dataset, kernel: Kernel, traces: Mapping[str, Trace], to: str) -> None:
-    """Writes the tables into the new folder `to`, a path for Spark. Transitions are written if the dataset has them."""
+    """Writes the tables with Spark into the new folder `to`. Transitions are written if the dataset has them."""
     header, system = dataset.header, kernel.system
     columns = columns_of(system, kernel.layout)
     query = query_of(dataset) | {

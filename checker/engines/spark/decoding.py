@@ -2,7 +2,7 @@
 
 A *shape* (`isrcheck.checker.datasets.columns`) is one of
 
-    [flag | number | broker, place]   [enum, place, names]   [set, place, brokers]   [record, names, shapes]
+    [flag | number | broker, place]   [enum, place, names]   [set, place, number of brokers]   [record, names, shapes]
     [per, shapes]   [sequence, place of the length, a shape for each slot]   [messages | bag, places, elements, type]
 
 A place in a packed state is `[word, shift, width, low]`.

@@ -75,7 +75,7 @@ def require_whole(root: str, path: str, sha256: str) -> None:
 
 
 def write(root: str, path: str, slabs: Iterable[tuple[Array, Array]], words: int, group: int = 0) -> dict[str, Any]:
-    """Writes slabs of sorted rows with their hashes. Returns the manifest's entry. Without rows, no file is written."""
+    """Writes slabs of sorted rows, unless there are no rows. Returns the data about the file for its manifest entry."""
     kind, group, count, firsts, last = pa.binary(8 * words), group or GROUP, 0, [], None
     writer, stream = None, None
     for rows, hashes in slabs:
@@ -99,7 +99,7 @@ def write(root: str, path: str, slabs: Iterable[tuple[Array, Array]], words: int
 
 
 def plan(frontier: Iterable[dict[str, Any]], known: Iterable[dict[str, Any]], bounds: list[int]) -> list[bytes]:
-    """For each owner, as JSON: the files of the level to expand, and of known states, that may have its states.
+    """Lists, as JSON for each owner, the files that may have its states: in the level to expand and in known states.
 
     A task gets the whole list and decodes only the entry of its owner.
     """
@@ -150,7 +150,7 @@ class Reader:
                 yield rows[a:b], hashes[a:b]
 
     def around(self, wanted: Array) -> Iterator[tuple[Array, Array, int, int]]:
-        """The slabs that may have some of the sorted `wanted` hashes: rows, hashes, and the range in `wanted`."""
+        """Yields the slabs that may have some of the sorted `wanted` hashes: rows, hashes, and a range of `wanted`."""
         if not len(wanted):
             return
         marks = np.zeros(len(self.firsts) + 1, dtype=np.int64)

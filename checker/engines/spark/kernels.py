@@ -14,7 +14,7 @@ from isrcheck.checker.kernel import native
 Array = Any
 Work = dict[str, Any]
 BLOCK_ROWS = 1 << 19
-"""The room for the successors of one call of the kernel, in rows."""
+"""The buffer for the successors of one call of the kernel has about this many rows."""
 MOST_KERNELS = 4
 LARGEST = np.iinfo(np.int64).max
 LEAST, GREATEST, FAILURES, ACTIONS = 0, 1, 2, 3
@@ -22,9 +22,9 @@ LEAST, GREATEST, FAILURES, ACTIONS = 0, 1, 2, 3
 
 
 def kept() -> dict[str, Any]:
-    """The values that a Python process keeps between tasks.
+    """The kernels that a Python process keeps between tasks, by their digests.
 
-    The function makes a module for them, because a function that is sent by value arrives without its own module.
+    They are in a module made for this purpose, because a function that is sent by value arrives without its own module.
     """
     module = sys.modules.setdefault("isrcheck_kept", types.ModuleType("isrcheck_kept"))
     kernels: dict[str, Any] = module.__dict__.setdefault("kernels", {})

@@ -58,7 +58,7 @@ class StoredLevels:
         return self._least(level, {})
 
     def failing_predicate(self, level: int) -> tuple[int, ...]:
-        """The leaves of the least state of a level, counted or not, where a predicate fails."""
+        """The leaves of the least state of a level, inside the constraints or not, where a predicate fails."""
         if level > 1:
             return self._least(level - 1, {"failed": FAILED})[0]
         packed = self.kernel.layout.pack(self.system.initial)

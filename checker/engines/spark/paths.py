@@ -1,8 +1,8 @@
-"""Finds canonical paths in a dataset: first backwards, level by level, with executors; then forwards.
+"""Finds canonical paths in a dataset: executors go backwards level by level, then this process goes forwards.
 
-The *cone* of a level has the states from which a trace continues. The paths are the same as those that
-`isrcheck.checker.traces.canonical` finds. That module holds cones and their steps in memory. Here the cones are in
-files, so that no process must hold a whole cone.
+The *cone* of a level has those states of the level from which a path leads to the wanted end in the remaining steps.
+The paths are the same as those that `isrcheck.checker.traces.canonical` finds. That module holds cones and their steps
+in memory. Here the cones are in files, so that no process must hold a whole cone.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class StoredPaths:
     # --- backwards --------------------------------------------------------------------------------------------------
 
     def _path(self, length: int, known: list[Entries], last: Question) -> Path:
-        """The path of `length` states. `last` is the question for the last step. `known` may have the last cone."""
+        """Finds the path of `length` states. `last` asks where the last step leads; `known` may have the last cone."""
         cones, question = list(known), last
         for level in range(length - 1, 0, -1):
             cones.append(self._cone(level, question))
@@ -83,7 +83,7 @@ class StoredPaths:
         return self._walked(cones[::-1], length, last)
 
     def _cone(self, level: int, question: Question) -> Entries:
-        """The files of a level's cone. This process writes the small parts into one file."""
+        """Finds the cone of a level, and returns the entries of its files. Small parts are written into one file."""
         where = {"root": self._root, "cones": self._folder}
         found = self._levels.asked(level, {**question, "actors": self._actors, **where})
         small, large = b"".join(data for data, _ in found), [r["entry"] for _, r in found if r["entry"] is not None]
@@ -98,7 +98,7 @@ class StoredPaths:
     # --- forwards ---------------------------------------------------------------------------------------------------
 
     def _walked(self, cones: list[Entries], length: int, last: Question) -> Path:
-        """The path through the cones: each step leads into the next cone with the fewest changes of actor to the end.
+        """The path through the cones in which each step allows the fewest changes of actor up to the end.
 
         If several steps do so, the step with the least label is taken.
         """
@@ -119,7 +119,7 @@ class StoredPaths:
         return Path(start, tuple(instances))
 
     def _least(self, cone: Entries) -> Words:
-        """The state with the least leaves in a cone."""
+        """The least state of a cone. States are compared by their leaves."""
         states: Words = backwards.rows_of(self._root, cone)[:, : self._kernel.words]
         leaves = self._levels.leaves(states)
         least = min(range(len(leaves)), key=leaves.__getitem__)

@@ -93,7 +93,7 @@ def degrees(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
 
 
 def projected(query: Query, states: Array) -> Array:
-    """The common variables of states, packed. For each common leaf, the query has its number in `places` or a value."""
+    """The common variables of states, packed. A leaf that the states lack (-1 in `from`) has its value from `fill`."""
     packed = np.zeros((len(states), query["key_words"]), dtype=np.uint64)
     for source, value, (word, shift, _, low) in zip(query["from"], query["fill"], query["to"], strict=True):
         column = leaf(states, query["places"][source]) if source >= 0 else np.int64(value)
@@ -116,7 +116,7 @@ def projections(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
 
 
 def edges(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A function for `mapInArrow` that gives the keys before and after each step to a counted state, and its action."""
+    """A function for `mapInArrow` that gives (key before, key after, action) for steps inside the constraints."""
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         kernel, actions = kernels.kernel_of(query), np.array(query["actions"], dtype=np.uint64)

@@ -40,7 +40,7 @@ def _package(name: str) -> str:
 
 
 def _version(name: str) -> str | None:
-    """The version of a package, or None if it is missing. The PySpark of a Spark installation is unknown to pip."""
+    """The version of a package, or None if it is missing. PySpark in SPARK_HOME is imported: pip does not know it."""
     try:
         if name != "pyspark" or "SPARK_HOME" not in os.environ:
             return metadata.version(name)

@@ -1,4 +1,4 @@
-"""Sorts packed states by their hashes. So duplicates are neighbours, and a look-up is a merge.
+"""Sorts packed states by their hashes, so that duplicates are neighbours and states are found by binary search.
 
 Rows are arrays (states, words) of unsigned 64-bit integers. *In order* means sorted by hash. States with the same hash
 are sorted by their words. Equal hashes never count as equal states: states are always compared word by word.

@@ -52,7 +52,7 @@ HINTS: Final[Mapping[str, str]] = {
 LOST: Final = ("ExecutorLostFailure", "indeterminate output", "FetchFailed", "Failed to fetch", "executor lost")
 """Parts of Spark's messages that say that machines were lost, and not that the work itself failed."""
 ATTEMPTS: Final = 5
-"""The most tries of a level when executors are lost in each try. Spark itself survives some losses in each try."""
+"""How often a level is tried if executors are lost. Within each try, Spark itself survives some losses."""
 LOOK: Final = 0.1
 """Seconds between two checks of the clock while Spark works."""
 
@@ -94,7 +94,7 @@ class Spark:
         return "session" in self.__dict__
 
     def level(self, work: kernels.Work, text: str, wait: Callable[[], None]) -> list[str]:
-        """Expands a level and keeps the new states, with one exchange of candidates. Returns the owners' reports."""
+        """Expands a level, sends successors to their owners, and stores the new states. Returns the owners' reports."""
 
         what = f"{work['model']}, level {work['level']} ({work['states_of_level']:,} states): expand, then merge"
 
@@ -116,7 +116,7 @@ class Spark:
         return [row[0] for row in self.run(job, wait, what)]
 
     def look(self, work: kernels.Work, text: str) -> list[tuple[int, bytes, str]]:
-        """Each owner's answer to the question of a work: the owner, rows, and a report."""
+        """Asks each owner the question `work["question"]`. Returns for each answer the owner, rows, and a report."""
 
         def job() -> Any:
             self.send(work, text)
@@ -138,7 +138,7 @@ class Spark:
             sent.unpersist()
 
     def over(self, count: int, function: Any, schema: str) -> Any:
-        """A table: the results of a function for `mapInArrow`, which gets the numbers from 0 to `count - 1`."""
+        """Calls a function for `mapInArrow` with the numbers from 0 to `count - 1`. Returns the results as a table."""
         parts = max(1, min(count, 4 * self.cores))
         return self.session.range(0, count, 1, parts).mapInArrow(function, schema)
 
@@ -199,7 +199,7 @@ class Spark:
 
 @cache
 def _folder(application: str) -> str:
-    """A folder for files that are sent to executors. The process keeps it, because executors may ask late."""
+    """The folder for files that are sent to executors. It is kept until this process ends: executors may ask late."""
     folder = tempfile.TemporaryDirectory(prefix="isrcheck-")
     atexit.register(folder.cleanup)
     return folder.name

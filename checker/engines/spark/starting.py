@@ -36,7 +36,7 @@ SQL_NEEDED: Final[Mapping[str, str]] = {
     # A row has megabytes of packed states, so a batch must have few rows. The platform's setting assumes small rows.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "8",
     # Reports contain times and names of files, so a repeated task writes different bytes for the same candidates. Spark
-    # would regard these bytes as a different answer. It would end a job that it cannot restart.
+    # would regard these bytes as a different answer, and would end the job if it cannot restart the job.
     "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",
     "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "false",
     "spark.sql.shuffle.orderIndependentChecksum.enableQueryLevelRollbackOnMismatch": "false",

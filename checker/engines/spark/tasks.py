@@ -1,9 +1,9 @@
 """The executors' part in a level: expand an owner's states, then keep the new states among an owner's candidates.
 
 A *work* is a dictionary with everything that a task needs: the root of the dataset, the kernel, the first hash of each
-owner, and a plan. An *owner* has all states whose hashes are in its range. The plan has, for each owner, the files of
-the level to expand and the files of the states known so far. Each attempt of a task writes files with new names, and
-no file counts before the driver commits the level.
+owner, and a plan. An *owner* has all states whose hashes are in its range. Its *candidates* are the successors that it
+has, new or known. The plan has, for each owner, the files of the level to expand and the files of the states known so
+far. Each attempt of a task writes files with new names, and no file counts before the driver commits the level.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PIECE_BYTES = 1 << 22
 
 
 def expand(work: Work, owner: int) -> Iterator[Message]:
-    """Expands an owner's states. Yields each owner's share of the successors without local duplicates, and a report."""
+    """Expands an owner's states. Yields each owner's share of the successors, and at the end a report."""
     begin, kernel = time.perf_counter(), kernel_of(work)
     compiled, tally, read, sent, rejected, expanded = time.perf_counter(), kernel.tally(), 0, 0, 0, 0
     outside = np.zeros(kernel.sizes["verdict_words"], dtype=np.uint64)
@@ -70,7 +70,7 @@ def expand(work: Work, owner: int) -> Iterator[Message]:
 
 
 def shares(work: Work, kernel: Kernel, pending: list[Array]) -> Iterator[Message]:
-    """Messages with each owner's share of some successors."""
+    """Yields messages with each owner's share of some successors, without duplicates."""
     if not pending:
         return
     found = np.concatenate(pending)
@@ -121,7 +121,7 @@ def merge(work: Work, owner: int, payloads: list[bytes]) -> dict[str, Any]:
 
 
 def only(new: Array, found: Array, hashes: Array) -> tuple[Array, Array, Array]:
-    """The states that are still marked as new, with their hashes."""
+    """Keeps only the states that are marked as new. Returns them, their hashes and their marks."""
     kept = np.flatnonzero(new)
     return found.take(kept, axis=0), hashes.take(kept), np.ones(len(kept), dtype=np.bool_)
 

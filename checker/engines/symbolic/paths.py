@@ -30,7 +30,7 @@ class SymbolicPaths:
     """The results of a search: paths to the errors that were found, and the errors that were refuted, by level.
 
     An error is named by an invariant, a kind of error, or the leaves of a state. `left` gives the seconds left for the
-    whole run, or None if there is no limit. `any` has the states with an error that need not be the least such states.
+    whole run, or None if there is no limit. `any` has states with an error for which a lesser state may exist.
     """
 
     template: Template
@@ -53,7 +53,7 @@ class SymbolicPaths:
         return self._canonical(leaves, length, [])
 
     def of_length(self, length: int, watch: Watch) -> tuple[Unrolling, Solver]:
-        """All paths of a length, with a solver that knows which errors are refuted before the end of the path."""
+        """An unrolling to `length` states, and a solver that knows the errors that are refuted for shorter paths."""
         unrolling, solver = Unrolling(self.template, f"p{length}s"), Solver(watch)
         for level in range(1, length + 1):
             solver.add(unrolling.extend())

@@ -39,7 +39,7 @@ class MentionOrder:
         self._before = [list(self._lesser(brokers)) for brokers in self._mentions]
 
     def _lesser(self, brokers: list[Member]) -> Iterator[Member]:
-        """The lesser brokers that must have been mentioned before a label may mention `brokers` in their order."""
+        """The lesser brokers that earlier labels must have mentioned if a label mentions `brokers` in this order."""
         for i, broker in enumerate(brokers):
             yield from (x for x in self._class.get(broker, ()) if x < broker and x not in brokers[:i])
 
@@ -71,7 +71,7 @@ class IndependenceOrder:
     """Requires that the lesser of two neighbouring independent instances comes first.
 
     Two instances are independent if neither writes a leaf that the other reads or writes. This order is not used for
-    models with constraints. There, the state between the two steps may satisfy the constraints in only one order.
+    models with constraints: there, the state between the two steps may be inside the constraints in one order only.
     """
 
     def __init__(self, system: TransitionSystem) -> None:

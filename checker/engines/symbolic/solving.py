@@ -132,7 +132,7 @@ class Solver:
         return bool(answer == z3.sat)
 
     def model(self) -> z3.ModelRef:
-        """The model of the last satisfiable question."""
+        """z3's model of the last satisfiable question: values that satisfy the terms."""
         return self._solver.model()
 
 

@@ -54,5 +54,5 @@ def classes(system: TransitionSystem, watch: Watch) -> list[list[Member]]:
 
 
 def symmetry(system: TransitionSystem, values: Sequence[tuple[str, Expression]] = ()) -> Symmetry:
-    """The symmetry of a system, for a search that enumerates states and that needs `values` of each state."""
+    """The symmetry of a system, for a search that enumerates states. Exchanges must also keep these `values`."""
     return Symmetry(system, Alike(system, Watch(Limits())), values=values)

@@ -1,9 +1,9 @@
 """Translates a model's expressions to z3 terms, and z3's answers back to states.
 
-A flag is a Bool. The other values except numbers are bit-vectors, as wide as the interval of the expression needs: an
-enum is its position, a set has one bit for each broker, and a broker is its index plus one (zero is "none"). A
-strategy decides how a *number* is written. `BITS` writes it as a bit-vector of the width of its interval (in two's
-complement if it can be negative), and `INTEGERS` as an unbounded integer.
+A flag is a Bool. A strategy decides how a number is written: `BITS` writes it as a bit-vector of the width of its
+interval (in two's complement if it can be negative), and `INTEGERS` writes it as an unbounded integer. All other values
+are bit-vectors, as wide as the interval of the expression needs: an enum is its position, a set has one bit for each
+broker, and a broker is its index plus one (zero is "none").
 
 The condition that an expression is undefined is an expression of its own: the `failure` of a transition or predicate.
 So each term here is defined whenever the leaves are in their intervals.
@@ -177,7 +177,7 @@ class Terms:
         return z3.Not(numbers.le(self.constant(leaf.kind, value, interval(leaf)), term, coded))
 
     def values(self, model: z3.ModelRef, leaves: Sequence[Leaf], state: State) -> tuple[int, ...]:
-        """The values of a state's leaves in a model of z3. A leaf that the model leaves open gets its least value."""
+        """The values of a state's leaves in a model of z3. A leaf without a value in the model gets its least value."""
         found = []
         for leaf, term in zip(leaves, state, strict=True):
             value = self.value(model.eval(term), leaf.kind, interval(leaf))

@@ -91,7 +91,7 @@ class Template:
         return self.terms.stored(update, self._write([update])[0], self.system.leaves[leaf])
 
     def _questions(self) -> tuple[Term, dict[str, Term]]:
-        """The condition that a state is counted and, by name, the condition that each kind of error occurs."""
+        """The condition that a state is inside the constraints and, by name, the condition for each kind of error."""
         asked = verdicts(self.system)
         outside = asked.bits[OUTSIDE]
         fails = or_(*(t.failure for t in self.system.transitions))
