@@ -36,9 +36,9 @@ class Ending:
     """The most similar step of the other model. It is `refused`, leads `elsewhere`, or is `absent` (see `how`).
 
     For a refused step, `where` is `file:line`, `source` is the requirement as it is written, `condition` is its false
-    part, and `reads` has the values that this part reads. `room` says that the step is refused only because the search
-    has no room, which is no difference between the protocols. For a step that leads elsewhere, `differs` has the parts
-    of the state that differ after the step.
+    part, and `reads` has the values that this part reads. `room` says that the step is refused only by a bound of the
+    search (`s.room`), which is no difference between the protocols. For a step that leads elsewhere, `differs` has the
+    parts of the state that differ after the step.
     """
 
     how: Literal["refused", "elsewhere", "absent"]

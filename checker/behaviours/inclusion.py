@@ -73,9 +73,9 @@ class Inclusion:
         self.left, self.right, self.bounds = left, right, bounds
         self._until = None if bounds.seconds is None else time.monotonic() + bounds.seconds
         self._most = bounds.memory if bounds.memory is not None else peak_memory() + int(free_memory() * SHARE)
-        # Sets by number. For each set, `_moves` has the targets of its visible steps, by their visible part. `_after`
-        # has, for a set and a visible part, the number of the set of these targets and of all states that silent steps
-        # reach from them.
+        # Sets by number. For each set, `_moves` has the targets of its visible steps, by their visible part. For a set
+        # and a visible part, `_after` has the number of a further set: these targets, and all states that silent steps
+        # reach from these targets.
         self._sets: list[frozenset[int]] = []
         self._numbers: dict[frozenset[int], int] = {}
         self._closed: dict[frozenset[int], int] = {}

@@ -1,4 +1,4 @@
-"""Answers each question about an exploration, or about the levels whose steps are known."""
+"""Answers each question about an exploration or, if it ended early, about the levels whose steps are known."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ COMPONENT: Final = 24
 class Answer:
     """The answer to a question. The property is violated if the answer has a lasso.
 
-    For a stable condition, the lasso is a path to a step that ends the condition. `region` counts the states that a
-    source leads to. `unfair_components` counts the components with a cycle, but without a fair part. If the property
-    holds, `fairness_used` names actions whose fairness is enough to make it hold.
+    `region` counts the states that a source leads to. For a stable condition, the lasso is a path to a step that ends
+    the condition, and `region` counts the states in which it is true. `unfair_components` counts the components with a
+    cycle, but without a fair part. If the property holds, `fairness_used` names actions whose fairness is enough to
+    make it hold.
     """
 
     question: Question

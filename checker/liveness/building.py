@@ -69,7 +69,7 @@ class Reached:
     """The states that are reached from sources, as a queue of state numbers, and the steps of the expanded states.
 
     An obligation (a fairness condition on some action instances) is cut in a state if only a bound of the model
-    (`s.room`) disables one of these instances there. `cutting` says whether this is possible.
+    (`s.room`) or a constraint prevents a step by one of these instances. `cutting` says whether this is possible.
     """
 
     def __init__(self, among: Candidates, promises: Promises, allowance: Allowance, cutting: bool) -> None:
@@ -168,7 +168,7 @@ class Builder:
 
     @property
     def held(self) -> int:
-        """The bytes that hold the questions that are judged but not answered yet."""
+        """How many bytes are in use for questions that are judged, but not answered yet."""
         return sum(len(each.flags) for each in self._ahead.values())
 
     def region(self, number: int) -> Region:
@@ -276,7 +276,7 @@ class Builder:
         known.expand(states, found, self.promises.of, outside, cut)
 
     def _cut(self, verdicts: Words, cut: Words) -> None:
-        """Adds to `cut`, for states with these verdicts, the obligations with an instance that has no room."""
+        """Adds to `cut`, for states with these verdicts, the obligations that `s.room` cuts."""
         for bit, obligation in self._cuts:
             if obligation >= 0:
                 wanted = flag(verdicts, bit).astype(np.uint64)

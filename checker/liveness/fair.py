@@ -1,9 +1,10 @@
 """Finds the parts of a region in which a fair behaviour can stay for ever: fair ends and fair components.
 
-A behaviour that stays in a region does one of two things. It finally stays in one state, in which no fair instance is
-enabled (an *end*). Or it moves for ever, and the states that it visits again and again are strongly connected. Such a
-set of states is *fair* if two conditions are true. Each weak obligation is disabled in one of its states, or taken by
-one of its steps. Each strong obligation is enabled in none of its states, or taken by one of its steps.
+An *obligation* is the fairness of some action instances; it is enabled if one of them is. A behaviour that stays in a
+region does one of two things. It finally stays in one state, in which no obligation is enabled (an *end*). Or it moves
+for ever, and the states that it visits again and again are strongly connected. Such a set of states is *fair* if two
+conditions are true. Each weak obligation is disabled in one of its states, or taken by one of its steps. Each strong
+obligation is enabled in none of its states, or taken by one of its steps.
 
 A component in which a weak obligation is always enabled and never taken has no fair part. A component that violates
 only strong obligations may have fair parts. To find them, the states in which these obligations are enabled are
@@ -33,8 +34,8 @@ class Components:
 
     `number` has the component of each state, or -1 for a state in no component. For each component, `always` has the
     obligations that are enabled in all its states, `ever` those that are enabled in one of its states, and `taken`
-    those that its steps take. `marked` says whether the component has the mark of the question. A step that leads to
-    the same state does not count, so a component with steps has two states or more.
+    those that its steps take. `marked` says whether the component has a marked state or, if the question requires a
+    step, such a step. A step that leads to the same state does not count, so a component has two states or more.
     """
 
     number: Integers
@@ -60,14 +61,14 @@ class Decision:
 
     @cached_property
     def _free(self) -> Components:
-        """The components, judged as if an instance that the search has no room for were not enabled."""
+        """The components, judged as if an instance that a bound of the search cuts off were not enabled."""
         everything = np.ones(self.region.size, dtype=np.bool_)
         return self._components(everything, self.region.enabled) if self.region.cut.any() else self.all
 
     # --- ends -------------------------------------------------------------------------------------------------------
 
     def ends(self, enabled: Words, promised: Words) -> Flags:
-        """For each state, whether it is a fair end: a marked state in which no fair instance is enabled.
+        """For each state, whether it is a fair end: a marked state in which no `promised` obligation is enabled.
 
         If a step is required, there are no fair ends.
         """
@@ -120,8 +121,8 @@ def _members(number: Integers, chosen: Flags) -> Iterator[Integers]:
 class Found:
     """The fair ends and components of a region. `unfair` counts the components with a cycle, but no fair part.
 
-    `excused_ends` and `excused_components` count ends and components that are unfair only because the search has no
-    room for a step.
+    `excused_ends` and `excused_components` count ends and components that are unfair only because of steps that the
+    bounds of the search cut off.
     """
 
     region: int
@@ -152,8 +153,8 @@ def decided(decision: Decision) -> Found:
 def fairness_used(decision: Decision, excused: bool) -> list[str]:
     """Actions whose fairness is enough to make all ends and components unfair. None of them can be left out.
 
-    In the order of their names, each action is dropped if without it nothing becomes fair. If `excused` is false, an
-    action is also kept if without it something would be unfair only because the search has no room for a step.
+    The actions are tried in the order of their names. An action is dropped if nothing becomes fair without its
+    fairness. If `excused` is false, steps that the bounds of the search cut off do not make anything unfair.
     """
     dropped: set[str] = set()
     enabled = decision.enabled if excused else decision.region.enabled

@@ -12,7 +12,7 @@ from isrcheck.checker.liveness.region import Allowance
 
 NUMBERS: Final = (np.uint32, np.uint64)
 LABELS: Final = (np.uint16, np.uint32)
-"""The integer types of state numbers (`NUMBERS`), and of instances and levels (`LABELS`). More types mean more code."""
+"""The integer types of state numbers (`NUMBERS`), and of instances and levels (`LABELS`). Numba compiles per type."""
 GROWTH: Final = 16
 """A full array grows by one sixteenth."""
 

@@ -2,8 +2,8 @@
 
 The prefix leads from an initial state through any states to a source, and from there inside the region to a fair end or
 to a state of a fair component. No such path is shorter. Among paths of this length, a path to an end is preferred to a
-path to a component. After that, the choice is made as for the canonical trace (see `canonical`), whichever state is the
-source.
+path to a component. If several paths are left, one is chosen as for the canonical trace (see `canonical`); it does not
+matter which source a path visits.
 
 The cycle leads from the last state of the prefix back to this state, and satisfies every obligation that the state
 alone does not satisfy. It is a shortest such cycle and, among the shortest, the cycle with the least labels. If there
@@ -76,7 +76,7 @@ class Lassos:
     # --- the prefix -------------------------------------------------------------------------------------------------
 
     def _distances(self, goals: Flags) -> tuple[Integers, int]:
-        """The length of a shortest path to each state, and to the nearest goal; 0 for states that are farther away."""
+        """The length of a shortest path to each state (0 if the nearest goal is nearer), and to the nearest goal."""
         region = self._region
         distance = np.zeros(region.size, dtype=np.int64)
         sources = np.flatnonzero(region.source)
@@ -109,7 +109,8 @@ class Lassos:
     def _back(self, distance: Integers, k: int, inside: Integers, before: Words) -> tuple[Edges, Integers, Words]:
         """The steps from states at distance `k` into given states, and the states from which these steps come.
 
-        States from a source on are numbers of the region (`inside`). States before a source are packed (`before`).
+        The states of a path are given by their numbers in the region from the source on (`inside`). The states before
+        the source are packed (`before`).
         """
         region = self._region
         nodes = np.flatnonzero(distance == k)

@@ -23,10 +23,10 @@ _compiled: Any = njit(cache=True, nogil=True, boundscheck=False, error_model="nu
 
 @_compiled
 def ranking(flags):
-    """An index of the numbers that have a flag, and how many such numbers there are.
+    """Returns an index of the numbers that have a flag, and how many such numbers there are.
 
-    For each 64 numbers, the index has a word with a bit for each number that has a flag, and how many such numbers come
-    before.
+    The index has two words for every 64 numbers. The bits of the first word say which numbers have a flag. The second
+    word counts the numbers with a flag that come before these 64.
     """
     found, count = np.zeros((len(flags) // 64 + 1, 2), dtype=np.uint64), np.int64(0)
     for word in range(len(found)):
@@ -54,7 +54,7 @@ def rank_of(number, ranks):
 
 @_compiled
 def joined(states, ranks, places, length):
-    """Appends to the queue the given states that it lacks, and returns them. `length` is the queue's old length."""
+    """Gives the next places in the queue to the states that it lacks, and returns them. `length` is its old length."""
     found, fresh = np.empty_like(states), 0
     for i in range(len(states)):
         rank = rank_of(np.int64(states[i]), ranks)
@@ -70,8 +70,8 @@ def steps_of(states, successors, source, label, target, outside, obligation, ran
     """The steps of some states that stay in the region.
 
     Returns how many such steps each state has, and the labels and targets of these steps, in the order of the states
-    and of the steps. Also returns the positions of the steps that reach a state for the first time. If `target` is
-    negative, the state has no number. `outside` marks the targets that a constraint leaves out, or is empty. The
+    and of the steps. Also returns the positions of the steps that reach a state for the first time. A step to a state
+    without a number has a negative `target`. `outside` marks the targets that a constraint leaves out, or is empty. The
     obligations that are enabled or cut in each state are added to `enabled` and `cut`. For the rank of each state,
     `places` has the state's place in the queue plus one, or 0. `length` is the length of the queue.
     """
@@ -123,7 +123,8 @@ def components(begin, target, alive):
     Returns the number of the component of each state (-1 for none), and how many components there are. This is Tarjan's
     algorithm with one number for each state (Pearce 2016). While a state is open, its number is the least number that
     the state leads to; these numbers are counted up from 1. The number of a finished state is the number of its
-    component; these numbers are counted down from the number of states.
+    component; these numbers are counted down from the number of states minus one. At the end, the components are
+    numbered anew.
     """
     n = len(begin) - 1
     number = np.zeros(n, dtype=np.int32)
@@ -173,7 +174,7 @@ def components(begin, target, alive):
             if depth == 0:
                 break
             v = calls[depth - 1]
-    sizes = entered  # from here on of components, counted down
+    sizes = entered  # reused for the size of each component, then for its final number
     sizes[:] = 0
     for v in range(n):
         if alive[v]:
@@ -191,7 +192,7 @@ def components(begin, target, alive):
 
 @_compiled
 def summaries(number, count, begin, target, label, enabled, obligation, never, marked):
-    """For each component: the obligations that are always enabled, ever enabled, and taken by its steps, and two marks.
+    """Returns for each component the obligations always enabled, ever enabled, and taken by its steps, and two marks.
 
     The marks say whether a state of the component is marked, and whether a step of the component is marked. `never`
     has a flag for each label: a step is marked if the flag of its label is set.

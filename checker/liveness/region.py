@@ -1,4 +1,4 @@
-"""The region of a question: all states of an exploration that a source leads to while the question is open."""
+"""The region of a question: all states to which a source (a state where it begins) leads while the question is open."""
 
 from __future__ import annotations
 
@@ -113,8 +113,8 @@ class Region:
     """States in the order in which they are reached from sources, and the steps between them.
 
     For each state, `number` has its number in `all`, and `flags` its flags (see `loops`). `enabled` has the obligations
-    with an instance that would change the state. `cut` has the obligations with an instance that would be enabled if
-    the search had room for it.
+    with an instance that would change the state. `cut` has the obligations with an instance whose step only a bound of
+    the search prevents.
 
     The steps of state v inside the region lie at `begin[v]..begin[v + 1] - 1` of `target` and `label`, in the order of
     labels. A step that changes nothing does not count.

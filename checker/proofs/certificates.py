@@ -262,7 +262,7 @@ def _content(path: Path) -> bytes:
 
 
 def _question(manifest: dict[str, Any], model: str | None, proof: str | None) -> Question:
-    """The question of a certificate. The folder may name only shipped code: it never decides which code runs."""
+    """The question of a certificate. Code that is not shipped runs only if the caller names it."""
     if model is None and manifest["model"] not in model_names():
         raise DamagedFile(f"it is of model {manifest['model']!r}, which is not a shipped one; give --model my_model.py")
     if proof is None and manifest["proof"] not in shipped():

@@ -130,7 +130,7 @@ def prove(
 
 
 def redundant(obligations: Obligations, watch: Watch, tell: Tell = lambda text: None) -> list[str]:
-    """The lemmas that can be left out one at a time: the proof then succeeds with all other lemmas."""
+    """Each lemma without which the proof still succeeds if all other lemmas are kept."""
     found = []
     for name in obligations.lemmas:
         tell(f"without {name}")
@@ -155,7 +155,7 @@ def follows(
 def largest_inductive(
     obligations: Obligations, candidates: Iterable[str], watch: Watch, tell: Tell = lambda text: None
 ) -> frozenset[str]:
-    """The candidates to drop (Houdini). The lemmas that remain hold at the start and are preserved by every step.
+    """Returns the candidates to drop (Houdini). Every other lemma holds at the start and is preserved by every step.
 
     No larger set of lemmas has this property, because a candidate is dropped only if it does not follow from the
     candidates that are left.

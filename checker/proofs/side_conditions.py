@@ -61,7 +61,7 @@ def side_conditions(attempt: Attempt, watch: Watch, tell: Callable[[str], None])
 
 
 def _settings(attempt: Attempt, bound: int, lowered: bool = False) -> dict[str, Any]:
-    """The settings of an attempt, with every bound as near to `bound` as the bound's own limits allow.
+    """The settings of an attempt, but every bound is `bound` or the nearest value that its setting allows.
 
     If `lowered` is true, bounds above `bound` are instead lowered to `bound`, and smaller bounds stay.
     """

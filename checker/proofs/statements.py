@@ -53,7 +53,7 @@ def predicate(proof: type[Proof], statement: Statement) -> Predicate:
 
 
 def falsifying(proof: type[Proof], statement: Statement, model: Model, state: Any) -> Instance | None:
-    """Why a statement is false in a state: its first choice of parameters that fails, and the values that it reads."""
+    """Why a statement is false in a state: the first choice of its parameters that fails, and the values read."""
     for choice in choices(model, statement):
         one = instance(proof, statement, choice)
         try:

@@ -1,9 +1,10 @@
 """Compares the model without bounds with the traced model at some bounds. z3 decides whether the two models agree.
 
-At given bounds, each state of the traced model is also a state of the model without bounds. Two conditions must hold
-for every such state, reachable or not, and for every instance of every action. First, the step of the traced model
-happens and is defined if and only if the step of the model without bounds happens and is defined. Second, both steps
-lead to the same state. The initial state, every lemma and every target must agree as well.
+The traced model is the transition system that a search explores. At given bounds, each of its states is also a state of
+the model without bounds. Two conditions must hold for every such state, reachable or not, and for every instance of
+every action. First, the step of the traced model happens and is defined if and only if the step of the model without
+bounds happens and is defined. Second, both steps lead to the same state. The initial state, every lemma and every
+target must agree as well.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Checks that a model does only what a specification allows: an invariant over steps, checked through a mapping."""
+"""Checks that a model does only what a specification allows. A mapping translates each step of the model."""

@@ -1,4 +1,4 @@
-"""A mapping as a function over arrays of packed states. The specification states that it returns get numbers."""
+"""Applies a mapping to arrays of packed states. Each state of the specification that results gets a number."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def _specification(name: str) -> LoadedModel:
 
 
 def mappings(loaded: LoadedModel, specification: LoadedModel) -> dict[str, Mapping]:
-    """The mappings from a model to a specification, by name: mappings in their files, and shipped mappings that fit."""
+    """The mappings from a model to a specification, by name: from the files of these two, and shipped."""
     ours = {name: f for module in modules_of(shipped) for name, f in mappings_in(module).items()}
     every = {**about(loaded.cls, ours), **specification.mappings, **loaded.mappings}
     return dict(sorted((name, f) for name, f in every.items() if _is_of(f, specification)))

@@ -38,7 +38,7 @@ def told(
 
 
 def _walked(implementation: Implementation, allowed: Allowed, trace: Trace) -> Walked | None:
-    """The trace, with the false condition that the first refused scalar keeps its value; None for a single state."""
+    """The trace with a false condition: "the first refused scalar keeps its value". None for a trace of one state."""
     if trace.length == 1:
         return None
     beside = [allowed.system.encode(implementation.stands_for(step.state)) for step in trace.steps[-2:]]

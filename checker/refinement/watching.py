@@ -63,7 +63,7 @@ class Watching:
 
     def __call__(self, levels: NativeLevels, level: int) -> Stop | None:
         """Judges a whole level. Returns the reason why the search must stop there; None if the search goes on."""
-        if level <= self.whole:  # another search continues where this level was found
+        if level <= self.whole:  # judged already: a second search continues from the levels of the first
             return None
         self.ended = self._begin(levels) if level == 1 else self._judge(levels, level)
         if self.ended not in ("memory", "time"):

@@ -2,9 +2,10 @@
 
 The obligations have no quantifiers, so solvers can decide them. A lemma is about all offsets and all epochs, but an
 obligation assumes the lemma only for some numbers: numbers of the same kind in the goal and in the states before and
-after the step. Later stages of an obligation add the numbers that the logs and requests contain at these positions.
-Assuming less is safe, because what follows from some instances of a lemma also follows from the lemma. But a goal that
-does not follow might follow with more instances.
+after the step. The second stage of an obligation adds the numbers that logs and requests contain at these positions.
+The third stage adds the predecessors of the numbers that are leaves of the state before the step. Assuming less is
+safe, because what follows from some instances of a lemma also follows from the lemma. But a goal that does not follow
+might follow with more instances.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ class Unbounded:
         return found, definitions
 
     def _some_number(self, parameter: str, of: str, before: int) -> Term:
-        """An arbitrary number for a goal. All goals share these numbers, so a kind has only as many as a goal needs."""
+        """An arbitrary number for a goal. All goals share these numbers, so no kind has more than one goal needs."""
         known = self._some.setdefault(of, [])
         while len(known) <= before:
             known.append(self.free.book.fresh("some", z3.IntSort()))
@@ -131,7 +132,7 @@ class Unbounded:
         own: Pool,
         assumes: bool = True,
     ) -> Obligation:
-        """Makes an obligation. For the numbers in the definitions of its goals, it assumes the lemmas, too."""
+        """Makes an obligation. It assumes the lemmas also for the numbers in the definitions of its goals."""
         read = Lazily(list(goals), lambda name: goals[name]())
         pools: dict[int, Pool] = {}
 
