@@ -102,7 +102,7 @@ def _told(trace: Trace, story: Story, told: tuple[Told, ...], ink: Ink, plain: b
 
 
 def note(told: Told) -> str:
-    """A note of the line that a step explains, and of lines that its state explains: `controller 3; then broker 1 2`."""
+    """A note of the lines that a step and then its state explain, for example `controller 3; then broker 1 2`."""
     step = "hidden" if told.step is None else told.step.title
     return step + (f"; then {', '.join(line.title for line in told.held)}" if told.held else "")
 
