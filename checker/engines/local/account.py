@@ -12,6 +12,7 @@ import numpy as np
 from isrcheck.checker.kernel.layout import Words
 
 LINE: Final = 64
+"""The bytes of a cache line."""
 HUGE_PAGE: Final = 1 << 21
 HUGE_PAGES: Final = 1 << 22
 """A huge page has `HUGE_PAGE` bytes. With huge pages the processor finds scattered addresses faster. An array gets huge

@@ -12,6 +12,7 @@ from isrcheck.checker.kernel.compile import Integers
 from isrcheck.checker.kernel.layout import Words
 
 LOAD: Final = 0.75
+"""How full the table of a dictionary may become."""
 GROWTH: Final = 1.5
 FIRST_SLOTS: Final = 1 << 10
 PAGE: Final = 1 << loops.PAGE_BITS

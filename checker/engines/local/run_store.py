@@ -3,8 +3,8 @@
 New names are kept in memory. Whenever a worker's memory for names is full, they go as a sorted run to another file.
 When a level has been expanded, the new names that are in no run of an earlier level form the next level. To find them,
 all runs are read once, a range of names at a time (delayed duplicate detection: Stern and Dill 1998, Korf 2004). A
-state takes three to five bytes, a third of what it takes in a table. The dictionaries that translate states into names
-and back stay in memory.
+state takes three to five bytes, in a table about ten. The dictionaries that translate states into names and back stay
+in memory.
 """
 
 from __future__ import annotations

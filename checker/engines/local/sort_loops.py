@@ -13,6 +13,7 @@ _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 BUCKET: Final = 14
 """A bucket has at most about 2**BUCKET names, unless names are distributed unevenly or there are very many."""
 MOST_BUCKETS: Final = 11
+"""Names are distributed into at most 2**MOST_BUCKETS buckets at a time."""
 PARTS: Final = 4
 """Names are taken from this many parts of the array in turn, because neighbouring names often belong to the same
 bucket: then the processor would have to finish counting the first name before it can count the second."""

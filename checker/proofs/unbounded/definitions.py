@@ -2,8 +2,8 @@
 
 Without quantifiers, no z3 term can express `one_past_last`, or `for_all` up to a bound. Each use of these functions
 gets a fresh name and a *definition*. A definition is a set of conditions that hold for all numbers. A proof uses only
-the instances of the conditions that it needs. In every state, exactly one value of the name satisfies its definition,
-so a definition adds no assumption.
+the instances of the conditions that it needs. In every state, some value of the name satisfies its definition, so a
+definition adds no assumption.
 
 If the use is inside a statement about all numbers, the name is a fresh function of these numbers.
 """
