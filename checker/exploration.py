@@ -36,7 +36,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Keeping:
-    """The folder for a search's checkpoints, the least number of seconds between two of them, and whether to resume."""
+    """The folder for a search's checkpoints, whether to resume, and the least number of seconds between two of them."""
 
     folder: str
     resume: bool = False
@@ -79,11 +79,12 @@ Report = Callable[[Progress], None]
 
 @dataclass
 class OrbitCounts:
-    """The numbers of all states after a search under symmetry. The counts of such a search are counts of orbits.
+    """The numbers of all states after a search under symmetry, which itself counts only orbits.
 
-    The members of a class are interchangeable. Each member is the name of its scalarset (such as broker) and a number.
+    An orbit is a set of states that differ only by an exchange of interchangeable members, such as brokers. Each of the
+    `classes` has members that are interchangeable. A member is the name of its scalarset (such as broker) and a number.
     `permutations` is the number of ways to exchange the members. `states[k - 1]` is the number of states in the orbits
-    of level k. A search without symmetry counts as many states at level k.
+    of level k. This is also the number of states that a search without symmetry finds at level k.
     """
 
     classes: Sequence[Sequence[tuple[str, int]]]
@@ -145,7 +146,7 @@ class Exploration:
     seconds: dict[str, float] = field(default_factory=dict)
     peak_store_bytes: int = 0
     sorting_bytes: tuple[int, int] = field(default=(0, 0), compare=False)
-    """The part of `peak_store_bytes` for sorting the found states, and the upper limit of this part for any search."""
+    """The part of `peak_store_bytes` for sorting the found states, and the most that this part can be."""
     workers: int = 1
     extra: dict[str, Any] = field(default_factory=dict)
     """Further data of an engine for the JSON of a result."""
@@ -187,7 +188,7 @@ class Paths(Protocol):
         ...
 
     def to_state(self, leaves: tuple[int, ...], length: int) -> Path:
-        """The path to the state with these leaves. Constraints may leave out this state."""
+        """The path to the state with these leaves. The state may be outside the constraints."""
         ...
 
 
@@ -223,7 +224,7 @@ class Levels(Protocol):
         ...
 
     def state(self, leaves: tuple[int, ...]) -> Any:
-        """The state with these leaves, as a target for `edges_into`. Constraints may leave out this state."""
+        """The state with these leaves, as a target for `edges_into`. The state may be outside the constraints."""
         ...
 
     def leaves(self, states: Any) -> list[tuple[int, ...]]:

@@ -62,7 +62,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Instance:
-    """Why a predicate is false in a state: a choice of its quantified parameters, and the parts that it reads.
+    """Why a predicate is false in a state: a choice of its quantified parameters, and the parts of the state it reads.
 
     `choice` pairs names of parameters with JSON data. `reads` pairs paths in the state (`log[1]`) with JSON data.
     """
@@ -87,8 +87,8 @@ class Trace:
     """A path of the model from an initial state, replayed by the reference semantics.
 
     `variables` names the variables of the states and gives their domains. A trace with a `loop` is a *lasso*, which
-    goes on for ever: it repeats the steps from the state at position `loop` (from 0) to its last state. These two
-    states are equal. If `loop` is the last position, the behaviour stays in that state.
+    goes on for ever: it repeats the steps from the state at position `loop` (counted from 0) to its last state. These
+    two states are equal. If `loop` is the last position, the behaviour stays in that state.
     """
 
     variables: tuple[tuple[str, Domain], ...]
@@ -176,11 +176,11 @@ def told_json(trace: Trace, story: Story | None) -> list[dict[str, Any]]:
 class Asked:
     """The result for one choice of a property's parameters.
 
-    `region` counts the states of the property's region. The property is violated if a fair behaviour stays in this
-    region for ever. A fair behaviour may stay for ever in the `fair_ends` and `fair_components`, which have
-    `fair_states` states. The `unfair_components` have a cycle, but no fair behaviour stays there. The `excused_ends`
-    and `excused_components` are unfair only because the search has no room for a step. `vacuous` says that nothing had
-    to happen.
+    `region` counts the states of the property's region. The property is violated if a fair behaviour stays there for
+    ever, in one state (an *end*) or on a cycle (in a *component*). `fair_ends` and `fair_components` count the ends and
+    components where a fair behaviour can stay, and `fair_states` the states of these components. `unfair_components`
+    counts the components where no fair behaviour can stay. The `excused_ends` and `excused_components` are unfair only
+    because the bounds of the search cut off steps. `vacuous` says that nothing had to happen.
     """
 
     choice: tuple[tuple[str, Any], ...]
@@ -290,17 +290,17 @@ class EvaluationFailure:
 class Result:
     """The whole result of a check.
 
-    `left` counts the states that were found but not expanded. `generated` maps each action to its enabled instances,
-    level by level. `degrees` is the (least, mean, greatest) number of enabled instances of an expanded state. An engine
-    that enumerates no states has no counts; `unrolled` is the number of levels that it examined. Under symmetry all
-    counts are counts of orbits, and `orbits` has the counts of states.
+    `left` counts the states that were found but not expanded. `generated` maps each action to the numbers of its
+    enabled instances at each level. `degrees` is the (least, mean, greatest) number of enabled instances of an expanded
+    state. An engine that enumerates no states has no counts; `unrolled` is the number of levels that it examined. Under
+    symmetry all counts are counts of orbits, and `orbits` has the counts of states.
 
     `profile` is the profile that the settings began with; None represents the defaults. The settings switch off the
     actions in `actions_without_instance` and the goals in `goals_switched_off`. `bounds_not_explored` names the bounds
     that no state can hit, because the settings switch off what they bound. `idle` has the settings that were changed
-    but have no effect, each with the condition for an effect. `left_out` has the settings whose values leave out
-    something that happens in the real system, each with a description. `reason` says in words why a run is incomplete,
-    and names the limit.
+    but have no effect, each with the condition under which it has one. `left_out` has the settings whose values leave
+    out something that happens in the real system, each with a description. `reason` says in words why a run is
+    incomplete, and names the limit.
     """
 
     model: str

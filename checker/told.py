@@ -50,7 +50,7 @@ class DrawnLog:
 
 
 ORDER: Final = ("client", "administrator", "network", "controller", "zookeeper", "broker")
-"""The kinds of lanes from left to right. Other kinds, which a user's model may have, come before the brokers."""
+"""The kinds of lanes (actors), from left to right. Other kinds, of a user's own model, come before the brokers."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Lane:
 
 @dataclass(frozen=True)
 class Change:
-    """A part of the state with its values before and after, as text."""
+    """A part of the state that a step changes: its path, and its values before and after the step, as text."""
 
     path: str
     old: str
@@ -189,9 +189,10 @@ class Need:
 class Reasons:
     """The reasons why a trace ends in a violation. Each step is in at most one reason.
 
-    `at_once` is a chain of steps at the end of the trace. Each step of the chain alone caused everything after this
-    step. `reasons` are the reasons for the first step of the chain. `needs` has for each step the earlier steps that it
-    needs directly.
+    `at_once` is a chain of steps at the end of the trace: each is the only direct cause of the next, and the last is
+    the only direct cause of the violation. `reasons` are the reasons for the first step of the chain, or for the
+    violation if the chain is empty. `from_the_start` has the facts of the violation that are true since the first
+    state. `needs` has for each step the earlier steps that it needs directly.
     """
 
     at_once: tuple[int, ...]
@@ -210,7 +211,7 @@ class Reasons:
 
 @dataclass(frozen=True)
 class Read:
-    """A scalar of a state with its value, and the number of the state since which it has that value."""
+    """A scalar of a state: its path, its value, and the number of the state since which it has this value."""
 
     path: str
     value: str
@@ -222,7 +223,7 @@ class Read:
 
 @dataclass(frozen=True)
 class Difference:
-    """A part of the state with its value in the trace and its value in the fixed design."""
+    """A part of the state: its path, its value in the trace, and its value in the fixed design."""
 
     path: str
     here: str
@@ -234,7 +235,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Taken:
-    """A step that a design has taken, and the state after the step. The entry for the initial state has no step."""
+    """A step that a design has taken, and the state after it. For the initial state, `label` and `actor` are None."""
 
     label: Label | None
     actor: str | None
@@ -245,8 +246,9 @@ class Taken:
 class Run:
     """The steps of a trace that a fixed design takes. The design skips each step that it refuses and tries the next.
 
-    `at` has an entry for each state of the trace: the position in `taken` of the same step, or None if the design skips
-    the step. `false` is the position of the first state in which the invariant is false, or None.
+    `at` has an entry for each state of the trace: the position in `taken` of the step that leads to this state, or None
+    if the design skips the step. `false` is the position in `taken` of the first state in which the invariant is false,
+    or None if there is no such state.
     """
 
     model: Model
@@ -265,11 +267,11 @@ class Fix:
     that matters. `allows`: the fixed design allows every step, and `verdict` says whether the invariant holds at the
     end.
 
-    `enabled` has the steps that only the fixed design can take, at the end of the trace or in place of the absent step.
-    `changes` are the model and the settings, if they differ: name, value in the trace, value with the fix. `rules`
-    gives the meaning of those settings, by name. `rests_on` has the values from which the trace computed the values
-    that differ. `run` has the steps of the trace that the fixed design takes. If a fix changes several settings,
-    `singly` has the effect of each changed setting alone.
+    `enabled` has the steps that only the fixed design can take: in place of the refused or absent step, or at the end
+    of the trace. `changes` has the settings that the fix changes (and the model, if it is another one), each with its
+    value in the trace and its value with the fix. `rules` has the meanings of these settings. `rests_on` has the values
+    from which the trace computed the values that differ. `run` has the steps of the trace that the fixed design takes.
+    If a fix changes several settings, `singly` has the effect of each changed setting alone.
     """
 
     control: str

@@ -30,7 +30,7 @@ class TooLarge(Exception):
 
 @dataclass
 class _Found:
-    """The states found so far, numbered in this order; `near` is a state's distance from the start, in steps."""
+    """The states found so far: their numbers in the order of finding, and the steps from the nearest start (`near`)."""
 
     limit: int
     numbers: dict[State, int] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class _Found:
 
 
 def state_graph(interpreter: Interpreter, limit: int) -> nx.MultiDiGraph:
-    """The graph of all reachable counted states and all steps between them. Raises `TooLarge` beyond `limit` states."""
+    """The graph of the reachable states within the constraints, and their steps. Raises `TooLarge` beyond `limit`."""
     starts = sorted(filter(interpreter.counted, initial_states(interpreter.model)), key=interpreter.leaves)
     return _graph(interpreter, starts, None, limit, ())
 
@@ -73,7 +73,7 @@ def _graph(
 
 
 def _steps(interpreter: Interpreter, state: State) -> Iterator[tuple[int, State]]:
-    """The steps from a counted state into counted states."""
+    """The steps from a state to states within the constraints. A state outside the constraints has no steps."""
     if interpreter.counted(state):
         for instance, after in interpreter.steps(state):
             if isinstance(after, EvaluationError):

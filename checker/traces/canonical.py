@@ -2,8 +2,8 @@
 
 Let L be the first level with a violation. T(L-1) is the set of states of level L-1 with a violating successor. T(k) is
 the set of states of level k with a successor in T(k+1). The path starts at the least initial state in T(1). Each step
-of the path is an instance that leads into the next T. Among these instances, the path takes the one that leaves the
-fewest changes of actor. If there are several, it takes the instance with the least label.
+of the path is an instance that leads into the next T. Among these instances, the path takes the one with which it can
+go on with the fewest changes of actor. If there are several, it takes the instance with the least label.
 
 The engine only finds the steps between the sets T. This module chooses the path.
 """
@@ -64,8 +64,8 @@ def back(levels: Levels, last: Edges, level: int) -> list[Edges]:
 def walked(levels: Levels, chain: list[Edges], actors: Sequence[str]) -> tuple[Path, int]:
     """The canonical path through the steps of a chain, and the position of its last state among the last targets.
 
-    A state may appear in a level twice: as the source of a later step, and as a predecessor of a source. In this case
-    the path continues from both appearances.
+    In the chain of a lasso, a level may have the same state twice: inside the region of the property, and before the
+    path enters this region. In this case the path continues from both.
     """
     names = sorted(set(actors))
     actor_of = np.array([names.index(actor) for actor in actors], dtype=np.int64)

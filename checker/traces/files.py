@@ -275,7 +275,7 @@ def _itf_state(state: dict[str, Any], position: int, ours: bool) -> dict[str, An
 
 
 def decoded(interpreter: Interpreter, recording: Recording) -> Trace:
-    """The trace of a recording, with values of the model's domains. A step whose action is unknown has no label.
+    """The trace of a recording, with values of the model's domains. A step has no label if the file names no action.
 
     Raises `UnknownName` for variables, actions, parameters and values that the model does not have.
     """

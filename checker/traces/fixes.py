@@ -26,7 +26,7 @@ from isrcheck.model.language.system import Label
 from isrcheck.model.language.tracing import instances_at
 
 LINE: Final = 90
-"""The greatest length, in characters, of two values that are shown side by side in one line."""
+"""The most characters that two values may have together to be shown side by side in one line."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class _Walk:
                 yield Taken(self.interpreter.labels[number], self.interpreter.actors[number], after)
 
     def _renamed(self, k: int, step: Step) -> Taken | None:
-        """A step of the control that has another label, but the same actor and the changes that matter, or None."""
+        """A step of the control by the same actor that makes the changes that matter under another label, or None."""
         states, matter = self.walked.states, self.walked.relevant[k - 1]
         if not any(i in matter and states[k - 1][i] != states[k - 2][i] for i, _ in self.shared):
             return None
@@ -189,7 +189,7 @@ class _Walk:
         return {i for i, j in self.shared if i in matter and not self._same(k, i, j, leaves)}
 
     def _differences(self, k: int, after: State, new: set[int]) -> Iterator[Difference]:
-        """The parts of `after` that differ from state k of the trace. A part is shown whole if a line has room."""
+        """The parts of `after` that differ from state k of the trace. A part is shown whole if it fits in a line."""
         here, there = self.walked.trace.variables, tuple(self.control.model.domains.items())
         for part in dict.fromkeys(self.here.part(i) for i in sorted(new)):
             state = self.walked.trace.steps[k - 1].state

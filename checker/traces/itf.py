@@ -169,7 +169,7 @@ def _fitting(domain: Domain, value: Value) -> Value:
 
 
 def _bag(domain: Bag, data: Any) -> Value:
-    """A bag from a map that gives the number of each element, as the libraries of TLA+ represent bags."""
+    """A bag from a map that says how often each element occurs, as the libraries of TLA+ represent bags."""
     pairs = [(decoded(domain.element, key), _integer(times)) for key, times in _pairs(domain, data)]
     if not all(isinstance(times, int) and not isinstance(times, bool) and times > 0 for _, times in pairs):
         raise ValueError(f"{data!r} is not {domain}: write how often each element is there")

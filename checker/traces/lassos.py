@@ -15,7 +15,7 @@ from isrcheck.model.language.properties import Asked, kind_of
 
 @dataclass(frozen=True)
 class Kept:
-    """A fairness obligation that is satisfied although no step of the cycle takes it: it cannot happen in `state`.
+    """A fairness obligation that is satisfied although the cycle has none of its steps: none can happen in `state`.
 
     `state` is the number, counted from 1, of a state on the cycle.
     """
@@ -117,7 +117,7 @@ class Lasso:
                 yield obligation, idle[0] if idle and not obligation.strong else None
 
     def _possible(self, state: State, obligation: Obligation) -> bool:
-        """Whether a step of the obligation would change the state, or would happen if the search had room for it."""
+        """Whether a step of the obligation changes the state, or is disabled only by a bound (`s.room`)."""
         for instance in obligation.instances:
             after = self.interpreter.step(state, instance)
             if (after is None and self.interpreter.wanted(state, instance)) or after not in (None, state):

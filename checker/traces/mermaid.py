@@ -59,7 +59,7 @@ def _actor(step: Step) -> str:
 
 
 def _other(step: Step) -> str:
-    """The party that the actor acts upon: the first other member (such as a broker) in the parameters, or the actor."""
+    """The party that the actor acts upon: the first other member (such as a broker) in the parameters, or itself."""
     if step.label is None:
         return _actor(step)
     return next((who for who in map(str, step.label.members()) if who != step.actor), _actor(step))

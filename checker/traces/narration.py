@@ -49,7 +49,7 @@ def recorded(model: Model, states: list[dict[str, Any]]) -> Trace:
 
 
 def lane_of(model: Model, label: Label, actor: str) -> Lane:
-    """The lane of an action instance. If the model's method `lane` fails, the name of the lane is the error."""
+    """The lane of an action instance. If the model's method `lane` gives no name, the lane's name says why."""
     try:
         lane: object = model.lane(actor, dict(label.parameters))
     except Exception as error:

@@ -41,8 +41,8 @@ def reasons(walked: Walked) -> Reasons | None:
     for end in sorted(into):
         steps = graph.cone(end) - seen
         seen |= steps
-        # If several steps caused a fact, it is told only with the last of these steps. But a step without any other
-        # fact keeps all its facts.
+        # If several steps caused a fact, it is told only with the last of these steps. But a step for which no fact
+        # would be left keeps all its facts.
         own = [made for made in into[end] if latest[made.what] == end] or into[end]
         found.append(Reason(end, tuple(sorted(steps)), graph.told(own)))
     start = [Made(atom, walked.length, -1) for atom in facts if walked.since(atom, walked.length) == 1]
@@ -50,7 +50,7 @@ def reasons(walked: Walked) -> Reasons | None:
 
 
 Edges = dict[int, list[Made]]
-"""For each step, the values that the step caused."""
+"""For each step, the conditions and leaves whose values it caused."""
 _Walk = Iterator["_Walk"]
 """A walk yields other walks. It continues when the yielded walk has finished."""
 
@@ -65,7 +65,7 @@ def _makers(into: Edges, made: Made) -> list[int]:
 
 @dataclass
 class _Graph:
-    """The causes of steps. For each step, `into` has the steps that caused it, each with the values that it made."""
+    """The causes of steps. For each step, `into` has the earlier steps that caused it, and the values that they set."""
 
     walked: Walked
     words: Words
@@ -126,7 +126,7 @@ class _Graph:
         return found
 
     def needs(self) -> dict[int, tuple[Need, ...]]:
-        """The steps that each step needs directly: its causes, except those on which another of its causes depends."""
+        """For each step, the steps that it needs directly: its causes, without the causes of its causes."""
         return {k: tuple(self._needs(k)) for k in sorted(self.into)}
 
     def _needs(self, k: int) -> Iterator[Need]:

@@ -20,7 +20,7 @@ from isrcheck.model.language.properties import Asked
 from isrcheck.model.language.refinements import mapped
 
 MOST: Final = 10_000
-"""The most states of a specification that are explored, which takes some seconds."""
+"""The most states of a specification that one search explores. So many states take some seconds."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Implementation:
         return mapped(self.model, self.specification.model, self.mapping, state)
 
     def objection(self, states: list[State]) -> str | None:
-        """Why a path does not show that the refinement first fails in its last state, or None if it does."""
+        """An objection to the claim that the refinement first fails in the last state of a path, or None."""
         seen = [self.stands_for(state) for state in states]
         begins = seen[0] in initial_states(self.specification.model)
         if len(seen) == 1:

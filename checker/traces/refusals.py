@@ -98,7 +98,7 @@ class _Notes(dict[Any, None]):
             frame = frame.f_back
 
     def inside(self, frame: FrameType, node: ast.expr) -> list[Any]:
-        """The paths that were read to compute an expression, or all paths if it uses a value that was read earlier."""
+        """The paths that an expression reads. Returns all paths if the expression uses a value read earlier."""
         names = {x.id for x in ast.walk(node) if isinstance(x, ast.Name)}
         if any(isinstance(frame.f_locals.get(name), CONCRETE) for name in names):
             return list(self)

@@ -59,7 +59,8 @@ class States:
     def decide(self, e: Expression, m: int) -> tuple[Expression, ...]:
         """The atoms that decide the value of a condition in state m.
 
-        If single arguments of an `and` or `or` decide, only the argument that has had its value longest is taken.
+        If one argument of an `and` or `or` is enough to decide, only this argument is taken. If there are several such
+        arguments, the one that has had its value longest is taken.
         """
         if is_constant(e):
             return ()
@@ -99,8 +100,8 @@ class States:
 class Walked(States):
     """A trace with labels, the transitions that its steps take, and the conjunct that is false at its end.
 
-    The violated predicate is a function of the model, or a condition over the model's leaves. `system` is the traced
-    model, if it already exists. Otherwise this class traces the parts that it needs.
+    The violated predicate is a function of the model, or a condition over the model's leaves. `system` has all
+    transitions of the model, if they are already computed. Otherwise this class computes those that it needs.
     """
 
     def __init__(
@@ -138,7 +139,7 @@ class Walked(States):
 
     @cached_property
     def relevant(self) -> list[frozenset[int]]:
-        """For each state, the leaves that the rest of the trace depends on, including the violation at its end."""
+        """For each state, the leaves that the later steps and the violation at the end of the trace depend on."""
         end = self.violation
         needed = [frozenset(() if end is None else self.reads(end, self.length))]
         for k in range(self.length, 1, -1):

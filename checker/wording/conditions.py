@@ -12,7 +12,7 @@ from isrcheck.model.language.domains import Bag, Domain, Flag, Messages, Number,
 from isrcheck.model.language.expressions import Expression, Leaf, is_constant, render
 
 LONGEST: Final = 60
-"""The most characters of a condition that is shown. For a longer condition, the values that it reads are shown."""
+"""The most characters of a condition that is shown. Of a longer condition, the values that it reads are shown."""
 _WORDS: Final = {
     "eq": (" = ", " != "),
     "le": (" <= ", " > "),
@@ -80,7 +80,7 @@ class Words:
 
 
 def _end(e: Expression, bound: int, true: bool) -> int | None:
-    """The only value of `e` with `e <= bound` (if not `true`: `e > bound`); None if there are several values."""
+    """The only value that `e` can have if `e <= bound` has the truth value `true`, or None if there are several."""
     if true:
         return bound if bound == e.low else None
     return e.high if bound == e.high - 1 else None

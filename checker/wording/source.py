@@ -11,7 +11,9 @@ ROOTS = (".git", "pyproject.toml")
 
 @cache
 def repository_path(file: str) -> str:
-    """A file's path relative to its repository, with slashes. A file outside repositories has only its name.
+    """A file's path relative to its repository, with slashes.
+
+    Outside repositories, the path begins at the outermost package that contains the file, or is only the file's name.
 
     >>> repository_path(__file__)
     'checker/wording/source.py'

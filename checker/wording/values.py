@@ -1,4 +1,4 @@
-"""Values and states in readable form, by their domains, and differences between states, path by path."""
+"""Text for values and states according to their domains, and lists of the parts in which two states differ."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ def part_at(variables: Variables, state: State, path: str) -> tuple[Domain, Valu
 def apart(path: str, one: tuple[Domain, Value], other: tuple[Domain, Value]) -> Iterator[tuple[str, str, str]]:
     """The parts in which two values differ: the path and both values. The values may be of two models.
 
-    For sequences, the parts are elements that differ, and elements that only one of the values has. Then the text for
-    the other value is `nothing`.
+    For sequences, the parts are elements that differ, and elements that only one of the values has. For a
+    missing element, the text is `nothing`.
     """
     match one, other:
         case (Sequence_() as a, x), (Sequence_() as b, y):
