@@ -21,7 +21,7 @@ from isrcheck.checker.wording.source import repository_path
 from isrcheck.checker.wording.values import label_text
 
 Outcome = Literal["passed", "failed", "error", "skipped"]
-"""`failed`: a violation or a difference. `error`: a question without an answer. `skipped`: the search ended first."""
+"""`failed`: a violation or a difference. `error`: no answer. `skipped`: the search stopped at another violation."""
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ LONGEST_DIAGRAM: Final = 45_000
 
 
 def commands(cases: Sequence[Case]) -> list[str]:
-    """A workflow command for each case that did not pass."""
+    """A workflow command for each case whose outcome is `failed` or `error`."""
     return [_annotation(case) for case in cases if case.outcome in LEVELS]
 
 

@@ -26,7 +26,7 @@ from isrcheck.model.language.tracing import trace
 
 
 class Beside:
-    """A specification beside a walk through a model, by a mapping. `settings` override those of the mapping."""
+    """A specification, to which a mapping maps the states of a walk. `settings` override those of the mapping."""
 
     def __init__(self, specification: LoadedModel, mapping: Mapping, model: Model, settings: dict[str, Any]) -> None:
         self._specification = specification

@@ -1,4 +1,4 @@
-"""Answers questions about a walk through a model, as JSON data, with the reference semantics.
+"""Answers questions about a walk through a model as JSON data. The reference semantics computes the answers.
 
 A *path* is the number of an initial state, followed by the numbers of action instances. A question contains its path,
 so nothing is kept between questions.
@@ -245,7 +245,7 @@ class Walking:
     # --- why --------------------------------------------------------------------------------------------------------
 
     def disabled(self, path: Path, number: Any) -> dict[str, Any]:
-        """Why an instance is disabled at the end of a path: the false requirement, and the values that it reads."""
+        """Why an instance is disabled in a path's current state: the false requirement, and the values it reads."""
         if not _is_number(number):
             raise Unanswerable("name an instance by its number")
         self._require_instance(number)
@@ -262,7 +262,7 @@ class Walking:
         return {**about, "condition": unmet.condition, "where": unmet.where, "values": list(unmet.values), "reason": ""}
 
     def violated(self, path: Path, name: Any) -> dict[str, Any]:
-        """Why an invariant is false at the end of a path: the choice that falsifies it, and the values it reads."""
+        """Why an invariant is false in a path's current state: the choice of `for_all`, and the values it reads."""
         if self.beside is not None and name == self.beside.name:
             return self._refused(path, self.beside)
         if not isinstance(name, str) or name not in self.interpreter.invariants:
@@ -278,7 +278,7 @@ class Walking:
         return {"name": name, "reason": "", **why}
 
     def _refused(self, path: Path, beside: Beside) -> dict[str, Any]:
-        """The changes of a path's last step that the specification refuses, or why there are none."""
+        """The changes in the step to a path's current state that the specification refuses, or why there are none."""
         old, new = _into(self._walked(path), path.at)
         about = {"name": beside.name, "reason": "", "choice": [], "reads": []}
         match beside.allows(old, new):
@@ -291,12 +291,12 @@ class Walking:
         return about | {"reads": [[part, text if said is None else f"{text}: {said}"] for part, text, said in changed]}
 
     def whole(self, path: Path) -> list[tuple[str, str]]:
-        """Every part of the state at the end of a path, with its value as text."""
+        """Every part of a path's current state, with its value as text."""
         shown = self._shown(self._walked(path))
         return [*parts(shown.variables, shown.steps[path.at].state)]
 
     def changes(self, path: Path) -> list[tuple[str, str]]:
-        """The changes of the last step of a path, each as `old -> new`; none for an initial state."""
+        """The changes in the step to a path's current state, each as `old -> new`; none for an initial state."""
         shown = self._shown(self._walked(path))
         steps = shown.steps[max(path.at - 1, 0) : path.at + 1]
         found = differences(shown.variables, steps[0].state, steps[-1].state)

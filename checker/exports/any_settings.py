@@ -74,7 +74,7 @@ def _changed(model: type[Model], changes: Iterable[Change]) -> dict[str, Any]:
 
 
 def _changes(model: type[Model]) -> list[Change]:
-    """All changes of one setting: to each other choice, or for a number to its least value and its default plus 1."""
+    """All changes of one setting: a flag or text to each other choice, a number to its least value or default + 1."""
     declared = model.declared_settings().items()
     return [(name, value) for name, setting in declared for value in _values(setting) if value != setting.default]
 

@@ -1,6 +1,6 @@
 """Runs Spin and Rumur on an exported model, for comparison with isrcheck's results.
 
-Each tool runs with the invariants, and stops if an invariant is violated. The tool then runs again without invariants,
+Each tool runs with the invariants. If an invariant is violated, the tool stops there, and runs again without invariants
 to count the whole state space.
 """
 

@@ -33,7 +33,7 @@ true type undefine union var while
 """
 RESERVED: Final = frozenset(KEYWORDS.split())
 Parts = tuple[str, ...]
-"""The text of an expression. A set has one Boolean for each broker."""
+"""The texts of an expression: for a set, a Boolean for each broker; otherwise one text."""
 
 
 def murphi(system: TransitionSystem, judged: bool = True) -> str:
@@ -160,7 +160,7 @@ class _Murphi:
         return identifiers([predicate.name], frozenset({*self.names, *RESERVED}))[0]
 
     def _asserted(self) -> list[str]:
-        """The lines that assert the invariants. A step to a state outside the constraints is undone after them."""
+        """The lines that assert the invariants. A step to a state outside the constraints is undone afterwards."""
         return [f'  assert {self._function(p)}() "{p.name}";' for p in self.system.invariants]
 
     # --- expressions ------------------------------------------------------------------------------------------------

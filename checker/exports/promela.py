@@ -133,7 +133,7 @@ class _Promela:
         return [*steps, f"       assert({found.roots[0]});"]
 
     def _judge(self) -> list[str]:
-        """The lines of an inline that asserts that each invariant is defined and true."""
+        """The lines of a Promela macro (`inline`) that asserts that each invariant is defined and true."""
         lines = []
         for predicate in self.system.invariants:
             lines += [f"       /* {predicate.name}: {predicate.sentence.replace('*/', '')} */"]

@@ -59,7 +59,7 @@ def _uses(order: Sequence[Expression], roots: Sequence[Expression]) -> dict[Expr
 
 
 def inlined(root: Expression, spell: Callable[[Expression, list[Text]], Text], limit: int = 200_000) -> Text | None:
-    """An expression as a tree, without names; None if it has more than `limit` nodes."""
+    """The text of an expression without names for its parts; None if the text would have more than `limit` nodes."""
     sizes: dict[Expression, int] = {}
     texts: dict[Expression, Text] = {}
     for node in topological([root]):

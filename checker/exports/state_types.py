@@ -103,7 +103,7 @@ class _Writer:
 
 
 def _class(name: str, sentence: str, fields: list[tuple[str, str, str]], base: str) -> list[str]:
-    """A class with an attribute for each field: its name, the type of a read, and the types that may be assigned."""
+    """The lines of a class. A field is a name, the type of a value when read, and other types that may be assigned."""
     places = (f"    {n}: Place[{t}, {g}]" for n, t, g in fields)
     return [f"class {name}({base}):", *_docstring(sentence, "    "), "", *places]
 

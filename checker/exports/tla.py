@@ -20,7 +20,7 @@ def tla(system: TransitionSystem, obligations: Sequence[Obligation] = ()) -> str
     """The text of the TLA+ module. It must be in a file that has the module's name (see `module_name`).
 
     `obligations` are the fairness that properties assume. They refer to the system's transitions by position. TLC does
-    not know that a bound leaves no room for a step, so TLC may report a behaviour that isrcheck excuses.
+    not know which steps are impossible only because of a bound, so TLC may report a behaviour that isrcheck excuses.
     """
     return _Tla(system, obligations).text()
 

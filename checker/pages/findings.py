@@ -18,7 +18,7 @@ from isrcheck.model.language.system import shown
 
 
 def told_traces(result: Result, model: Model) -> dict[str, Any]:
-    """The different traces, shortest first and numbered from 1, each with everything that is false at its end."""
+    """The different traces by number from 1, each with all that is false there. Those of invariants come first."""
     found: list[tuple[Trace, dict[str, Any]]] = []
     for name, finding in violated(result):
         assert finding.trace is not None
@@ -93,7 +93,7 @@ def falsified_property(name: str, finding: PropertyFinding) -> dict[str, Any]:
 
 
 def instance_data(instance: Instance | None, trace: Trace) -> dict[str, Any]:
-    """The choice that falsifies a predicate in the last state of a trace, and the values read there, as texts."""
+    """The choice of `for_all` that makes a predicate false, and the values that the predicate then reads, as texts."""
     if instance is None:
         return {"choice": [], "reads": []}
     return {

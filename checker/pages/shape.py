@@ -45,7 +45,7 @@ class Row:
 
 @dataclass(frozen=True)
 class _Place:
-    """A part of the state while rows are collected. `shown` is its path without owners and without single indices."""
+    """A part of the state. `shown` is its path without owners, and without an index with only one possible value."""
 
     path: str
     shown: str
@@ -66,7 +66,7 @@ Part = tuple[_Place, Domain, Value]
 
 
 class Shape:
-    """The rows of a model's states. If a trace has more variables than the model, their rows come last."""
+    """The rows of a model's states. If a trace has variables that the model lacks, the rows of these come last."""
 
     def __init__(self, model: Model, variables: Sequence[tuple[str, Domain]]) -> None:
         self.model, self._variables = model, variables

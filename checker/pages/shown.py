@@ -22,7 +22,7 @@ def shown_page(file: str, model: str, interpreter: Interpreter, replayed: list[R
 
 
 def shown_stories(interpreter: Interpreter, replayed: list[Replayed]) -> dict[str, dict[str, Any]]:
-    """The data of a page about each trace, by the trace's number from 1."""
+    """The data of a page about each trace. The keys are the numbers of the traces, from 1."""
     return {str(i): _story(interpreter, each) for i, each in enumerate(replayed, 1)}
 
 

@@ -90,7 +90,7 @@ def _slides(number: int, text: str, there: set[int], story: Story) -> Iterator[S
 
 
 def _unreferred(text: str) -> str:
-    """A text without links such as `[ISR]`, because their targets are at the lesson's end, on another slide."""
+    """The text with links such as `[ISR]` turned into plain words, and without the list of their targets at the end."""
     labels = re.findall(r"^\[([^\]\n]+)\]: \S+$", text, re.M)
     text = re.sub(r"^\[[^\]\n]+\]: \S+\n?", "", text, flags=re.M)
     for label in labels:
@@ -120,7 +120,7 @@ def _sections(text: str) -> Iterator[_Section]:
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
-    """The paragraphs, list items, headings, and blocks of code, without the markers of generated parts."""
+    """The paragraphs, list items, headings, and blocks of code. Comments that mark generated parts are left out."""
     kept: list[str] = []
     code: list[str] | None = None
     scenario: str | None = None
@@ -155,7 +155,7 @@ def _paragraph(lines: list[str]) -> Iterator[_Block]:
 
 
 def _code(lines: list[str], scenario: str | None) -> Iterator[_Block]:
-    """Blocks of code, each at most as long as a slide. For a trace: its picture, then the text after its last step."""
+    """Blocks of code that each fit on a slide. A trace becomes a picture, and the text after its last step stays."""
     fence, inside = lines[0], lines[1:-1]
     if scenario is not None:
         yield _Block("", LINES, scenario=scenario)

@@ -33,7 +33,7 @@ def story(model: Model, trace: Trace) -> dict[str, Any]:
 
 
 def _for_ever(step: dict[str, Any], trace: Trace, i: int) -> dict[str, Any]:
-    """The data of a step. If the loop of a lasso begins or closes there, the sentence says so."""
+    """The data of a step. If the loop of a lasso begins or closes at this step, the sentence says so."""
     told = step["sentence"]
     if trace.loop is not None and trace.stays and i == trace.loop:
         told = f"{told} From here on nothing happens, for ever."
@@ -51,7 +51,7 @@ def lanes(model: Model, acting: Iterable[Lane]) -> list[dict[str, Any]]:
 
 
 def partners(model: Model, label: Label, actor: str) -> list[str]:
-    """The lanes of brokers and other members among an instance's parameters, except the instance's own lane."""
+    """The lanes of the brokers and other members that are an instance's parameters, without the instance's own lane."""
     names = dict.fromkeys(map(str, label.members()))
     return [name for name in names if name != lane_of(model, label, actor).name]
 

@@ -28,7 +28,7 @@ def main() -> None:
     except KeyboardInterrupt:  # while the command itself is imported
         print("isrcheck: interrupted", file=sys.stderr)
         _end(INTERRUPTED)
-    except OSError as error:  # a text of the command itself could not be printed, such as its help
+    except OSError as error:  # a text of the command itself, such as its help, could not be printed
         print(f"isrcheck: the text cannot be printed: {error.strerror}", file=sys.stderr)
         _forget_output()
         _end(NO_OUTPUT)

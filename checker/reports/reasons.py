@@ -10,15 +10,15 @@ from isrcheck.checker.told import Alternative, Alternatives, Fact, Fix, Read, Re
 from isrcheck.checker.wording.layout import columns, plural
 
 MOST: Final = 5
-"""The most facts, reasons or values that are shown. Of the others only the number is shown."""
+"""How many facts, reasons or values are shown at most. Of the others only the number is shown."""
 MOST_READ: Final = 9
-"""The most values behind a step that are shown. It is more than `MOST`, because a late value may be decisive."""
+"""How many values behind a step are shown at most: more than `MOST`, because a value late in the list may decide."""
 NUMBERS: Final = ("", "", "Two things", "Three things", "Four things", "Five things")
 INNER: Final = " " * 8
 
 
 def reasons_text(reasons: Reasons | None, story: Story | None, fixes: Sequence[Fix] = ()) -> list[str]:
-    """The lines about the reasons of a violation (of many, only the last ones), with the steps at which fixes act."""
+    """The lines about a violation's reasons, with the steps where fixes act. Of many, the earlier are only counted."""
     if reasons is None:
         return []
     sentences = {} if story is None else {told.position: told.sentence for told in story.sentences}
@@ -76,7 +76,7 @@ def span(steps: Iterable[int]) -> str:
 
 
 def fix_text(fix: Fix) -> list[str]:
-    """The lines about a fix: the step at which it differs from the trace, how, and by which setting or model."""
+    """The lines about a fix: its model or settings, the step at which it differs from the trace, and how it differs."""
     if fix.how == "allows":
         return _allowed(fix) + _singly(fix)
     how = {"refused": "it refuses this step", "absent": "it has no such step", "differs": "it does otherwise"}[fix.how]
@@ -96,7 +96,7 @@ def fix_text(fix: Fix) -> list[str]:
 
 
 def _singly(fix: Fix) -> list[str]:
-    """The lines about each change of a fix: the effect of this change alone."""
+    """The lines that say, for each change of a fix, what this change alone would do."""
     ends = {"holds": "the invariant holds at the end", "violated": "the violation is there", None: "the end is reached"}
     rows = []
     for alone in fix.singly:
@@ -146,7 +146,7 @@ def alternatives_text(found: Alternatives | None) -> list[str]:
 
 
 def _outcome(each: Alternative, length: int) -> str:
-    """The outcome with another value, as text. The first letter is only for sorting and is not shown."""
+    """The result of a search with another value, as text. The first letter is only for sorting and is not shown."""
     if each.verdict == "holds":
         return "bno violation, but a goal is lost" if each.lost else "ano violation"
     if each.verdict == "incomplete" or each.length is None:

@@ -37,7 +37,7 @@ def _legend(logs: list[DrawnLog]) -> list[str]:
 
 
 def for_ever(trace: Trace, position: int, ink: Ink) -> list[str]:
-    """The line about the loop of a lasso, if it belongs before the state at this position (from 1) or at the end."""
+    """The lines about a lasso's loop that belong before state `position`; one past the last state means the end."""
     if trace.loop is None:
         return []
     if position == trace.length + 1:

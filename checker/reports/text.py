@@ -266,7 +266,7 @@ def _each(result: Result) -> str:
 
 
 def counterexamples(result: Result, ink: Ink, plain: bool) -> list[list[str]]:
-    """The different counterexamples, shortest first, each with everything that is false at its end."""
+    """The different counterexamples, each with all that is false there. Those of invariants come first."""
     by_trace: list[list[tuple[str, Finding]]] = []
     for name, finding in violated(result):
         same = [group for group in by_trace if group[0][1].trace == finding.trace]
