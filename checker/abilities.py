@@ -57,15 +57,16 @@ TABLE: Final = (
 
 
 def refusal_of_options(engine: str, options: Mapping[str, Any]) -> str | None:
-    """The text that refuses the first given options that the engine cannot use, or None.
+    """Returns the message that refuses the given options that the engine cannot use, or None if it can use them all.
 
+    The message is about one ability only: the first one in `TABLE` that the engine lacks and a given option needs.
     `options` maps the name of an option (`max_states`) to its value.
     """
 
     def given(ability: Ability) -> Iterator[str]:
         for option in ability.options:
             value = options.get(option.removeprefix("--").replace("-", "_"))
-            # 0 is a threshold, though it equals False.
+            # `is not False`, because 0 equals False, and `--spark-threshold 0` must count as given.
             if value is not None and value is not False and value not in ({}, (), ability.usual):
                 yield option
 
@@ -73,9 +74,10 @@ def refusal_of_options(engine: str, options: Mapping[str, Any]) -> str | None:
 
 
 def refusal_of_arguments(engine: str, asked: Mapping[str, bool]) -> str | None:
-    """The text that refuses the first arguments of `check` that the engine cannot use, or None.
+    """Returns the message that refuses the arguments of `check` that the engine cannot use, or None.
 
-    `asked` maps the name of each argument to whether the caller uses it.
+    As in `refusal_of_options`, it is about one ability. `asked` maps the name of each argument to whether the caller
+    uses it.
     """
     return _refusal(engine, "engine ", lambda ability: (name for name in ability.arguments if asked[name]))
 

@@ -25,9 +25,10 @@ from isrcheck.model.language.system import shown
 
 
 def alternatives(result: Result, invariant: str, loaded: LoadedModel, limits: Limits) -> Alternatives:
-    """The outcome for each other value of one setting. Only boolean settings and settings with choices are tried.
+    """Tries each other value of each setting that is boolean or has choices, one change at a time.
 
-    Values that the model refuses together with the other settings are left out.
+    Returns how many values still allow the trace with its violation, and the outcome of the search for each remaining
+    value. Values that the model refuses together with the other settings are left out.
     """
     finding, model = result.findings[invariant], loaded.cls(**result.settings)
     assert finding.trace is not None
@@ -65,7 +66,7 @@ def _searched(name: str, value: Any, found: Result, before: Result) -> Alternati
     """The outcome of a search with one changed value.
 
     If the invariant holds, the outcome names the goals that are no longer reached. Such goals suggest that the
-    invariant holds only because the situation hardly occurs any more.
+    invariant holds only because the situation that it is about hardly occurs any more.
     """
     (finding,) = found.findings.values()
     lost = tuple(goal for goal in found.goals_never_reached if goal not in before.goals_never_reached)

@@ -66,9 +66,9 @@ def check(
     has the default of each setting.
 
     `invariants` are names; None selects the model's default invariants. `liveness` are names of properties of whole
-    behaviours, or `all` for every property that fits the model. These properties are checked under `fairness`, on a
-    complete exploration. With `deadlock` the search also looks for states without an enabled instance. With
-    `keep_going` the search explores everything even after a violation.
+    behaviours, or `all` for every property that fits the model. These properties are checked under `fairness`. Only a
+    complete exploration shows that they hold. With `deadlock` the search also looks for states without an enabled
+    instance. With `keep_going` the search explores everything even after a violation.
 
     The engine `symbolic` looks for violations level by level, stops at `limits.depth`, and never says `holds`. If
     `limits` has no limit on memory, the limit is nine tenths of the free memory. For the engine `spark`, `cluster` says
@@ -167,7 +167,7 @@ def check(
 def properties_of(
     loaded: LoadedModel, model: Model, names: Sequence[str], fairness: Fairness
 ) -> dict[str, Callable[[Any, Any], Any]]:
-    """The properties with these names. `all` selects each property whose subject the settings do not switch off.
+    """The properties with these names. `all` selects each property that the model's settings do not switch off.
 
     Raises `UnknownName` for unknown names, including unknown names in `fairness`.
     """
@@ -177,7 +177,7 @@ def properties_of(
 
 
 def asked_of(loaded: LoadedModel, model: Model, names: Sequence[str]) -> dict[str, Callable[[Any, Any], Any]]:
-    """The properties with these names, as in `properties_of`, but the names in a fairness are not checked.
+    """The same properties as `properties_of`, without a check of the action names in a fairness.
 
     This is for the properties of a specification, because their fairness names the actions of another model.
     """
@@ -237,7 +237,7 @@ def loaded_of(model: str | type[Model] | LoadedModel) -> LoadedModel:
 
 
 def _require_nothing_over(settings: dict[str, Any], profile: str | None) -> None:
-    """Raises `UnknownName` for settings or a profile that an instance already has."""
+    """Raises `UnknownName` if settings or a profile are given: an instance already has its settings."""
     if settings:
         raise UnknownName("settings go with a model's name or class, not with an instance; give them when making it")
     if profile not in (None, BARE):
@@ -247,7 +247,10 @@ def _require_nothing_over(settings: dict[str, Any], profile: str | None) -> None
 def _search(
     engine: str, interpreter: Interpreter, system: TransitionSystem, question: dict[str, Any]
 ) -> tuple[Exploration, Paths, list[int]]:
-    """Runs an engine. Returns its result, the paths to its findings, and the interpreter's number of each instance."""
+    """Runs an engine, and returns its result, the paths to its findings, and a list.
+
+    The list has, for each action instance of the engine, the index of this instance in the interpreter.
+    """
     if engine == "reference":
         from isrcheck.checker.engines import reference
 

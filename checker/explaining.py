@@ -32,7 +32,7 @@ def explain(finding: Finding, name: str, model: Model, predicate: Any, controls:
     """Adds to a finding the step at which each control differs from the finding's trace, if there is a trace."""
     if finding.trace is None or finding.reasons is None or not controls:
         return finding
-    asked = {name: predicate} if is_written(name) else {}  # a text is checked in the fixed design too
+    asked = {name: predicate} if is_written(name) else {}  # an invariant given as text is not among the control's own
     controls = [replace(each, invariants={**each.invariants, **asked}) for each in controls]
     return parted(finding, name, Walked(model, finding.trace, predicate), controls)
 

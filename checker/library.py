@@ -154,7 +154,7 @@ def fitting_properties(cls: type[Model], module: ModuleType | None) -> dict[str,
 
 
 def about(cls: type[Model], known: dict[str, Invariant]) -> dict[str, Invariant]:
-    """The predicates that fit a model: it has the variables, setting, family and actions that each predicate needs."""
+    """The predicates whose needed variables, setting, actions and family (folder of models) the model has."""
     variables, settings, actions = set(cls().domains), {None, *cls.declared_settings()}, set(cls.actions())
     families = {None, *(base.__module__.removeprefix(MODELS).partition(".")[0] for base in cls.__mro__)}
     return {
@@ -206,12 +206,12 @@ def needed(invariant: Invariant) -> tuple[str, ...]:
 
 
 def needed_setting(invariant: Invariant) -> str | None:
-    """The setting that an invariant is about, or None. The invariant does not fit a model that lacks or fixes it."""
+    """The setting that an invariant is about, or None. A model that lacks or fixes this setting does not fit."""
     return getattr(invariant, "__needs_setting__", None)
 
 
 def needed_family(invariant: Invariant) -> str | None:
-    """The folder whose models an invariant is for, or None. Also models that inherit from these models are meant."""
+    """The folder whose models an invariant is for, or None. Models that inherit from these models are included."""
     return getattr(invariant, "__needs_family__", None)
 
 

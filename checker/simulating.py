@@ -138,7 +138,7 @@ def _answer(sampled: Sampled, paths: _Shown, walks: int | None) -> Exploration:
 
 
 class _Shown:
-    """The paths to the findings of walks, made as short as possible, with their original lengths."""
+    """The paths to the findings of walks, each shortened or replaced by a shortest path from the small search."""
 
     def __init__(self, sampled: Sampled, system: TransitionSystem) -> None:
         began = time.perf_counter()
@@ -175,7 +175,7 @@ class _Shown:
         return canonical.to_deadlock(length) if name == STUCK else canonical.to_violation(name, length)
 
     def _made_short(self, name: str, nearby: Exploration) -> Path:
-        """The shortened path of a walk. No path is shorter if the small search has judged all nearer states."""
+        """The shortened path of a walk. It counts as shortest if the small search has judged all nearer states."""
         path = shortened(self.sampled, name)
         known = nearby.expanded if name == STUCK else nearby.depth
         judged = name not in (FAILING, MEANINGLESS) and len(path.instances) <= known
@@ -203,7 +203,7 @@ class _Shown:
         return self.paths[FAILING if FAILING in self.paths else MEANINGLESS]
 
     def to_json(self) -> dict[str, dict[str, Any]]:
-        """The original length of each path, its present length, and whether no shorter path exists."""
+        """For each path, its length before and after shortening, and whether it is known that no path is shorter."""
         names = {STUCK: "deadlock", FAILING: "evaluation error", MEANINGLESS: "evaluation error"}
         return {
             names.get(name, name): {

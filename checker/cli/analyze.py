@@ -87,7 +87,7 @@ def _leaves(dataset: Any, variables: tuple[str, ...]) -> list[int]:
 def _ask_spark(
     dataset: Any, data: dict[str, Any], leaves: list[int], model: str | None, decode: str | None, cluster: Any
 ) -> tuple[Any, Any]:
-    """Starts Spark, adds to `data` the counts that the manifests lack, and writes the tables of --decode.
+    """Starts Spark, adds to `data` the counts that the dataset does not contain, and writes the tables of --decode.
 
     Returns the origin of the dataset, and the Spark session.
     """

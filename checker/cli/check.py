@@ -249,7 +249,7 @@ def _explain(question: Question, scenario: Scenario | None, loaded: LoadedModel,
 
 
 def _add_alternatives(result: Result, loaded: LoadedModel, question: Question) -> None:
-    """Adds to the shortest violation the outcomes with other values of single settings."""
+    """Adds to the shortest violation what happens if one setting has another value."""
     from isrcheck.checker.alternatives import alternatives
     from isrcheck.checker.exploration import Limits
     from isrcheck.checker.reports.text import violated

@@ -55,7 +55,7 @@ def _model(ctx: click.Context) -> LoadedModel | None:
     """The shipped model that the command line already names, or None."""
     from isrcheck.checker.library import load_model_class, model_names
 
-    # If the line ends in an option without its value, click has not reached its arguments yet.
+    # If the line ends in an option without its value, click has not assigned the arguments to parameters yet.
     words = [ctx.params.get("model"), *ctx.args]
     known = [word for word in words if word in model_names()]
     return load_model_class(known[0]) if known else None

@@ -74,7 +74,7 @@ class Output:
         return STDOUT in self.files.values()
 
     def write(self, result: Result) -> Failure | None:
-        """Writes all files, the JSON last because it names a file that failed. Returns the last failure, or None."""
+        """Writes all files. The JSON is last, so it can say which file failed. Returns the last failure, or None."""
         failure = None
         for write in (self._write_itf, self._write_page, self._write_reports):
             try:

@@ -24,7 +24,7 @@ def settle(scenario: Scenario, given: Iterable[str], result: Result) -> None:
 
 
 def expectation_lines(scenario: Scenario, given: Iterable[str], result: Result, ink: Ink) -> list[str]:
-    """Lines: the scenario's title, then the changed settings or, without any, whether the outcome is as expected."""
+    """The scenario's title, then the changed settings or, if none is changed, whether the outcome is as expected."""
     from isrcheck.checker.wording.layout import columns
 
     if changed := _changed(scenario, given, result):

@@ -159,7 +159,7 @@ def _details(model: LoadedModel) -> str:
 
 
 def _profiles(data: dict[str, Any]) -> list[str]:
-    """Each profile: its description, its size if the size is recorded, and the settings that are not the default."""
+    """Lines about each profile: its description, its size if recorded, and the settings that are not the default."""
     from isrcheck.checker.wording.layout import columns, number
 
     lines = ["", "Profiles (what -s changes: plain unless --profile names another; bare is all defaults)"]

@@ -1,4 +1,4 @@
-"""How a command line names its model: by MODEL with settings and a profile, or by a scenario, which has all three."""
+"""How a command line names its model: by MODEL, settings and a profile, or by a scenario with its own settings."""
 
 from __future__ import annotations
 

@@ -263,7 +263,7 @@ def cluster_of(engine: str, options: dict[str, Any]) -> Cluster | None:
     """The Spark cluster that the options describe. Returns None for an engine other than Spark."""
     if engine != "spark":
         return None
-    # 0 is a threshold, though it equals False.
+    # `is not False`, because 0 equals False, and `--spark-threshold 0` must count as given.
     given = {name: value for name, value in options.items() if value is not None and value is not False and value != {}}
     from isrcheck.checker.engines.spark.cluster import Cluster
 

@@ -43,7 +43,7 @@ class Watcher:
         self.stage_name = name
 
     def report(self, progress: Progress) -> None:
-        # The first report of a search ends the compilation.
+        # The first report of a search shows that the compilation has ended.
         self.stage_name, self.latest = "search", progress
 
     def __enter__(self) -> Watcher:

@@ -97,7 +97,7 @@ def _answer(model: str, texts: dict[str, str], quiet: bool, asked: dict[str, Any
 
 
 def _explain(found: Refined, loaded: LoadedModel, named: tuple[str, ...], mapping: Any) -> None:
-    """Adds to the finding the step at which each control (named, or of the scenario) differs from the trace."""
+    """Adds to the finding the step at which each control (of --control or the scenario) differs from the trace."""
     from isrcheck.checker.explaining import parted
     from isrcheck.checker.refinement.named import with_history
     from isrcheck.checker.scenarios import controls

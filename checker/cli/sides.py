@@ -1,4 +1,4 @@
-"""The two sides of a comparison: models, settings of one model, a scenario and its control, or revisions of a file."""
+"""The two sides of a comparison: two models, settings or revisions of one model, or a scenario and its control."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Sides:
 
     @property
     def given(self) -> str | None:
-        """The first given option for the sides, or None."""
+        """The name of the first of these options that is given, or None."""
         names = ("-s", "--profile", "--a-setting", "--b-setting", "--a-ref", "--b-ref", "--scenario")
         values = (self.settings, self.profile, *self.own_settings, *self.refs, self.scenario)
         return next((name for name, value in zip(names, values, strict=True) if value), None)

@@ -75,7 +75,7 @@ def command(
 
 
 class _Found:
-    """The outcomes of the checks so far. If `results` names a file, it keeps them, also those of earlier sweeps."""
+    """The outcomes of the checks so far. If `results` names a file, outcomes are read from it and added to it."""
 
     def __init__(self, cells: list[dict[str, Any]], results: str | None) -> None:
         from isrcheck.checker.sweeps.kept import Kept

@@ -55,7 +55,7 @@ class Interpreter:
         return run(self.model, state, method, arguments)
 
     def steps(self, state: State) -> Iterator[tuple[int, State | EvaluationError]]:
-        """Yields each enabled instance with the state after it, and each instance that fails with its error."""
+        """Yields each enabled instance with the state after it, and each failing instance with its error."""
         for instance in range(len(self.labels)):
             try:
                 after = self.step(state, instance)
@@ -66,7 +66,7 @@ class Interpreter:
                     yield instance, after
 
     def wanted(self, state: State, instance: int) -> bool:
-        """Whether an instance is enabled, or disabled only because the search has no room for it."""
+        """Whether an instance is enabled, or disabled only by conditions that keep the search finite (`s.room`)."""
         method, arguments = self._calls[instance]
         return is_wanted(self.model, state, method, arguments)
 
