@@ -22,7 +22,7 @@ OTHER: Final = "{} does not hold the outcomes of a sweep; name another file; not
 
 
 class Kept:
-    """A file of outcomes, open for writing. Raises `DatasetRefused` if it has other data, or another sweep writes to it.
+    """A file of outcomes, open for writing. Raises `DatasetRefused` if it has other data, or another sweep uses it.
 
     A new file is made if there is none. Raises OSError if the file cannot be opened.
     """
