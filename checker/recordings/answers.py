@@ -15,7 +15,7 @@ Verdict = Literal["explained", "unexplained", "incomplete"]
 
 @dataclass(frozen=True)
 class Told:
-    """The lines that a state explains: `step` leads to the state (None if hidden), and the `held` lines have no step."""
+    """The lines that a state explains: `step` leads to the state (None if hidden), and `held` lines have no step."""
 
     step: Line | None
     held: tuple[Line, ...]
