@@ -15,7 +15,7 @@ Verdict = Literal["explained", "unexplained", "incomplete"]
 
 @dataclass(frozen=True)
 class Told:
-    """The lines that a state explains: the line of the step into it (None if hidden), and lines without a step."""
+    """The lines that a state explains: `step` leads to the state (None if hidden), and `held` lines have no step."""
 
     step: Line | None
     held: tuple[Line, ...]
@@ -76,7 +76,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class Refused:
-    """The next line of a lane, and why this line cannot happen in the states that explain most lines."""
+    """The next line of a lane (an observer's lines), and why it cannot happen in the states that explain most lines."""
 
     line: Line
     reasons: tuple[Reason, ...]

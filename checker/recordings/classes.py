@@ -48,7 +48,7 @@ class Classes:
         return Classes(meanings)
 
     def meant(self, data: Any, where: str) -> Any:
-        """The data, in which values of the model replace the values of classes."""
+        """Returns the data with the model's value in place of each object `{"class": ..., "value": ...}`."""
         match data:
             case {"class": name, "value": value, **rest} if not rest:
                 if not isinstance(name, str) or name not in self.meanings:

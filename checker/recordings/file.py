@@ -167,7 +167,7 @@ def _line(row: int, data: dict[str, Any], lanes: list[str]) -> Line:
 
 
 def _patterns(data: Any, row: int, what: str) -> tuple[Pattern, ...]:
-    """The patterns in an event: one pattern, or a list of alternatives. A string is the name of an action."""
+    """The patterns in an event or in `hidden`, which have one pattern or a list. A string is the name of an action."""
     found = []
     for each in data if isinstance(data, list) else [data]:
         each = {"action": each} if isinstance(each, str) else each
@@ -213,7 +213,7 @@ def _require_some_order(lanes: dict[str, list[Line]]) -> None:
 
 
 def _values(lines: list[Line]) -> list[tuple[str, Any]]:
-    """All data of lines in which values of classes may occur, each with its place: `line 7`."""
+    """The parts of all lines that may have values of classes, each with its place in the file, such as `line 7`."""
     found = []
     for each in lines:
         where = f"line {each.row}"

@@ -164,7 +164,7 @@ def _masks(interpreter: Interpreter, layout: Layout, paths: tuple[str, ...]) -> 
 
 
 def _found(interpreter: Interpreter, path: str, where: str) -> tuple[Domain, tuple[int, tuple[int, ...]], int]:
-    """The domain of the part of the state at a path, its place in the values, and the index of its first leaf."""
+    """For the part of the state at a path: its domain, its place in the values, and the index of its first leaf."""
     domains = interpreter.model.domains
     name, *steps = _steps(path)
     if name not in domains:

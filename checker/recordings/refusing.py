@@ -51,7 +51,7 @@ class Refusing:
     def refused(self, at_most: int) -> tuple[Refused, ...]:
         """The next lines that need not wait for another line, with the reasons why they cannot happen.
 
-        They begin with the line without which the search can explain most lines.
+        The first is the line that lets the search explain most lines if its content is ignored.
         """
         candidates = [seen for seen in self.next if seen.may_come(self.positions)]
         if len(candidates) > 1:

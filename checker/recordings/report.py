@@ -102,7 +102,7 @@ def _told(trace: Trace, story: Story, told: tuple[Told, ...], ink: Ink, plain: b
 
 
 def note(told: Told) -> str:
-    """A note of the lines that a step and then its state explain, for example `controller 3; then broker 1 2`."""
+    """The lines (lane and order) that a step and then its state explain, such as `controller 3; then broker 2`."""
     step = "hidden" if told.step is None else told.step.title
     return step + (f"; then {', '.join(line.title for line in told.held)}" if told.held else "")
 

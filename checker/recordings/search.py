@@ -28,7 +28,7 @@ from isrcheck.model.language.system import Label
 BATCH: Final = 256
 """How many states are expanded together. Expanding one state takes nearly as long as expanding a hundred together."""
 FURTHEST: Final = 256
-"""The greatest number of states that are kept among the states that explain most lines."""
+"""At most this many of the states that explain most lines are kept."""
 NODES: Final = 2_000_000
 """The default limit on visited nodes."""
 
@@ -71,7 +71,7 @@ class Node:
 
 @dataclass
 class Found:
-    """The result of a search: the end of an explanation, or None. `stopped` names the limit that ended the search.
+    """The result of a search: the last node of an explanation, or None. `stopped` says what ended the search early.
 
     `furthest` has at most `FURTHEST` of the states that explain most lines, in the order in which they were found.
     `failing` is a state and an action instance that is undefined in this state.
@@ -160,7 +160,7 @@ class _Search:
         heapq.heappush(self.heap, (-node.explained, run, longest, self.order, node))
 
     def settled(self, row: Row, positions: Positions) -> Positions:
-        """The positions after each line without a step that comes next in its lane and holds in the state."""
+        """The positions past all lines that come next in their lanes, have no step, and fit the state."""
         found, lanes, moved = list(positions), self.question.lanes, True
         while moved:
             moved = False

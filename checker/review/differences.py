@@ -25,7 +25,7 @@ Statement = ast.FunctionDef | ast.Assign | ast.AnnAssign
 Meaning = Literal["new", "gone", "requires otherwise", "does otherwise", "requires and does otherwise"]
 
 LIKE: Final = 0.8
-"""The least likeness (0 to 1) at which two names count as the old and the new name of one function."""
+"""The least `_likeness` at which two names count as the old and the new name of one function."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Differences:
 
 
 def differences(old: Model, new: Model) -> Differences:
-    """The differences in text and meaning between two models, without functions that describe steps (`told_...`)."""
+    """The differences of two models in text and meaning. Functions that describe steps (`told_...`) do not count."""
     here, there = _functions(type(old)), _functions(type(new))
     gone = {n: f for n, f in here.items() if n not in there}
     come = {n: f for n, f in there.items() if n not in here}
@@ -77,7 +77,7 @@ def differences(old: Model, new: Model) -> Differences:
     )
 
 
-# --- as it is written -----------------------------------------------------------------------------------------------
+# --- text -----------------------------------------------------------------------------------------------------------
 
 
 def _functions(cls: type[Model]) -> dict[str, FunctionType]:
@@ -90,7 +90,7 @@ def _functions(cls: type[Model]) -> dict[str, FunctionType]:
 
 
 def _renamed(gone: dict[str, FunctionType], come: dict[str, FunctionType]) -> list[tuple[str, str]]:
-    """The renamed functions: each name that is gone, with the most similar new name that has the same parameters."""
+    """The old and new name of each renamed function: the most similar names of functions with the same parameters."""
     scores = [(-_likeness(a, b), a, b) for a in gone for b in come if _parameters(gone[a]) == _parameters(come[b])]
     found: dict[str, str] = {}
     for score, a, b in sorted(scores):
@@ -167,7 +167,7 @@ def _lines(function: FunctionType) -> list[str]:
         return []
     first, indent = function.__code__.co_firstlineno, node.col_offset
     lines = [line.rstrip("\n") for line in _file(function)[min(first, node.lineno) - 1 : node.end_lineno]]
-    # A line of a docstring may begin before the function does.
+    # A line of a docstring may be indented less than the function.
     return [line[indent:] if line[:indent].isspace() else line for line in lines]
 
 
@@ -201,7 +201,7 @@ def _where(function: FunctionType, line: int) -> str:
     return f"{Path(function.__code__.co_filename).name}:{line}"
 
 
-# --- as it is meant -------------------------------------------------------------------------------------------------
+# --- meaning --------------------------------------------------------------------------------------------------------
 
 
 def _actions(old: TransitionSystem, new: TransitionSystem) -> Iterator[tuple[str, Meaning]]:
@@ -238,7 +238,7 @@ def _meanings(system: TransitionSystem) -> dict[str, dict[str, tuple[str, tuple[
 
 
 def digest(expression: Expression, known: dict[Expression, str]) -> str:
-    """A digest of the meaning of an expression. Scalars count by path, because their numbers may change."""
+    """A digest of the meaning of an expression. A scalar is named by its path, because its number may change."""
     for node in topological([expression]):
         if node not in known:
             value = node.value.path if isinstance(node.value, Leaf) else repr(node.value)

@@ -1,4 +1,4 @@
-"""A review in three lines: verdicts that changed, the changes that cause this, and new and gone behaviours."""
+"""A review in three lines: the verdicts that changed, what changed in the model, and new and gone behaviours."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _unturned(rows: Iterable[Row]) -> str:
     return f"{hold} hold" + (f" and {violated} are violated" if violated else "") + ", before and after"
 
 
-# --- what was changed for that ----------------------------------------------------------------------------------------
+# --- changes ----------------------------------------------------------------------------------------------------------
 
 
 def _cause(found: Review) -> str:

@@ -121,7 +121,7 @@ def review(old: Side, new: Side, wanted: Wanted, tell: Callable[[str], None] = l
     with blaming(old.loaded.origin), blaming(new.loaded.origin):
         text = differences(old.model, new.model)
         asked = questions(old, new)
-    histories = Histories(old, new, wanted.visible)  # first, because it may refuse the visible variables
+    histories = Histories(old, new, wanted.visible)  # before the checks: this may refuse `visible`
     tell("invariants and properties")
     rows, results = verdicts(old, new, wanted.limits, asked)
     tell("behaviours")
@@ -155,7 +155,7 @@ def review(old: Side, new: Side, wanted: Wanted, tell: Callable[[str], None] = l
 
 
 def _guards(new: Side, text: Differences, rows: Sequence[Row], limits: Limits) -> Mutation | None:
-    """Checks mutants of the actions whose meaning differs against all predicates that hold. None without mutants."""
+    """Mutates the actions whose meaning differs, and checks the predicates that hold. None if either is missing."""
     holding = [(row.kind, row.name) for row in rows if row.after and row.after.verdict == "holds"]
     # The name of the deadlock check is left out, because it is no invariant of the model.
     held = tuple(name for kind, name in holding if kind == "invariant" and name in new.loaded.invariants)

@@ -18,7 +18,7 @@ from isrcheck.checker.review.verdicts import Row, Turned
 from isrcheck.checker.wording.layout import plural
 
 WORDS: Final = {"alone": "one side only", "other": "another trace", "otherwise": "asked otherwise"}
-"""Words for the changes of a verdict (turns) whose names alone would not be clear."""
+"""Words for the turns (kinds of change of a verdict) whose own names would not be clear."""
 
 
 @dataclass(frozen=True)

@@ -25,15 +25,15 @@ from isrcheck.model.language.tracing import askable, checkable
 Turn = Literal["broken", "mended", "vacuous", "otherwise", "open", "other", "same", "alone"]
 """The change of a verdict.
 
-`vacuous`: the predicate now holds only because its subject can no longer happen. `otherwise`: the verdict is not
-broken, but the question differs. `other`: the verdict is the same, with traces of other lengths. `alone`: only one side
-has the predicate.
+`vacuous`: the predicate now holds only because its subject can no longer happen. `otherwise`: the question differs, and
+the predicate is not `broken`. `other`: the verdict is the same, but its text differs, for example in the length of the
+trace. `alone`: only one side has the predicate.
 """
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A verdict (holds, violated or incomplete) and its text. If `vacuous`, it holds only because nothing happens."""
+    """A verdict (holds, violated or incomplete) and its text. It is `vacuous` if what it is about never happens."""
 
     verdict: str
     text: str
@@ -92,9 +92,10 @@ def _turn(before: Answer, after: Answer, otherwise: bool) -> Turn:
 
 
 def verdicts(old: Side, new: Side, limits: Limits, asked: Questions) -> tuple[list[Row], tuple[Result, Result]]:
-    """Every invariant and property of both sides, checked in all states. Invariants that a model lists come first.
+    """Checks every invariant and property of both sides in all states, and returns rows and the result of each side.
 
-    `asked` has the differences between the questions. If one side checks for deadlocks, both sides do.
+    Invariants that a model lists come first. `asked` has the differences between the questions. If one side checks for
+    deadlocks, both sides do.
     """
     deadlock = old.deadlock or new.deadlock
     results = _checked(old, limits, deadlock), _checked(new, limits, deadlock)
@@ -157,7 +158,7 @@ def _rows(before: Result, after: Result, asked: Questions) -> Iterator[Row]:
 def _is_another_question(
     names: Collection[str], before: Answer | None, after: Answer | None, asked: Questions, hidden: bool
 ) -> bool:
-    """Whether a predicate of these names has changed its meaning, or a violation disappears and states are `hidden`."""
+    """Whether a predicate changed its meaning, or a violation is gone, perhaps as states are left out (`hidden`)."""
     ends = before is not None and after is not None and (before.verdict, after.verdict) == ("violated", "holds")
     return not asked.predicates.isdisjoint(names) or (hidden and ends)
 
@@ -235,7 +236,7 @@ class Scenarios:
 
 
 def scenarios(old: Side, new: Side, limits: Limits, asked: Questions) -> Scenarios:
-    """The recorded scenarios of the old model and of the new model, checked in both models.
+    """Checks the recorded scenarios of the old and of the new model in both models.
 
     A setting that is given for one side only is also set in the scenarios. `asked` has the differences between the
     questions. A scenario does not count as mended if its question differs.

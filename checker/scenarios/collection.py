@@ -1,4 +1,4 @@
-"""Finds scenarios: in folders that the user names, in `counterexamples` of the current directory, or shipped."""
+"""Finds scenarios in named folders, in `counterexamples` of the current directory, or among the shipped scenarios."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def default() -> Path:
 
 
 def folders(paths: tuple[str, ...]) -> list[tuple[Path, Path]]:
-    """The folder of each scenario, with the path in which it was found, sorted by name. No paths mean `default()`.
+    """Pairs of a scenario's folder and the path below which it was found, sorted by name. No paths mean `default()`.
 
     A path is a scenario's folder (or its `scenario.toml`), or a folder with such folders, directly or in groups.
     """
@@ -58,13 +58,13 @@ def one(text: str) -> Scenario:
 
 
 def called(name: str, root: Path) -> Path | None:
-    """The folder of the scenario with this name, in a folder or in one of its groups; None if there is none."""
+    """The folder of the scenario with this name, in `root` or in a group (folder) there; None if there is none."""
     found = [root / name, *sorted(root.glob(f"*/{glob.escape(name)}"))]
     return next((folder for folder in found if (folder / FILE).is_file()), None)
 
 
 def group_of(model: str) -> Path:
-    """The folder in which a new scenario is made: where most other scenarios of the model are, or a new group."""
+    """The folder for a new scenario: where most scenarios of the model are, else `OWN` (for a file) or a new group."""
     beside = []
     for folder in _scenarios_in(OWN):
         with suppress(DamagedScenario, OSError):

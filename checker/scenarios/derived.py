@@ -61,7 +61,7 @@ def derive(scenario: Scenario, limits: Limits = Limits(), told: bool = False) ->
 def asked_of(
     scenario: Scenario, loaded: LoadedModel, settings: dict[str, Any], limits: Limits, workers: int | None = None
 ) -> Result:
-    """The result of a scenario's check, in a model at some settings. Raises the errors of `isrcheck.check`."""
+    """Checks what a scenario asks in a model at these settings. Raises the errors of `isrcheck.check`."""
     from isrcheck.checker.checking import check
 
     return check(
@@ -127,7 +127,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 
 def _promised(finding: PropertyFinding) -> dict[str, Any]:
-    """The verdict on a property and its basis. For a lasso: also its length in states and the start of its loop."""
+    """The verdict on a property and the counts behind it. For a lasso: also its length and the start of its loop."""
     data = finding.to_json()
     kept: dict[str, Any] = {key: data[key] for key in ("verdict", "vacuous", *FOUND, "fairness_used") if key in data}
     return kept if finding.trace is None else kept | {"length": finding.trace.length, "loop": finding.trace.loop}
@@ -149,9 +149,9 @@ def _code(result: Result) -> int:
 
 
 def _traces(result: Result) -> dict[str, str]:
-    """The files of the shortest counterexample (of equals the first by name), as `isrcheck check` prints and writes it.
+    """The files of the shortest counterexample, as `isrcheck check` prints and writes it.
 
-    The text explains everything that is false in the last state of the counterexample.
+    If several are shortest, the first by name is taken. The text explains everything that is false in its last state.
     """
     from isrcheck.checker.reports.counterexample import violations_text
     from isrcheck.checker.traces import itf
@@ -183,7 +183,7 @@ def _lasso(result: Result) -> dict[str, str]:
 
 
 def as_text(data: Any, indent: str = "") -> str:
-    """JSON with sorted keys, one line for each key of an object and one for each list, so differences are easy to read.
+    """JSON with sorted keys: each key begins a line, and a list is on one line, so that differences are easy to read.
 
     >>> print(as_text({"b": [1, 2], "a": {}}), end="")
     {

@@ -1,6 +1,6 @@
 """Drift: the differences between recorded and newly derived results, in words that help to find the cause.
 
-The recorded files may have been edited and may contain anything. Differences are reported in any case.
+The recorded files may have been edited. Differences are reported whatever these files contain.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from isrcheck.checker.scenarios.derived import COUNTS, GENERATED, ITF, TEXT, Der
 from isrcheck.checker.wording.layout import plural
 
 FIRST: Final = ("verdict", "invariants", "levels", "generated")
-"""The parts whose differences are reported first, because the other counts follow from them."""
+"""The keys of `expected.json` whose differences are reported first, because the other counts follow from them."""
 NOTHING: Final = "nothing"
 
 
@@ -26,7 +26,7 @@ def recorded(folder: Path) -> dict[str, bytes]:
 
 
 def drift(old: dict[str, bytes], derived: Derived) -> list[str]:
-    """All differences between recorded and derived files, one in each line; an empty list if all bytes are equal."""
+    """Messages about the differences between recorded and derived files; an empty list if all bytes are equal."""
     new = {name: text.encode() for name, text in derived.files.items()}
     differing = [name for name in GENERATED if old.get(name) != new.get(name)]
     lines = [line for name in differing for line in _presence(name, old, new)]

@@ -167,7 +167,7 @@ def _texts(value: str | list[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Key:
-    """The values that a key of `scenario.toml` may have, as a test and in words."""
+    """What values a key of `scenario.toml` may have: `fits` tests a value, and `words` describes the allowed values."""
 
     fits: Callable[[Any], bool]
     words: str
@@ -209,7 +209,7 @@ def _check_keys(path: Path, data: dict[str, Any]) -> None:
 def _check_lengths(path: Path, data: dict[str, Any]) -> None:
     """Raises `DamagedScenario` if keys do not fit each other, such as lengths of an invariant that is not checked.
 
-    Missing lengths are found later.
+    Missing lengths are found later, by `unmet`.
     """
     lengths = data.get("lengths", {})
     if data["expect"] == "holds" and lengths:

@@ -1,8 +1,7 @@
-"""Runs the checks of a sweep (cells) one by one in a separate process. So a cell can harm no other process.
+"""Runs the checks of a sweep (cells) one by one in a separate process, so that a cell can harm no other process.
 
 `python -m isrcheck.checker.sweeps.cells` reads one cell as JSON from each line of its input, and writes the outcome of
-the cell as a line. `Cells` starts this process, and starts a new process after one that has ended in the middle of a
-cell.
+the cell as a line. `Cells` starts this process, and starts it again when it has ended.
 """
 
 from __future__ import annotations
@@ -80,7 +79,7 @@ class Cells:
     def ask(self, cell: dict[str, Any]) -> dict[str, Any]:
         if self._process is None or self._process.poll() is not None:
             command = [sys.executable, "-m", "isrcheck.checker.sweeps.cells"]
-            # Ctrl-C in a terminal does not reach a separate process group: the parent process ends this process.
+            # Ctrl-C in a terminal does not reach a separate process group: this process ends the new one.
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, process_group=0
             )
@@ -101,7 +100,7 @@ class Cells:
         return outcome
 
     def kill(self) -> None:
-        """Ends the process, while another thread may wait for the answer of this process."""
+        """Ends the process, even while another thread waits for its answer."""
         if self._process is not None:
             self._process.kill()
 

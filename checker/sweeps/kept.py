@@ -22,7 +22,7 @@ OTHER: Final = "{} does not hold the outcomes of a sweep; name another file; not
 
 
 class Kept:
-    """A file of outcomes, open for writing. Raises `DatasetRefused` for another file, or if a sweep writes to it.
+    """A file of outcomes, open for writing. Raises `DatasetRefused` if it has other data, or another sweep uses it.
 
     A new file is made if there is none. Raises OSError if the file cannot be opened.
     """
@@ -83,7 +83,7 @@ def _key(cell: dict[str, Any], made_of: str) -> str:
 
 @cache
 def sources(model: str) -> str:
-    """The SHA-256 of a check's sources: all of this project and, for a user's model, the Python files in its folder."""
+    """The SHA-256 of a check's sources: this project's code and, for a user's model, the Python files in its folder."""
     place = Path(model.partition(":")[0])
     files = list(_own())
     if place.suffix == ".py":

@@ -3,7 +3,7 @@
 [[matrix]]
 models = ["kip-101", "kip-320"]
 settings = {replicas = 2, log_size = [1, 2]}      # a list is several values
-invariants = ["weak-isr", "strong-isr"]           # each on its own; left out: the model's default ones, together
+invariants = ["weak-isr", "strong-isr"]           # each is checked alone; if omitted: the default ones, together
 deadlock = false
 keep_going = false
 max_states = 1000000
@@ -72,7 +72,7 @@ KEYS: Final = {
 
 
 def read(path: Path, size_of: Any) -> list[Cell]:
-    """The cells of a sweep's file, in order. Raises `UnknownName` for any other file, OSError if it cannot be read."""
+    """The cells of a sweep's file, in order. Raises `UnknownName` if it is no sweep, OSError if it is unreadable."""
     try:
         data = tomllib.loads(path.read_bytes().decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -1,4 +1,4 @@
-"""A sweep as Spark tasks. Each task gives its cell to a separate process, which the next task uses again.
+"""A sweep as Spark tasks. Each task gives its cells to a separate process, which the next task uses again.
 
 Executors need this project installed, with everything that the local engine needs. An accumulator reports outcomes
 before the job ends, at the end of each task. The rows of the job are the result.
@@ -20,7 +20,7 @@ MOST_TASKS: Final = 10_000
 
 
 class Gathered:
-    """Merges the reports of Spark's tasks: outcomes by the positions of cells. A task that runs twice counts once."""
+    """Merges what Spark's tasks report: outcomes by the positions of cells. A task that runs twice counts once."""
 
     def zero(self, value: Outcomes) -> Outcomes:
         return {}
