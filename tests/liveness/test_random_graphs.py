@@ -84,6 +84,7 @@ def test_a_lasso_in_what_was_explored_is_one() -> None:
 
 
 @pytest.mark.exhaustive
+@pytest.mark.release
 def test_a_lasso_in_what_was_explored_is_one_of_many() -> None:
     for seed in range(1000, 1100):
         for states in (1, 2, 4):

@@ -47,13 +47,12 @@ def settings_of(bounds: str, *names: str) -> dict[str, int]:
 
 
 def on_engines(table: str) -> list[ParameterSet]:
-    """Each row for each engine; two large rows for the reference engine, one of them only for a release."""
+    """Each row for each engine; two large rows for the reference engine, only for a release."""
     found = []
     for row in rows(table):
         name = " ".join(row[:2])
         found.append(pytest.param("local", row, id=f"{name}-local"))
-        slow = [pytest.mark.exhaustive] if int(row[2]) > 5_000 else []
-        slow += [pytest.mark.release] if name == "kip-101 2/2/2/2" else []
+        slow = [pytest.mark.exhaustive, pytest.mark.release] if int(row[2]) > 5_000 else []
         if not slow or name in ("kip-101 2/2/2/2", "kip-320 2/2/2/2") or THOROUGH:
             found.append(pytest.param("reference", row, id=f"{name}-reference", marks=slow))
     return found
