@@ -75,7 +75,7 @@ def _git(file: Path, arguments: list[str], told: bytes = b"") -> bytes:
 
 @contextmanager
 def _without_modules_of(folder: Path, other: Path) -> Iterator[None]:
-    """Sets aside the loaded modules of `folder` and later restores them, after it has removed the modules of `other`.
+    """Sets aside the loaded modules of `folder`. At the end, removes the modules of `other` and restores those.
 
     Files beside a model are imported by their bare names. Each version of a model must find only its own files.
     """

@@ -18,7 +18,7 @@ from isrcheck.model.language.expressions import FALSE, Expression
 from isrcheck.model.language.system import Transition, TransitionSystem
 
 LANES: Final = 1 << 11
-"""How many states are processed at a time. The columns of so many states stay in the processor's cache."""
+"""How many states are processed at a time. For this number, the columns stay in the processor's cache."""
 _WORD: Final = (1 << 64) - 1
 
 
@@ -77,7 +77,7 @@ def _flags(flags: dict[int, Expression], layout: Layout) -> Program:
 class Program:
     """The parts that a writer has written, with their columns. Constants and leaves are filled before the program runs.
 
-    Columns are numbered in this order: columns of bytes, the same columns as numpy flags, and wide columns.
+    Columns are numbered in this order: columns of bytes, the same memory again as numpy flags, and wide columns.
     """
 
     def __init__(self, writer: Writer, parts: Sequence[Part], layout: Layout) -> None:
@@ -196,7 +196,7 @@ def _changed(part: Placed, words: Words, where: Integers, columns: Sequence[Colu
 
 
 def _placed(code: Sequence[int], parts: Sequence[Part], kept: Sequence[Register]) -> list[int]:
-    """A place for each register until its last use. Narrow and wide registers have separate places.
+    """Chooses a place for each register until its last use. Narrow and wide registers have separate places.
 
     The instructions are read from the end to the beginning, so the last use of a register comes first.
     """
@@ -224,7 +224,10 @@ def _placed(code: Sequence[int], parts: Sequence[Part], kept: Sequence[Register]
 
 
 def _instructions(code: Sequence[int], at: Integers, flags: int) -> Integers:
-    """The instructions with columns for registers. Comparisons write columns of flags, which lie `flags` later."""
+    """The instructions with columns in place of registers.
+
+    A comparison writes to a column of flags, whose number is higher by `flags`.
+    """
     rows = np.array(code, dtype=np.int64).reshape(-1, 4)
     rows[:, 1:] = at[rows[:, 1:]]
     compares = np.array([function in COMPARISONS for function in FUNCTIONS])

@@ -1,4 +1,7 @@
-"""The region of a question: all states to which a source (a state where it begins) leads while the question is open."""
+"""The *region* of a question: all states that are reached from a source while the question stays open.
+
+A source is a state in which the question begins.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,7 @@ class Allowance:
 
 @dataclass(frozen=True)
 class Promises:
-    """The fairness obligations. A set of obligations is words with a bit for each obligation.
+    """The fairness obligations. A set of obligations is stored in words, with one bit for each obligation.
 
     `of` has the number of each instance's obligation, or -1. `strong` and `weak` are the sets of the strong and of the
     weak obligations.
@@ -113,8 +116,8 @@ class Region:
     """States in the order in which they are reached from sources, and the steps between them.
 
     For each state, `number` has its number in `all`, and `flags` its flags (see `loops`). `enabled` has the obligations
-    with an instance that would change the state. `cut` has the obligations with an instance whose step only a bound of
-    the search prevents.
+    with an instance that would change the state. `cut` has the obligations with an instance that only a bound or
+    a constraint prevents.
 
     The steps of state v inside the region lie at `begin[v]..begin[v + 1] - 1` of `target` and `label`, in the order of
     labels. A step that changes nothing does not count.
@@ -140,7 +143,7 @@ class Region:
 
     @property
     def marked(self) -> Flags:
-        """A flag for each state: whether the state has the mark of the question."""
+        """A flag for each state: whether the question's condition `mark` holds in it."""
         return (self.flags & loops.MARKED).astype(np.bool_)
 
     def rows(self, states: Integers) -> Words:

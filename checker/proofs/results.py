@@ -34,7 +34,7 @@ class Counterexample:
 
 @dataclass(frozen=True)
 class Failing:
-    """A goal that does not follow for an action, and the instances of this action for which it does not follow.
+    """A goal that an action was not shown to preserve, and the instances of the action for which this was not shown.
 
     `answer` is "false" if the solver shows that the goal does not follow, and "unknown" if the solver cannot tell.
     """

@@ -103,7 +103,7 @@ class Tie:
         return iter(state[self.unbounded.layout.variables[variable.name][1] :])
 
     def _same(self, xs: Sequence[Term], ys: Sequence[Term]) -> Iterator[Term]:
-        """The conditions that two states without bounds agree in every value that a state with bounds has."""
+        """Conditions that two states without bounds have the same values, wherever a state with bounds has a value."""
         for v in self.system.variables:
             yield from self._alike(v.domain, self._endless(v), self._of(v, xs), self._of(v, ys))
 

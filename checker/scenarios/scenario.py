@@ -1,7 +1,6 @@
 """A *scenario*: a folder with a hand-written file `scenario.toml`, which says what to check and what is expected.
 
-`scenario.toml` is only data. The code that it names can only be a shipped model, or a file inside the folder that the
-user named.
+`scenario.toml` is only data. Its model can only be a shipped one, or a file inside the folder that the user gave.
 """
 
 from __future__ import annotations
@@ -209,7 +208,7 @@ def _check_keys(path: Path, data: dict[str, Any]) -> None:
 def _check_lengths(path: Path, data: dict[str, Any]) -> None:
     """Raises `DamagedScenario` if keys do not fit each other, such as lengths of an invariant that is not checked.
 
-    Missing lengths are found later, by `unmet`.
+    Missing lengths are no error here: `unmet` reports them.
     """
     lengths = data.get("lengths", {})
     if data["expect"] == "holds" and lengths:

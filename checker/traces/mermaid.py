@@ -25,7 +25,7 @@ def mermaid(trace: Trace, title: str) -> str:
 
 
 def mermaid_of(result: Result) -> str | None:
-    """A diagram of the shortest counterexample of a result, or None. Of several, it takes the first by name."""
+    """A diagram of the shortest counterexample of a result (the first by name if several are as short), or None."""
     found = [(name, finding.trace) for name, finding in sorted(result.findings.items())]
     if result.deadlock is not None:
         found.append(("deadlock", result.deadlock.trace))
@@ -59,7 +59,7 @@ def _actor(step: Step) -> str:
 
 
 def _other(step: Step) -> str:
-    """The party that the actor acts upon: the first other member (such as a broker) in the parameters, or itself."""
+    """The party that the actor acts upon: the first other broker (or member) in the parameters, or the actor itself."""
     if step.label is None:
         return _actor(step)
     return next((who for who in map(str, step.label.members()) if who != step.actor), _actor(step))

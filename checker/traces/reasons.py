@@ -19,7 +19,7 @@ from isrcheck.model.language.expressions import Expression, Leaf
 
 @dataclass(frozen=True)
 class Made:
-    """A condition or a leaf that has its value in `state` because a step changed `leaf` (-1 if no step did)."""
+    """A condition or leaf `what` in state number `state`. Its value was made by a change of `leaf` (-1: by no step)."""
 
     what: Expression
     state: int

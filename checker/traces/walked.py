@@ -18,7 +18,7 @@ from isrcheck.model.language.system import Transition, TransitionSystem
 from isrcheck.model.language.tracing import instances_at, predicate_at
 
 JUNCTIONS: Final = {"and": 0, "or": 1}
-"""For `and` and for `or`, the value of one argument that alone decides the result."""
+"""For `and` and for `or`, the value that decides the result as soon as one argument has it."""
 
 
 class States:
@@ -51,7 +51,7 @@ class States:
         return values[e]
 
     def since(self, e: Expression, m: int) -> int:
-        """The first state from which on an expression has, without a change, the value that it has in state m."""
+        """The first state k such that an expression has the same value in all states from k to m."""
         while m > 1 and self.value(e, m - 1) == self.value(e, m):
             m -= 1
         return m

@@ -6,7 +6,8 @@ from functools import cache
 from pathlib import Path
 
 ROOTS = (".git", "pyproject.toml")
-"""Names that mark the root of a repository. The nearest folder upwards with such a name is the root."""
+"""Names that mark the root of a repository. The nearest parent folder that contains `.git` is the root,
+or, if there is none, the nearest that contains `pyproject.toml`."""
 
 
 @cache
