@@ -1,4 +1,4 @@
-"""Writes programs over columns for a transition system, with their registers in as few columns as possible."""
+"""Writes programs over columns for a transition system, and puts their registers into as few columns as possible."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ def _placed(code: Sequence[int], parts: Sequence[Part], kept: Sequence[Register]
 
 
 def _instructions(code: Sequence[int], at: Integers, flags: int) -> Integers:
-    """The instructions with columns for registers. Comparisons write columns of flags, which lie `flags` later."""
+    """Instructions with column numbers for registers. Comparisons write flags, to column numbers `flags` higher."""
     rows = np.array(code, dtype=np.int64).reshape(-1, 4)
     rows[:, 1:] = at[rows[:, 1:]]
     compares = np.array([function in COMPARISONS for function in FUNCTIONS])
