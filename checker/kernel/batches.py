@@ -160,7 +160,7 @@ class Groups(Loop):
 
     @contextmanager
     def each(self, name: str, bits: str, start: str) -> Iterator[tuple[str, str]]:
-        """Loops over set bits (at least one). Yields a bit's position, and `start` plus how many set bits precede it."""
+        """Loops over set bits (at least one). Yields a bit's position, and a number that counts up from `start`."""
         w = self.writer
         w.do(f"br label %{name}_begin")
         w.block(f"{name}_begin")

@@ -201,7 +201,7 @@ class Exchanging:
         return [(leaf, i) for i in range(self._layout.places[leaf].width)]
 
     def _pairs(self, system: TransitionSystem, sources: Sequence[Bit]) -> dict[tuple[int, int, int], int]:
-        """Pairs of bits to exchange: for (word of higher bits, word of lower bits, distance), a mask of the lower bits."""
+        """Exchanged bit pairs: for (word of higher bits, word of lower bits, distance), a mask of the lower bits."""
         targets = [bit for leaf in range(len(system.leaves)) for bit in self._plain(leaf)]
         partner = dict(zip(targets, sources, strict=True))
         found: dict[tuple[int, int, int], int] = defaultdict(int)
