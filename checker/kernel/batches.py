@@ -82,10 +82,10 @@ class Loop:
         self.put(place, self.writer.let(f"add i64 {self.get(place)}, {amount}"))
 
     def store_rows(self, name: str, groups: Sequence[Sequence[str]]) -> None:
-        """Stores a row for each state in `%out`, and nothing past the last row, even if the group is not full.
+        """Stores one row in `%out` for each state, and nothing past the last row, even if the group is not full.
 
-        `groups` has a list for every eight states: one vector for each word of their rows. `%written` has room for the
-        rows of a full group.
+        `groups` has a list for every eight states, with one vector for each word of a row. The caller has reserved
+        memory for the rows of a full group (`%written`).
         """
         w, size = self.writer, len(groups[0])
         vectors = [w.interleave(rows) for rows in groups]
@@ -120,7 +120,7 @@ class Octets(Loop):
         self.valid = w.let(f"icmp slt {INTEGERS} {RAMP}, {self._spread('%left')}")
 
     def _spread(self, scalar: str) -> str:
-        """A vector with an integer in every lane."""
+        """The vector that has the integer `scalar` in every lane."""
         one = self.writer.let(f"insertelement {INTEGERS} poison, i64 {scalar}, i64 0")
         picked = ", ".join(["i32 0"] * LANES)
         return self.writer.let(f"shufflevector {INTEGERS} {one}, {INTEGERS} poison, <{LANES} x i32> <{picked}>")
@@ -160,7 +160,7 @@ class Groups(Loop):
 
     @contextmanager
     def each(self, name: str, bits: str, start: str) -> Iterator[tuple[str, str]]:
-        """Loops over set bits (at least one). Yields a bit's position, and `start` plus the number of earlier ones."""
+        """Loops over set bits (at least one). Yields a bit's position, and a number that counts up from `start`."""
         w = self.writer
         w.do(f"br label %{name}_begin")
         w.block(f"{name}_begin")

@@ -1,10 +1,10 @@
 """A transition system as programs over columns of states. They start without delay, because no model is compiled.
 
-A *column* holds a value for each of up to `LANES` states: as a byte if the interval of the expression allows it, else
-as a 64-bit integer. A flag is a byte, 0 or 1. An instruction is a numpy function with the numbers of its columns.
-Once
-numpy has run many instructions, compiled code runs whole programs (`isrcheck.checker.kernel.passes`). A column is
-reused as soon as no later instruction reads it, so the columns of a program fit the processor's cache.
+A *column* holds the values of an expression in up to `LANES` states: as bytes if the interval of the expression allows
+it, else as 64-bit integers. A flag is a byte, 0 or 1. An instruction is a numpy function and the numbers of three
+columns: two operands and the result. Once numpy has run many instructions, compiled code runs whole programs
+(`isrcheck.checker.kernel.passes`). A column is reused as soon as no later instruction reads it, so the columns of a
+program fit the processor's cache.
 
 The programs have the same results as the LLVM text of `isrcheck.checker.kernel.llvm`: the same successors in the same
 order, the same tallies and verdicts. If the time of compilation is included, the programs are faster for up to some
@@ -51,7 +51,7 @@ class Columns:
     # --- functions --------------------------------------------------------------------------------------------------
 
     def expand(self, states: Words, tally: Integers) -> tuple[Words, Integers, Integers]:
-        """The successors of some states (packed), and the source position and transition of each. Updates `tally`."""
+        """Returns packed successors, the positions of their sources in `states`, their transitions. Updates `tally`."""
         if self._expanding is None:
             self._expanding = programs.expansion(self._system, self._layout)
         blocks = [self._expanded(self._expanding, block, start, tally) for start, block in _blocks(states)]

@@ -56,7 +56,7 @@ class Kernel:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     def compile_ahead(self) -> None:
-        """Begins in the background to compile, or to load code that was compiled before."""
+        """Starts a thread that compiles the text, or loads the code if it was compiled before."""
         from isrcheck.checker.kernel.native import begun
 
         if self._ahead is None:
@@ -81,10 +81,10 @@ class Kernel:
 
     @property
     def identity(self) -> str:
-        """A hash of the text, the initial states and the meaning of a state's bits. Stored states belong to one hash.
+        """A hash of the text, the initial states and the meaning of a state's bits.
 
-        A hash of the text alone would not be enough. The text does not contain the initial states, and if nothing reads
-        a leaf, the text does not say what the leaf means.
+        Stored states may be read only if the hash is the same. A hash of the text alone would not be enough. The text
+        does not contain the initial states, and if nothing reads a leaf, the text does not say what the leaf means.
         """
         known = [self.digest, self.system.initial, [(x.path, x.kind, x.low, x.high) for x in self.system.leaves]]
         return hashlib.sha256(json.dumps(known).encode()).hexdigest()
@@ -103,7 +103,7 @@ class Kernel:
         return tally
 
     def expand(self, states: Words) -> tuple[Words, Integers, Integers, Integers]:
-        """All successors of some states (packed), the source position and the transition of each, and the tally."""
+        """Returns packed successors, the positions of their sources in `states`, their transitions, and the tally."""
         tally = self.tally()
         return *self._functions.expand(np.ascontiguousarray(states), tally), tally
 

@@ -20,7 +20,7 @@ _WORD: Final = (1 << 64) - 1
 def expand(system: TransitionSystem, layout: Layout) -> str:
     head = "i64 @expand(ptr %states, i64 %n, ptr %successors, ptr %sources, ptr %transitions, ptr %tally)"
     loop = Groups(head, layout.words)
-    # Lanes have room for a degree with a sign, and for a number one greater: the least degree of no states.
+    # A degree is the number of enabled instances of a state. `%least` begins with a number above all degrees.
     degrees = width(0, len(system.transitions) + 1)
     kind = vector(degrees)
     loop.variable("%count", "i64", "0")
@@ -88,7 +88,7 @@ def _transition(loop: Groups, lanes: Lanes, number: int, transition: Transition,
 
 @dataclass(frozen=True)
 class _Change:
-    """How a transition changes a word: to `word & kept | base`, plus `bits` bits of `%changes` from bit `shift` on."""
+    """How a transition changes a word: to `word & kept | base | new << shift`. `new` is `bits` bits of `%changes`."""
 
     kept: int
     base: int
@@ -128,7 +128,7 @@ def _add_field(lanes: Lanes, bytes_: dict[int, str], place: Place, update: Expre
 
 
 def _stored(lanes: Lanes, word: int, bytes_: dict[int, str]) -> tuple[int, int]:
-    """Stores bytes of a word as a number for each state. Returns its size in bits, and its first bit in the word."""
+    """Stores bytes of a word as a number per state. Returns the number's size in bits and its first bit in the word."""
     if not bytes_:
         return 0, 0
     size = 1

@@ -43,8 +43,8 @@ def vector(bits: int) -> str:
 class Lanes:
     """Writes the values of expressions, each value once, where it is first needed.
 
-    `known` maps an expression and a width to its name in the text. `fork` gives a copy for a block whose values later
-    blocks do not use.
+    `known` maps an expression and a width to the name of the value in the text. A block that does not always run gets
+    a copy (`fork`), because later blocks cannot use its values.
     """
 
     def __init__(self, writer: Writer, layout: Layout) -> None:
@@ -129,7 +129,7 @@ class Lanes:
         return self._let(f"add {vector(after)} {value}, {splat(place.low, after)}") if place.low else value
 
     def _pieces(self, place: Place, bits: int) -> str:
-        """The bits of a word from a leaf's first bit on, in lanes of `bits` bits. Higher bits are not cleared."""
+        """The bits of a word from a leaf's first bit on, in lanes of `bits` bits. Bits above the leaf may be set."""
         value = ""
         for byte in place.bytes:
             piece = self._plane(place.word, byte)
@@ -149,7 +149,7 @@ class Lanes:
         return self._let(f"sext {vector(1)} {self._let(f'icmp {relation} {vector(bits)} {a}, {b}')} to {BYTES}")
 
     def not_(self, node: Expression) -> str:
-        """Writes the opposite relation if there is one, because compilers need long for negations of masks."""
+        """Writes the opposite relation if there is one, because negations of masks compile slowly."""
         (of,) = node.arguments
         if isinstance(of.value, Leaf):
             return self._flag_leaf(of.value, False)
@@ -217,7 +217,7 @@ class Lanes:
         return result
 
     def _shifted(self, broker: Expression, bits: int) -> str:
-        """Shifts up by one place too many, so that no broker (-1) gives bit 0. Then shifts bit 0 out."""
+        """Shifts up by one place too many, so that no broker (-1) gives bit 0. Then shifts down, and bit 0 is lost."""
         kind, count = vector(bits), self._as(broker, bits)
         if broker.low >= 0:
             return self._let(f"shl {kind} {splat(1, bits)}, {count}")

@@ -1,8 +1,8 @@
 """How a state is packed into 64-bit words.
 
-A leaf takes `(high - low).bit_length()` bits and stores `value - low`. Leaves are placed in order, each in the first
-word that has room for the leaf. No leaf spans two words. Bit 0 of word 0 is always 1. So no packed state begins with a
-zero word, and zeroed memory means "no state".
+A leaf (one of the integers that make up a state) takes `(high - low).bit_length()` bits and stores `value - low`.
+Leaves are placed in order, each in the first word that has room for the leaf. No leaf spans two words. Bit 0 of word 0
+is always 1. So no packed state begins with a zero word, and zeroed memory means "no state".
 """
 
 from __future__ import annotations

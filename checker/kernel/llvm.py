@@ -1,7 +1,6 @@
 """The LLVM text of a transition system: functions over whole batches of packed states.
 
-Sizes (`n`) are numbers of states. Arrays have 64-bit integers; a state is `words` of these integers, one after the
-other.
+`n` is the number of given states. Arrays have 64-bit integers, and a state is `words` successive integers.
 
 `expand(states, n, successors, sources, transitions, tally) -> count`
     Writes every successor. If `sources` is not null, also writes the source position and the transition of each.
@@ -14,7 +13,7 @@ other.
 `hashes(states, n, out)`
     Writes the owner hash of each state.
 `judge(states, n, out)`
-    Writes the verdict bits of each state: `verdict_words` words for each state.
+    Writes the verdict bits of each state, in as many words as these bits need.
 `survey(states, n, totals)`
     Sets in `totals` each verdict bit that any of the states has.
 """
@@ -84,7 +83,7 @@ def _hashes(layout: Layout) -> str:
 
 
 def _verdicts(loop: Groups, layout: Layout, bits: Sequence[Expression]) -> list[list[str]]:
-    """Computes verdicts. Returns a list for every eight states of a group: one vector for each word of a verdict."""
+    """Computes verdicts. Returns a list for every eight states of a group, with a vector for each word of a verdict."""
     lanes, let = loop.lanes(layout), loop.writer.let
     bytes_: dict[int, str] = {}
     for number, expression in enumerate(bits):
@@ -113,7 +112,7 @@ def _judge(layout: Layout, bits: Sequence[Expression]) -> str:
 
 
 def _survey(layout: Layout, bits: Sequence[Expression]) -> str:
-    """Calls `judge` on blocks of states: a copy of its code would add most to the code of a wide model."""
+    """Calls `judge` on blocks of states, because a copy of its code would be long if there are many verdict bits."""
     words, size = layout.words, (len(bits) + 63) // 64
     totals = "\n".join(
         f"""\

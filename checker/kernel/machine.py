@@ -4,10 +4,11 @@ numpy needs most of a microsecond to begin an instruction, whatever the number o
 nanoseconds. The function is compiled once and kept like all compiled code, but loading it takes longer than a small
 search with numpy.
 
-`run(program, count, first, last)` runs `count` instructions on the lanes from `first` to before `last`. An instruction
-is four 64-bit integers: its number in `OPERATIONS`, and the addresses of two operand columns and of the result column.
-`run` works on blocks of `BLOCK` lanes, also past the last state: columns have room for whole blocks, and nothing reads
-these lanes. The other functions, in `isrcheck.checker.kernel.passes`, run whole programs.
+`run(program, count, first, last)` runs `count` instructions on the lanes from `first` to before `last`. A lane is the
+position of a state in a column. An instruction is four 64-bit integers: its number in `OPERATIONS`, and the addresses
+of two operand columns and of the result column. `run` works on whole blocks of `BLOCK` lanes, so it also writes lanes
+past the last state. Columns are long enough for this, and nothing reads those lanes. The other functions, in
+`isrcheck.checker.kernel.passes`, run whole programs.
 """
 
 from __future__ import annotations

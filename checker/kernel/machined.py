@@ -32,7 +32,7 @@ class Expanded(NamedTuple):
 
 
 class Machined:
-    """A program whose parts are records of integers. A call takes at most `lanes` states, because columns have no more.
+    """A program whose parts are records of integers. A call takes at most `lanes` states, the length of a column.
 
     `leaves` has a pair for each leaf: the number of its column, and its place in a state of `words` words. `addresses`
     has the address of each column, plus 1 if the column is wide.
@@ -61,7 +61,7 @@ class Machined:
         return self._kept[-1].ctypes.data
 
     def _records(self, parts: Sequence[Placed]) -> int:
-        """The address of the records of the parts."""
+        """Stores the records of the parts. Returns their address."""
         all_changes = [change for part in parts for change in part.changes]
         values = self._array([(self._address[at], shift) for change in all_changes for at, shift in change.values])
         rows = list[tuple[int, ...]]()
@@ -113,7 +113,7 @@ class Machined:
         return Expanded(rows, positions, transitions, self._numbers, counts, self._degrees[:n], failing)
 
     def judge(self, states: Words, out: Words) -> None:
-        """Sets the bit of each flag that holds, in the verdict of each state (`out`)."""
+        """Sets the bits of the flags that hold in a state, in the state's verdict (a row of `out`)."""
         self._read(states)
         machine()["judge"](self._parts, self._part_count, len(states), out.ctypes.data, out.shape[1])
 

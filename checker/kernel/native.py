@@ -143,7 +143,7 @@ def _processor() -> tuple[str, str]:
 
 
 def _machine() -> Any:
-    """An LLVM target machine for this processor, with all its features. Each engine needs its own and takes it over."""
+    """An LLVM target machine for this processor, with all its features. Each engine takes ownership of one."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     cpu, features = _processor()

@@ -1,10 +1,10 @@
 """Compiled modules that are kept between processes, in the user's own cache folder.
 
 Code from this folder is run, so nobody else may have written it. The folder and each file must belong to the user, and
-nobody else may write to them. A file must also be unchanged since it was written. A file that fails a check is compiled
-again.
+nobody else may write to them. A file must also be unchanged since it was written. If a file fails a check, its module
+is compiled again.
 
-The environment variable ISRCHECK_CACHE names another folder. If its value is empty, nothing is kept.
+The environment variable ISRCHECK_CACHE can name another folder. If its value is empty, nothing is kept.
 """
 
 from __future__ import annotations

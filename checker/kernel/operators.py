@@ -20,15 +20,15 @@ AND, OR, XOR = (_BYTES[f] for f in (np.bitwise_and, np.bitwise_or, np.bitwise_xo
 ADD, SUBTRACT, MULTIPLY, SHIFT = (_BYTES[f] for f in (np.add, np.subtract, np.multiply, np.left_shift))
 EQUAL, NOT_EQUAL, LESS_EQUAL = (_BYTES[f] for f in (np.equal, np.not_equal, np.less_equal))
 COPY, COUNT = _BYTES[copied], _BYTES[counted]
-"""The number of an operation on bytes. The next number is the same operation on 64-bit integers."""
+"""Each of these names is the number of an operation on bytes. The next number is this operation on 64-bit integers."""
 
 
 class Writer:
     """Writes instructions for expressions. Each expression is written once, where it is first needed.
 
     `code` has four integers for each instruction: an operation, and the registers of two operands and of the result.
-    Instructions after `body` are not always run, so later parts do not use their results.
-    `wide` is 1 for 64-bit integers and 0 for bytes.
+    Instructions written after a call of `body` are not always run, so later parts do not use their results.
+    In all methods, `wide` is 1 for 64-bit integers and 0 for bytes.
     """
 
     def __init__(self) -> None:

@@ -1,20 +1,21 @@
 """LLVM text for orbits of states: states that differ only by a permutation of interchangeable brokers.
 
-Other scalarsets are treated like brokers.
+Members of other scalarsets (sets of interchangeable values) are treated like brokers.
 
 The *orbit* of a state consists of the states that result from permuting the brokers within their classes. Its
 *representative* is the state with the least packed words, compared from the first word on. To pass through an orbit,
 neighbours in a class are exchanged in an order in which every permutation comes up once. An exchange changes the packed
 words, eight states at a time, in two steps:
 
-* In the fields that hold a broker, each of the two brokers becomes the other: all such fields of a word together.
+* Each field that holds one of the two brokers gets the other broker. Fields of equal width and least value in a word
+  are changed together.
 * Then pairs of bits are exchanged: members of sets, flags of messages, and values per broker. Pairs of bits that lie
   equally far apart are exchanged together.
 
 `representatives(states, n, out)`
     Writes the representative of each state. `out` may be the array `states`.
 `weights(states, n, totals)`
-    Adds the sizes of the orbits of all states to `totals`.
+    Adds the sizes of the orbits of all states to the integer at `totals`.
 `exchange0(states, n, out)`, `exchange1`, ...
     Writes the states after an exchange of two neighbours. The functions are numbered in the order in which `walk` first
     yields their exchanges.
@@ -97,7 +98,7 @@ def permutations(classes: Classes) -> int:
 
 
 def affordable(classes: Classes) -> list[list[Member]]:
-    """The classes, the largest ones without some brokers, so that they have at most `MOST` permutations.
+    """The classes, after brokers were left out of the largest ones until at most `MOST` permutations remain.
 
     If fewer brokers are permuted, there are more orbits, but the results are still right.
     """
@@ -169,7 +170,7 @@ class Exchanging:
         self.pairs = self._pairs(system, bits)
 
     def _bits(self, domain: Domain, start: int, length: int | None, offset: int) -> list[Bit]:
-        """For each bit of a value, the (leaf, bit) that its content comes from. Adds broker leaves to `fields`."""
+        """For each bit of a value, the bit whose content it gets by the exchange. Adds broker leaves to `fields`."""
         match domain:
             case Broker() if self._exchange.moves(domain):
                 self.fields.append(_Field(start, length, offset))
@@ -200,7 +201,7 @@ class Exchanging:
         return [(leaf, i) for i in range(self._layout.places[leaf].width)]
 
     def _pairs(self, system: TransitionSystem, sources: Sequence[Bit]) -> dict[tuple[int, int, int], int]:
-        """The exchanged bits, for `write`: for each (word, word of the partners, distance), a mask of the partners."""
+        """Exchanged bit pairs: for (word of higher bits, word of lower bits, distance), a mask of the lower bits."""
         targets = [bit for leaf in range(len(system.leaves)) for bit in self._plain(leaf)]
         partner = dict(zip(targets, sources, strict=True))
         found: dict[tuple[int, int, int], int] = defaultdict(int)
@@ -250,7 +251,7 @@ class Exchanging:
         """A word after the two brokers were exchanged in fields of equal width and least value.
 
         In a mask, the lowest bit of a field represents the field. Shifting `word` down by k moves bit k of each field
-        there.
+        to this lowest bit.
         """
         let, (a, b) = writer.let, (number - low for number in self._numbers)
         bits = [let(f"lshr {INTEGERS} {word}, {splat(k)}") if k else word for k in range(width)]
@@ -276,7 +277,7 @@ class Exchanging:
     def _mask(self, writer: Writer, words: Sequence[str], low: int, fields: Sequence[_Field]) -> str:
         """A mask of the lowest bits of the fields in use. Fields after the end of a sequence are not in use."""
         let, places = writer.let, self._layout.places
-        padding = max(low, -1)  # the first value of the domain: nobody, or broker 0
+        padding = max(low, -1)  # unused elements of a sequence hold it: no broker (-1), or broker 0
         groups: dict[tuple[int | None, int], int] = defaultdict(int)
         for field in fields:
             inside = (field.length, field.offset) if padding in self._numbers else (None, 0)
@@ -370,7 +371,7 @@ def _less(loop: Octets, one: Sequence[str], other: Sequence[str]) -> str:
 
 
 def _weights(layout: Layout, path: Sequence[int]) -> str:
-    """The size of an orbit: all permutations, divided by the number of permutations that keep the given state."""
+    """Writes `weights`. An orbit's size is the number of permutations, divided by the number that keep the state."""
     loop = Octets("void @weights(ptr %states, i64 %n, ptr %totals)", layout.words)
     loop.variable("%total", INTEGERS, "zeroinitializer")
     loop.begin()

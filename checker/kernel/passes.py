@@ -1,27 +1,28 @@
 """LLVM text that runs whole programs over columns: it unpacks states, expands or judges them, and keeps new states.
 
 The functions are the same for all models and are compiled together with `run` of `isrcheck.checker.kernel.machine`.
-All arguments are 64-bit integers, many of them addresses. A *part* of a program is `PART` integers, in the order of the
-names below `PART`. Columns have bytes or 64-bit integers. In leaves and values, the address of a column of 64-bit
-integers has its lowest bit set. (Columns are aligned, so this bit is free.)
+All arguments are 64-bit integers, many of them addresses. A *part* of a program (the instructions for a transition
+or a flag) is `PART` integers, in the order of the names below `PART`. Columns have bytes or 64-bit integers. In the
+records of leaves and values, the address of a column of 64-bit integers has its lowest bit set. (Columns are aligned,
+so this bit is free.)
 
 `unpack(leaves, count, words, stride, lanes)`
-    Fills the columns of leaves from the words of states: word `w` of all states lies at `words + 8 * stride * w`.
+    Fills the columns of leaves from the words of states. The array of all words `w` begins at `words + 8 * stride * w`.
     A leaf is `LEAF` integers: column, word, shift, mask, least value.
 `expand(parts, count, rows, words, lanes, degrees, masks, ends, out, sources, counts) -> failures`
-    Writes the successors of states, part by part. `rows` has the packed states, of `words` words each. Adds to
-    `degrees` (32 bits for each lane) and to `ends` (the number of successors of each 64 lanes). `masks` needs as much
-    room as `ends`. `out` receives the successors, `sources` the lane of each successor's source, and `counts` the
-    number of successors of each part. Returns how many instances fail.
+    Writes the successors of states, part by part. `rows` has the packed states, of `words` words each. Adds the number
+    of each state's successors to `degrees` (32 bits for each lane), and the number for each 64 lanes to `ends`. `masks`
+    is spare memory of the size of `ends`. `out` receives the successors, `sources` the lane of each successor's source,
+    and `counts` the number of successors of each part. Returns how many instances fail.
 `arrange(parts, count, counts, words, starts, out, sources, first, rows, positions, transitions)`
     Sorts the successors of `expand` by group of 64 lanes, and within a group by part. Writes them to `rows`, their
     sources plus `first` to `positions`, and their transitions to `transitions`. `starts` has the position of the first
     successor of each group, and is changed.
 `judge(parts, count, lanes, out, words)`
-    Sets bit p of a state's verdict if the flag of part p holds in the state. A verdict has `words` words.
+    Sets bit p of a state's verdict if the flag of the part numbered p holds in the state. A verdict has `words` words.
 `keep_new(table, mask, known, count, rows, n, words) -> count`
-    Appends those of `n` rows that `known` does not have yet, each once. `known` has `count` rows at first. Returns how
-    many rows `known` has at the end.
+    Appends to `known` each of `n` rows that `known` does not contain yet. At first `known` has `count` rows. Returns
+    how many rows it has at the end.
     `table` is a hash table of `mask + 1` 32-bit integers: 0, or the position of a row in `known` plus one. The table
     must not become full.
 """
@@ -154,7 +155,7 @@ def _expand() -> str:
 
 
 def _enabled(r: Routine, flag: str, failure: str) -> None:
-    """Stores the lanes in which a part fires: as bits in `masks`, their number in `fired`, from `first` to `last`."""
+    """Stores in which lanes a part fires: `masks` has bits, `fired` their number, `first` and `last` their range."""
     with r.each("lane", "%lanes", step=BLOCK) as lane:
         r.put("bits", _bits(r, flag, lane))
         with r.when(f"ne i64 {failure}, 0"):

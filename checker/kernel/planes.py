@@ -16,7 +16,7 @@ GROUP: Final = 64
 """How many states are processed at a time, one in each byte of one AVX-512, two AVX2, or four smaller registers."""
 BYTES: Final = f"<{GROUP} x i8>"
 WORD: Final = 8
-"""The bytes of a word."""
+"""The number of bytes in a word."""
 
 
 def _picked(first: int) -> str:
@@ -67,7 +67,7 @@ def room(writer: Writer, name: str, vectors: int) -> None:
 
 
 def planes(writer: Writer, states: str, words: int) -> None:
-    """Writes the planes of the states at an address to `%planes`. Overwrites `%spare`, which has the same size."""
+    """Writes the planes of the states at the address `states` to `%planes`. Overwrites `%spare`, which is as large."""
     _shuffled(writer, states, WORD * words, GROUP, "%planes", "%spare")
 
 
@@ -78,9 +78,10 @@ def plane(writer: Writer, word: int, byte: int) -> str:
 
 
 def rows(writer: Writer, of: Mapping[int, str], width: int, place: str) -> None:
-    """Stores a number for each state at the address `place`. `of` has its bytes by position; all other bytes are zero.
+    """Stores a number for each state at the address `place`.
 
-    The numbers have `width` bytes, a power of two. `%parts` and `%spare` are overwritten.
+    The numbers have `width` bytes, a power of two. `of` has the bytes by position; all other bytes are zero.
+    `%parts` and `%spare` are overwritten.
     """
     for byte in range(width):
         at = writer.let(f"getelementptr {BYTES}, ptr {place if width == 1 else '%parts'}, i64 {byte}")

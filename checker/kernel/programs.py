@@ -1,4 +1,4 @@
-"""Writes programs over columns for a transition system, with their registers in as few columns as possible."""
+"""Writes programs over columns for a transition system, and puts their registers into as few columns as possible."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class Writer:
         return self.let(f"shufflevector {kind} {a}, {kind} {b}, <{len(picked)} x i32> <{mask}>")
 
     def interleave(self, words: Sequence[str]) -> str:
-        """Joins one vector for each word of eight states into a single vector, state by state as in memory."""
+        """Joins vectors, one for each word of eight states, into one vector in the order of memory: state by state."""
         joined, lanes = list(words), LANES
         while len(joined) > 1:
             if len(joined) % 2:
