@@ -28,7 +28,7 @@ EXPLORED_SO_FAR: Final = ("violation", "states")
 
 @dataclass
 class Promised:
-    """Judges properties under a fairness. `violated` is the reason to report if a violation has ended the search."""
+    """Judges properties under a fairness. If a violation ended the search, `violated` says why they have no verdict."""
 
     judge: Judge
     fairness: Fairness

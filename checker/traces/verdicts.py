@@ -41,9 +41,9 @@ class Replayed:
 
     For an invalid trace, and for a trace without a claim, `confirmed` is None. `story` is the story of a valid trace.
     `finding` explains the violation at the end of the trace, if there is one. `broken` is the finding on the property
-    that a lasso breaks. `against` is the reason why the trace of a property or a refinement does not show what it was
-    recorded for. `walked` is the trace of a refinement, with the condition that is false at the trace's end. `wider` is
-    the trace with the variables of model and specification, if each state represents a state of the specification.
+    that a lasso breaks. `against` says why the trace of a property or a refinement does not show the recorded failure.
+    `walked` is the trace of a refinement, with the condition that is false at the trace's end. `wider` is the trace
+    with the variables of model and specification, if each state represents a state of the specification.
     """
 
     recording: Recording

@@ -3,8 +3,8 @@
 `manifest.json` names the question and pairs of files, one pair for each write. `N.states` has the states of the levels
 found since the last write, level by level. Each state takes `row_bytes` bytes: the least significant byte of each word
 comes first, and the bytes at the end that are always 0 are left out. `N.levels.json` has the data of each of these
-levels. The manifest has the SHA-256 of every other file and of itself. Files of states and levels are never changed.
-They count only when a new manifest that names them has replaced the old manifest.
+levels. The manifest has the SHA-256 of every other file, and of its own other fields. Files of states and levels are
+never changed. They count only when a new manifest that names them has replaced the old manifest.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class Holding(Protocol):
 
 @dataclass(frozen=True)
 class Place:
-    """The place of a value in the state: its leaves begin at `start`. In an array, the value is at `index`."""
+    """The place of a value in the state: its leaves begin at `start`. If they are arrays, it is at `index` in each."""
 
     state: Holding
     start: int
@@ -183,7 +183,7 @@ class UnboundedPer(Structure):
 
 
 class UnboundedSequence(Structure):
-    """A log: its length, and the value at each offset. Values at offsets from the length on are undefined."""
+    """A log: its length, and the value at each offset. Values at or beyond the length are undefined."""
 
     __slots__ = ()
     _domain: Sequence_
