@@ -162,7 +162,7 @@ def limited(bounds: str, limit: int, report: Path, cache: Path | None = None) ->
     ("bounds", "limit"),
     [
         ("3/3/3/2", 24 * MIB),
-        ("3/3/3/3", 256 * MIB),
+        pytest.param("3/3/3/3", 256 * MIB, marks=pytest.mark.release),
         pytest.param("5/3/3/3", 512 * MIB, marks=pytest.mark.release),
         pytest.param("3/3/3/3", 400 * MIB, marks=pytest.mark.release),
     ],

@@ -236,8 +236,8 @@ def projected(explored: Explored, numbers: tuple[int, ...], fill: tuple[int, ...
     return tuple(leaves[i] if i >= 0 else value for i, value in zip(numbers, fill, strict=True))
 
 
-@pytest.mark.parametrize("swapped", [False, pytest.param(True, marks=pytest.mark.release)])
-@pytest.mark.exhaustive
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.release
 def test_what_only_one_of_two_has_by_level_and_by_action(
     tmp_path: Path, kip_101: Explored, kip_320: Explored, swapped: bool
 ) -> None:
