@@ -55,7 +55,7 @@ class Conformance(Protocol):
         """The arguments that the model leaves open and Kafka has decided, read after the calls of the action."""
 
     def is_possible(self, model: Any, action: str, arguments: Mapping[str, Any], answer: Mapping[str, Any]) -> bool:
-        """Whether Kafka can now take an action instance, as far as the model leaves this to Kafka."""
+        """Whether Kafka can now take an action instance that the model allows."""
 
     def offers(
         self, model: Any, state: Mapping[str, Any], seen: SeenState, answer: Mapping[str, Any]

@@ -20,8 +20,8 @@ START: Final = "start"
 SHARE: Final = 0.5
 """The share of a covering walk's steps that take the action tried least. The other steps are as in a random walk.
 
-The other steps are needed, because some actions need long preparation: for example, a replica must catch up. Constant
-change would never reach these actions.
+The other steps are needed, because some actions need long preparation: for example, a replica must catch up. A walk
+that always takes the action tried least would never reach these actions.
 """
 
 

@@ -54,7 +54,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Driven:
-    """The driven steps of a path: to a difference, to an action that the harness cannot take, or to the end."""
+    """The steps of a path that were driven: up to a difference, an action that the harness cannot take, or the end."""
 
     steps: tuple[Step, ...]
     difference: Difference | None
@@ -83,7 +83,7 @@ class Driver:
         return Trace(tuple(self.model.domains.items()), tuple(steps))
 
     def drive(self, path: Iterator[Step]) -> Driven:
-        """Takes the steps of a path to a difference or to its end, and sends each taken step back to the path.
+        """Takes the steps of a path up to a difference or its end, and sends each taken step back to the generator.
 
         If the model leaves a choice open and Kafka decides, the taken step may differ from the wanted step.
         """

@@ -65,11 +65,11 @@ _BEFORE: Mapping[tuple[int, ...], Mapping[str, tuple[Any, ...]]] = {
 }
 """For each version with a change, the values that describe earlier versions.
 
-The changes are KIP-966; KAFKA-18991; KAFKA-19522; apache/kafka#20716 and KAFKA-19975.
+The changes, in the same order, are KIP-966; KAFKA-18991; KAFKA-19522; apache/kafka#20716 and KAFKA-19975.
 """
 
 _BACKPORTED: Mapping[tuple[int, ...], tuple[int, ...]] = {(4, 0, 1): (3, 9, 1)}
-"""For the first version with a change, the version of an earlier release line to which the change was backported."""
+"""Maps the first version with a change to the version of an earlier release line that also has the change."""
 
 
 def of_kafka(version: str) -> Mapping[str, tuple[Any, ...]]:
@@ -187,7 +187,7 @@ def _stop(x: Moment) -> list[Command]:
 
 
 def _start(x: Moment) -> list[Command]:
-    """A broker starts, and registers with what its directories say about its last stop."""
+    """A broker starts and registers. Files in its directories say whether its last stop was clean."""
     new = {"broker": x.arguments["b"], "broker_epoch": x.after["broker_epoch"][x.arguments["b"]]}
     return [
         *_call("start", **new, failed_directory=x.model.failed_directory),

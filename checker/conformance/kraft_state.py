@@ -180,7 +180,7 @@ def _answered(real: Mapping[str, Any] | None, epoch: int) -> Values:
 
 
 def _said(answer: Mapping[str, Any]) -> Values | None:
-    """The answer to a fetch on its way, without the fields that this kind of answer does not use."""
+    """The answer on its way to a follower that fetched, without the fields that this kind of answer does not use."""
     if answer["kind"] == "none":
         return None
     values = {name: answer[name] for name in ("kind", "epoch", "offset")}

@@ -39,7 +39,7 @@ class Harness:
         )
 
     def run(self, commands: list[Command]) -> dict[str, Any]:
-        """The result of each command (`results`), and the state after all of them (`state`)."""
+        """Runs commands. Returns the result of each command (`results`), and the state after the last one (`state`)."""
         assert self.process.stdin is not None and self.process.stdout is not None
         watch = threading.Timer(ANSWER_SECONDS, self.process.kill)
         watch.start()

@@ -37,7 +37,7 @@ def require_meaning(result: Result) -> None:
 
 
 def unheld(result: Result, goals: tuple[str, ...], fires: tuple[str, ...]) -> list[str]:
-    """The reasons why a check does not hold. If it holds: the wanted goals and actions that never occur."""
+    """The reasons why a check does not hold or, if it holds, the wanted goals and actions that never occur."""
     found = [_broken(name, each) for name, each in _findings(result).items() if each.verdict != "holds"]
     if found:
         return found

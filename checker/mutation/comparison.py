@@ -1,10 +1,10 @@
 """Compares mutants with the model in the states that the model reaches: one exploration answers for all mutants.
 
-A mutant is *equivalent* if, in every state that the model counts, the same instances are possible as in the model, and
-these instances lead to the same states. The mutant and the model then have the same states and the same steps. A mutant
-*only forbids* if it lacks steps of the model and has no other steps. Such a mutant reaches no new state, so no
-invariant of states can notice it. If its action is also never possible in the states of the model, the action is never
-possible in the mutant, because the mutant's states are states of the model.
+A mutant is *equivalent* if, in every state in which the model's constraints hold, the same instances are possible as in
+the model, and these instances lead to the same states. The mutant and the model then have the same states and the same
+steps. A mutant *only forbids* if it lacks steps of the model and has no other steps. Such a mutant reaches no new
+state, so no invariant of states can notice it. If its action is also never possible in the states of the model, the
+action is never possible in the mutant, because the mutant's states are states of the model.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Difference:
 def differences(
     system: TransitionSystem, mutants: Sequence[tuple[Instances, Instances]], limits: Limits
 ) -> list[Difference] | None:
-    """How each mutant differs from the model; None if a limit is reached. `mutants` are (own, changed) instances."""
+    """How each mutant differs from the model; None if a limit is reached. A mutant is a pair: old and new instances."""
     from isrcheck.checker.engines.local.search import search
 
     counted = e.and_(*(c.holds for c in system.constraints))
@@ -68,7 +68,7 @@ def _difference(forbids: int | None, adds: int | None, fires: int | None) -> Dif
 
 
 def _cases(system: TransitionSystem, own: Instances, changed: Instances) -> Iterator[Iterable[Expression]]:
-    """Three lists of conditions. Where one of the first (second, third) is true, the mutant forbids (adds, fires)."""
+    """Yields three lists of conditions: when the mutant forbids a step, when it adds one, and when its action fires."""
     known = {str(t.label): t for t in own}
     pairs = [(known[str(t.label)], t) for t in changed]
     yield [e.and_(a.guard, e.not_(b.guard)) for a, b in pairs]
@@ -77,7 +77,7 @@ def _cases(system: TransitionSystem, own: Instances, changed: Instances) -> Iter
 
 
 def _never(number: int, counted: Expression, cases: Iterable[Expression]) -> Predicate:
-    """The predicate that a state is not counted, or that none of `cases` is true in it."""
+    """The predicate that is false only in states in which `counted` and one of `cases` are true."""
     return Predicate(f"{number:06}", "", e.not_(e.and_(counted, e.or_(*cases))), FALSE)
 
 

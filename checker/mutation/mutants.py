@@ -124,7 +124,7 @@ def mutated(cls: type[Model], action: str, *edits: Edit) -> type[Model]:
 
 
 def chosen_actions(model: Model, names: tuple[str, ...]) -> tuple[str, ...]:
-    """The actions with these names, or all actions without names. Raises `UnknownName` for an unknown name."""
+    """The actions with these names, or all actions if no names are given. Raises `UnknownName` for an unknown name."""
     known = tuple(model.actions())
     for name in names:
         if name not in known:
@@ -145,7 +145,7 @@ def _guards(instances: tuple[Transition, ...]) -> list[int]:
 
 
 def functions_of(cls: type[Model]) -> Iterator[FunctionType]:
-    """The functions of a model and of the modules in which it is written, each once, those of a subclass first."""
+    """The functions of a model and of the modules in which it is written, each once. A subclass comes before its bases."""
     seen: set[FunctionType] = set()
     for base in cls.__mro__:
         for found in () if base in (Model, object) else (*_members(base), *_beside(base)):

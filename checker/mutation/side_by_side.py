@@ -47,7 +47,7 @@ def unread(
 
 
 def _product(system: TransitionSystem, changed: Sequence[Transition]) -> tuple[TransitionSystem, dict[str, str]]:
-    """The system of pairs of states, with a goal for each scalar that can differ, and the names of the scalars."""
+    """Returns the system of pairs of states, with a goal for each scalar that can differ, and each goal's scalar."""
     size = len(system.leaves)
     others = tuple(replace(x, index=x.index + size, path=f"other.{x.path}") for x in system.leaves)
     theirs = Renaming([e.leaf(x) for x in others])

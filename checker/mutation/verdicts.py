@@ -45,7 +45,7 @@ PLACES: Final = 16
 
 @dataclass(frozen=True)
 class Question:
-    """A question about the mutants of a model. `model` is as for `load_model_class`, names as on the command line."""
+    """A question about the mutants of `model`, an argument of `load_model_class`. Names are as on the command line."""
 
     model: str
     settings: dict[str, Any]
@@ -65,11 +65,11 @@ class Question:
 class Verdict:
     """The outcome of a mutant.
 
-    `killed_by` are the invariants that are false at the end of the shortest trace, which has `length` states. `step` is
-    the number of the first of these states that the model does not reach by the step of the trace, and `by` is this
-    step. If `killed_by` are properties, `lasso` says how the trace goes on. A trace with a loop repeats from its state
-    at position `loop` (from 0). The model may be able to take each step of such a trace, but it does not stay in the
-    loop. `unanswered` are properties without an answer, each with the reason.
+    `killed_by` are the invariants that are false at the end of the shortest trace, which has `length` states. `by` is
+    the trace's first step that leads to another state in the model or is impossible there, and `step` is the number of
+    the state after it. If `killed_by` are properties, `lasso` says how the trace goes on. A trace with a loop repeats
+    from its state at position `loop` (from 0). The model may be able to take each step of such a trace, but it does not
+    stay in the loop. `unanswered` are properties without an answer, each with the reason.
 
     `difference` is the first level at which the mutant behaves differently. `extra` is the number of its states minus
     the model's, if its exploration finished. `reason` says why the exploration did not finish, what is undefined, or
@@ -157,7 +157,7 @@ def _killed(verdict: Verdict, shortest: list[tuple[str, Finding]], model: Interp
 
 
 def departure(model: Interpreter, trace: Trace) -> tuple[int | None, str | None]:
-    """The number (from 1) of a trace's first state that the model does not reach by the trace's step, and that step."""
+    """The number (from 1) of the first state to which the model does not take the trace's step, and this step."""
     step = next((i for i in range(2, trace.length + 1) if not _allowed(model, trace, i)), None)
     label = None if step is None else trace.steps[step - 1].label
     return step, None if label is None else label_text(label)

@@ -73,8 +73,8 @@ def mentions(label: Label) -> list[list[Member]] | None:
     """The members that the parameters of an instance mention: a list for each broker or set of brokers.
 
     The result is None if a parameter has a domain that is not a broker, a set of brokers, a flag, a number or an enum.
-    Suppose that two labels differ in only one member, which each label mentions first at the same place. Then the label
-    with the lesser member comes first among the instances.
+    If two labels differ only in a member that both mention first at the same place, the label with the lesser member is
+    the earlier instance.
     """
     found: list[list[Member]] = []
     for (_, value), domain in zip(label.parameters, label.domains, strict=True):
