@@ -182,7 +182,7 @@ class Conforming:
             self._add(driver, outcome)
 
     def controlled(self, driver: Driver, outcome: Outcome, path: list[Step]) -> tuple[Driver, Outcome]:
-        """Drives the same steps at Kafka's own settings. Returns the outcome if Kafka differs there too, else `outcome`.
+        """Drives the same steps at Kafka's own settings; returns the outcome if Kafka differs there too, or `outcome`.
 
         At Kafka's own settings, the steps before the difference may be impossible. Then the trial does not show that
         the settings explain the difference, and `of_others` of the outcome is empty.
