@@ -45,11 +45,6 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(50_000)
 
 
-def pytest_unconfigure() -> None:
-    """Spares pytest's last collections of garbage the objects that the process leaves behind: seconds at its end."""
-    gc.freeze()
-
-
 def pytest_configure(config: pytest.Config) -> None:
     """Sets a cache of compiled code that tests share, apart from the user's own cache.
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
+RELEASE: Final = (pytest.mark.exhaustive, pytest.mark.release)
+
 
 def one_in(every: int, values: Iterable[Any]) -> list[Any]:
-    """The parameters of tests; each is marked `release` except the first and every `every`th after it."""
-    return [
-        value
-        if i % every == 0
-        else pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=pytest.mark.release)
-        for i, value in enumerate(values)
-    ]
+    """The parameters of tests, all marked for a release except the first and every `every`th after it.
+
+    A set of several groups takes a sample of each group, so that no group is without one.
+    """
+    together = [value if isinstance(value, tuple) else (value,) for value in values]
+    return [pytest.param(*value, marks=RELEASE if i % every else ()) for i, value in enumerate(together)]

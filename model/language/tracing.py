@@ -309,21 +309,20 @@ def meaningless(model: Model, invariants: dict[str, Invariant]) -> frozenset[str
 
 def checkable(model: Model, invariants: dict[str, Invariant]) -> dict[str, Invariant]:
     """The invariants that a setting has not switched off: those whose function does not raise `UnknownName`."""
-    sheet, found = _Sheet(model, *layout(model)), {}
-    for name, invariant in invariants.items():
-        with suppress(UnknownName):
-            sheet.predicate(name, invariant)
-            found[name] = invariant
-    return found
+    return _not_switched_off(invariants, _Sheet(model, *layout(model)).predicate)
 
 
 def askable(model: Model, properties: dict[str, Invariant]) -> dict[str, Invariant]:
     """The properties that a setting has not switched off: those whose function does not raise `UnknownName`."""
-    sheet, found = _Sheet(model, *layout(model)), {}
-    for name, asked in properties.items():
+    return _not_switched_off(properties, _Sheet(model, *layout(model)).questions)
+
+
+def _not_switched_off(asked: dict[str, Invariant], ask: Callable[[str, Invariant], Any]) -> dict[str, Invariant]:
+    found = {}
+    for name, method in asked.items():
         with suppress(UnknownName):
-            sheet.questions(name, asked)
-            found[name] = asked
+            ask(name, method)
+            found[name] = method
     return found
 
 

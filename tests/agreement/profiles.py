@@ -8,9 +8,14 @@ from __future__ import annotations
 import os
 from typing import Final
 
+import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-SHARE: Final = {"": 1 / 6, "many": 1 / 2, "thorough": 20}[os.environ.get("ISRCHECK_HYPOTHESIS", "")]
+SHARES: Final = {"": 1 / 6, "many": 1 / 2, "thorough": 20}
+WANTED: Final = os.environ.get("ISRCHECK_HYPOTHESIS", "")
+if WANTED not in SHARES:
+    raise pytest.UsageError(f"ISRCHECK_HYPOTHESIS={WANTED}: use many or thorough, or leave it out")
+SHARE: Final = SHARES[WANTED]
 """The share of the numbers in the tests that is tried."""
 THOROUGH: Final = SHARE > 1
 

@@ -154,8 +154,8 @@ LATER = ("le", "if")
 
 
 def broken(table: dict[str, Any]) -> list[Any]:
-    later = [pytest.param(x, marks=pytest.mark.exhaustive) for x in table if x in LATER or THOROUGH]
-    return [x for x in table if x in EVERY_RUN and not THOROUGH] + later
+    later = [pytest.param(x, marks=pytest.mark.exhaustive) for x in LATER]
+    return [x for x in table if x in EVERY_RUN or (THOROUGH and x not in LATER)] + later
 
 
 def test_every_operator_is_broken_once() -> None:

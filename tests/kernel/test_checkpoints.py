@@ -71,7 +71,6 @@ def with_everything() -> TransitionSystem:
     return replace(toy, transitions=tuple(replace(t, guard=and_(t.guard, not_(stuck))) for t in toy.transitions))
 
 
-@pytest.mark.exhaustive
 @pytest.mark.parametrize("workers", [1, 3])
 @pytest.mark.parametrize("toy", [with_everything(), ring(4)], ids=["grid", "ring"])
 def test_a_search_goes_on_from_any_level_to_the_same_end(toy: TransitionSystem, workers: int, tmp_path: Path) -> None:
@@ -86,7 +85,6 @@ def test_a_search_goes_on_from_any_level_to_the_same_end(toy: TransitionSystem, 
         assert states(native) == states(levels)
 
 
-@pytest.mark.exhaustive
 def test_a_search_can_be_ended_at_every_level_in_turn(tmp_path: Path) -> None:
     toy = with_everything()
     whole, levels = run(toy, None)
@@ -226,7 +224,6 @@ def test_a_change_that_only_the_first_states_show_is_seen(tmp_path: Path) -> Non
         run(toy, kept(tmp_path, True))
 
 
-@pytest.mark.exhaustive
 def test_a_limit_of_memory_that_does_not_hold_the_levels_is_refused(tmp_path: Path) -> None:
     toy = grid([40] * 4)
     question: dict[str, Any] = {"keep_going": False, "deadlock": False, "report": None}

@@ -65,7 +65,6 @@ def kip_320(tmp_path_factory: pytest.TempPathFactory) -> Explored:
     return explored(tmp_path_factory.mktemp("kip-320") / "x", "kip-320", SMALL)
 
 
-@pytest.mark.exhaustive
 def test_values_of_variables_over_levels(spark: Spark, kip_101: Explored) -> None:
     leaves, unknown = summary.leaves_named(kip_101.dataset, ("replica[0].high_watermark", "log", "no"))
     assert unknown == ["no"]
@@ -80,7 +79,6 @@ def test_values_of_variables_over_levels(spark: Spark, kip_101: Explored) -> Non
     assert {(level, leaf, value): n for level, leaf, value, n in found} == wanted
 
 
-@pytest.mark.exhaustive
 def test_out_degrees(spark: Spark, kip_101: Explored) -> None:
     wanted = Counter(
         (level, len(list(kip_101.origin.interpreter.steps(state))))
@@ -146,7 +144,6 @@ def _words(data: bytes) -> Any:
 # --- differences ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.exhaustive
 def test_differences_of_two_models_with_other_bounds(spark: Spark, kip_101: Explored, kip_320: Explored) -> None:
     shared = common(kip_101.origin.system, kip_320.origin.system)
     assert "log" in shared.variables
@@ -175,7 +172,6 @@ def test_differences_of_two_models_with_other_bounds(spark: Spark, kip_101: Expl
     assert found.least == min(map(kip_101.origin.interpreter.leaves, lacking))
 
 
-@pytest.mark.exhaustive
 def test_a_dataset_differs_from_itself_in_nothing(spark: Spark, kip_320: Explored) -> None:
     shared = common(kip_320.origin.system, kip_320.origin.system)
     assert analysis.difference(spark, kip_320.dataset, kip_320.dataset, shared).levels == {}
@@ -211,7 +207,6 @@ def test_plots_are_whole_svg() -> None:
     assert heights[1] / heights[0] == pytest.approx(4 / 3, abs=0.01)
 
 
-@pytest.mark.exhaustive
 def test_the_commands(tmp_path: Path, kip_101: Explored, kip_320: Explored) -> None:
     one, other = kip_101.dataset.root, kip_320.dataset.root
     said = run(
@@ -287,7 +282,6 @@ def test_a_file_of_states_that_is_damaged_is_never_believed(tmp_path: Path, kip_
     assert (said.code, f"{part} is missing or damaged; nothing was changed; begin anew" in said.err) == (150, True)
 
 
-@pytest.mark.exhaustive
 def test_executors_look_whether_a_large_dataset_is_whole(
     spark: Spark, tmp_path: Path, kip_101: Explored, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -308,6 +302,5 @@ def test_executors_look_whether_a_large_dataset_is_whole(
     Dataset.resume(str(folder), look=spark.damaged).close()
 
 
-@pytest.mark.exhaustive
 def test_a_sweep_in_which_cells_die(tmp_path: Path) -> None:
     require_answers(tmp_path, "--master", "local[2]")

@@ -184,7 +184,6 @@ def levels(origin: Origin, folder: Path) -> list[list[Any]]:
     return found.levels[: len(set(table(folder, "states")["level"].to_pylist()))]
 
 
-@pytest.mark.exhaustive
 @pytest.mark.needs("java")
 def test_states_are_those_of_the_reference_by_name(folder: Path, origin: Origin, levels: list[list[Any]]) -> None:
     it, domains = origin.interpreter, origin.interpreter.model.domains
@@ -201,7 +200,6 @@ def test_states_are_those_of_the_reference_by_name(folder: Path, origin: Origin,
 
 
 @pytest.mark.release
-@pytest.mark.exhaustive
 @pytest.mark.needs("java")
 def test_transitions_have_names_and_join_states(folder: Path, origin: Origin, levels: list[list[Any]]) -> None:
     it, leaves = origin.interpreter, {}
@@ -278,7 +276,6 @@ def test_pandas(folder: Path, origin: Origin, levels: list[list[Any]]) -> None:
 
 
 @pytest.mark.release
-@pytest.mark.exhaustive
 @pytest.mark.needs("java")
 def test_spark(session: Any, folder: Path, origin: Origin, levels: list[list[Any]]) -> None:
     session.read.parquet(str(folder / "tables/states")).createOrReplaceTempView("states")

@@ -61,8 +61,11 @@ def for_owners(texts: list[str]) -> list[Any]:
 
 
 def _asked(text: str, owners: int) -> Any:
-    quick, slower = (any((text.startswith(n), owners) == (True, k) for n, k in each) for each in (QUICK, SLOWER))
-    marks = [] if quick else [pytest.mark.exhaustive] if slower else [pytest.mark.exhaustive, pytest.mark.release]
+    def among(questions: set[tuple[str, int]]) -> bool:
+        return any(text.startswith(name) and owners == number for name, number in questions)
+
+    slow = [] if among(QUICK) else [pytest.mark.exhaustive]
+    marks = slow if among(QUICK | SLOWER) else [*slow, pytest.mark.release]
     return pytest.param(text, owners, id=f"{text}-{owners}", marks=marks)
 
 
