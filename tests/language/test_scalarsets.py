@@ -46,6 +46,7 @@ MIXED = {
     "s.on = s.who == b": (f"who is combined with broker 0; use {CLIENTS}", NOT_A_CLIENT),
     "s.who = b": (f"broker 0 is not {CLIENTS}; store one", NOT_A_CLIENT),
     "s.at[b] = none": (f"broker 0 is not {CLIENTS}; index by one", NOT_A_CLIENT),
+    "s.on = s.at[b].is_none": (f"broker 0 is not {CLIENTS}; index by one", NOT_A_CLIENT),
     "s.on = s.at[s.who].is_none & s.guests[s.who].is_empty": (
         f"who is {CLIENTS}; use {BROKERS}", "0 is of the clients; use one of the brokers",
     ),
