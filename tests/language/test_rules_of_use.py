@@ -78,7 +78,7 @@ SAID_ALIKE = {
     "s.end[b] = 1\ns.n = s.end[b]": f"{{end[0]|end}} is read after it was assigned; {READ}",
     "s.end[s.leader] = 1\ns.n = s.end[b]": f"{{end[0]|end}} is read after it was assigned; {READ}",
     "s.end[b] = 1\ns.n = s.end[s.leader]": f"{{end[0]|end}} is read after it was assigned; {READ}",
-    "s.end[self.broker(1)] = 1\ns.n = s.end[s.leader]": f"{{end[0]|end}} is read after it was assigned; {READ}",
+    "s.end[self.broker(1)] = 1\ns.n = s.end[s.leader]": f"{{end[1]|end}} is read after it was assigned; {READ}",
     "s.beliefs[s.leader].epoch = 1\ns.n = s.beliefs[b].epoch": (
         f"{{beliefs[0].epoch|beliefs}} is read after it was assigned; {READ}"
     ),
