@@ -110,10 +110,17 @@ def assert_canonical(graph: Graph) -> None:
         assert canonical.to_states(graph, length, sorted(graph.bad), graph.actors) == expected
 
 
-@examples(400)
+@examples(1200)
 @given(graphs())
 def test_the_trace_is_the_one_that_the_contract_picks_among_all_shortest_paths(graph: Graph) -> None:
     assert_canonical(graph)
+
+
+def test_a_change_of_actor_costs_the_same_now_and_later() -> None:
+    """Two paths have one change each, so the least label decides: the step of the same actor comes first."""
+    steps = [(0, 0, 1), (1, 1, 2), (1, 2, 3), (2, 3, 4), (3, 3, 4)]
+    graph = Graph([[0], [1], [2, 3], [4]], steps, list(range(5)), {4}, ["a", "a", "b", "b"])
+    assert canonical.to_states(graph, 4, [4], graph.actors) == canonical.Path((0,), (0, 1, 3))
 
 
 def test_a_path_of_one_state_is_the_least_of_the_states_to_reach() -> None:
