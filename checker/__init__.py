@@ -1,7 +1,8 @@
 """The checker: questions about a model, the engines that answer them, and the forms of the answers.
 
-The parts of the checker form layers. A part is a package, a module beside the packages, or one engine. A part imports
-only parts of its own layer and of lower layers. Two parts never import each other, directly or through other parts.
+The parts of the checker form layers. A part is a package or a module directly in `checker`, and each engine in
+`checker/engines` is also a part. A part imports only parts of its own layer and of lower layers. Two parts never import
+each other, directly or through other parts.
 """
 
 from typing import Final

@@ -13,8 +13,8 @@ ENGINES: Final = ("local", "reference", "spark", "symbolic")
 class Ability:
     """An ability that only `engines` have, and the options of `isrcheck check` and arguments of `check` that use it.
 
-    `lacking` is the text that refuses the option for any other engine. `usual` is the value that the option has if the
-    user does not give it.
+    `lacking` says in an error message what every other engine lacks: `has no workers`. `usual` is the default of the
+    option. No engine refuses this value.
     """
 
     engines: tuple[str, ...]
@@ -57,10 +57,10 @@ TABLE: Final = (
 
 
 def refusal_of_options(engine: str, options: Mapping[str, Any]) -> str | None:
-    """Returns the message that refuses the given options that the engine cannot use, or None if it can use them all.
+    """Returns an error message if the engine cannot use one of the given options, or None if it can use them all.
 
-    The message is about one ability only: the first one in `TABLE` that the engine lacks and a given option needs.
-    `options` maps the name of an option (`max_states`) to its value.
+    The message names only the options of the first ability in `TABLE` that the engine lacks and a given option needs.
+    `options` maps the name of each option (`max_states`) to its value.
     """
 
     def given(ability: Ability) -> Iterator[str]:
@@ -74,10 +74,10 @@ def refusal_of_options(engine: str, options: Mapping[str, Any]) -> str | None:
 
 
 def refusal_of_arguments(engine: str, asked: Mapping[str, bool]) -> str | None:
-    """Returns the message that refuses the arguments of `check` that the engine cannot use, or None.
+    """Returns an error message if the engine cannot use one of the arguments of `check` that are given, or None.
 
-    As in `refusal_of_options`, it is about one ability. `asked` maps the name of each argument to whether the caller
-    uses it.
+    As in `refusal_of_options`, the message is about one ability. `asked` maps the name of each argument to True if the
+    caller gives the argument.
     """
     return _refusal(engine, "engine ", lambda ability: (name for name in ability.arguments if asked[name]))
 

@@ -1,4 +1,4 @@
-"""`check` for Python: explores a model, judges its invariants, and shows a trace of each violation."""
+"""The Python function `check`: explores a model, judges its invariants, and finds a trace to each violation."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ def check(
     has the default of each setting.
 
     `invariants` are names; None selects the model's default invariants. `liveness` are names of properties of whole
-    behaviours, or `all` for every property that fits the model. These properties are checked under `fairness`. Only a
-    complete exploration shows that they hold. With `deadlock` the search also looks for states without an enabled
-    instance. With `keep_going` the search explores everything even after a violation.
+    behaviours, or `all` for every property that the model has at its settings. These properties are checked under
+    `fairness`. Only a complete exploration shows that they hold. With `deadlock` the search also looks for states
+    without an enabled action instance. With `keep_going` the search explores everything even after a violation.
 
     The engine `symbolic` looks for violations level by level, stops at `limits.depth`, and never says `holds`. If
     `limits` has no limit on memory, the limit is nine tenths of the free memory. For the engine `spark`, `cluster` says
@@ -114,7 +114,7 @@ def check(
     }
     if liveness and not isinstance(fairness, Fairness):
         raise UnknownName(f"fairness is isrcheck.Fairness(default=...), not {fairness!r}")
-    # Another engine would silently ignore the argument.
+    # Without this refusal, an engine would silently ignore an argument that it cannot use.
     if (refusal := refusal_of_arguments(engine, asked)) is not None:
         raise UnknownName(refusal)
     limits = _limits(engine, limits)
@@ -177,16 +177,16 @@ def properties_of(
 
 
 def asked_of(loaded: LoadedModel, model: Model, names: Sequence[str]) -> dict[str, Callable[[Any, Any], Any]]:
-    """The same properties as `properties_of`, without a check of the action names in a fairness.
+    """Returns the same properties as `properties_of`, but does not check the action names in a fairness.
 
-    This is for the properties of a specification, because their fairness names the actions of another model.
+    The properties of a specification need this: the fairness then names actions of the model, not of the specification.
     """
     named = loaded.asked(set(names) - {"all"})
     return named | askable(model, loaded.asked(names)) if "all" in names else named
 
 
 def _limits(engine: str, limits: Limits) -> Limits:
-    """The limits of an engine. The symbolic engine gets a limit of depth if it has no limit of depth or time."""
+    """The limits of an engine. The symbolic engine gets a depth limit if neither depth nor time is limited."""
     ends = engine != "symbolic" or (limits.depth, limits.seconds) != (None, None)
     return limits if ends else replace(limits, depth=DEPTH)
 
@@ -194,9 +194,10 @@ def _limits(engine: str, limits: Limits) -> Limits:
 def interchangeable(
     system: TransitionSystem, tell: Callable[[str], None], values: Sequence[tuple[str, Expression]] = ()
 ) -> list[list[Member]]:
-    """The classes of scalarset members, such as brokers, that a search may permute without changing `values`.
+    """The classes of interchangeable scalarset members, such as brokers, that a search permutes.
 
-    Raises `UnknownName` if there are no such classes.
+    An exchange of two members must also keep the expressions in `values`, each given with a name for messages. Large
+    classes are cut to limit the number of permutations. Raises `UnknownName` if there are no such classes.
     """
     from isrcheck.checker.engines.symbolic.symmetry import symmetry
     from isrcheck.checker.kernel.orbits import affordable
@@ -247,9 +248,9 @@ def _require_nothing_over(settings: dict[str, Any], profile: str | None) -> None
 def _search(
     engine: str, interpreter: Interpreter, system: TransitionSystem, question: dict[str, Any]
 ) -> tuple[Exploration, Paths, list[int]]:
-    """Runs an engine, and returns its result, the paths to its findings, and a list.
+    """Runs an engine, and returns its exploration, the paths to its findings, and the numbers of its action instances.
 
-    The list has, for each action instance of the engine, the index of this instance in the interpreter.
+    For each action instance of the engine, the number is the index of the same instance in the interpreter.
     """
     if engine == "reference":
         from isrcheck.checker.engines import reference

@@ -79,12 +79,12 @@ Report = Callable[[Progress], None]
 
 @dataclass
 class OrbitCounts:
-    """The numbers of all states after a search under symmetry, which itself counts only orbits.
+    """The numbers of states in all orbits that a search under symmetry found. The search itself counts only orbits.
 
-    An orbit is a set of states that differ only by an exchange of interchangeable members, such as brokers. Each of the
-    `classes` has members that are interchangeable. A member is the name of its scalarset (such as broker) and a number.
-    `permutations` is the number of ways to exchange the members. `states[k - 1]` is the number of states in the orbits
-    of level k. This is also the number of states that a search without symmetry finds at level k.
+    An orbit is a set of states that differ only by an exchange of interchangeable members, such as brokers. Each class
+    in `classes` lists members that are interchangeable. A member is the name of its scalarset (such as broker) and a
+    number. `permutations` is the number of ways to exchange the members. `states[k - 1]` is the number of states in the
+    orbits of level k. A search without symmetry finds the same number of states at level k.
     """
 
     classes: Sequence[Sequence[tuple[str, int]]]
@@ -112,16 +112,16 @@ class Exploration:
 
     `levels[k - 1]` counts the states of level k. `generated[k - 1]` counts the enabled instances of each action (in the
     order of `TransitionSystem.actions`) in the states of level k. Levels that were not expanded have no entry in
-    `generated`. `violated`, `goals` and `bounds` map each name that was seen to the first level at which it was seen.
-    `violated` also takes states outside the constraints into account. `degrees` are the least and the greatest number
-    of enabled action instances in an expanded state.
+    `generated`. `violated`, `goals` and `bounds` map names to levels: the first level at which an invariant was
+    violated, a goal was reached, or a bound was hit. `violated` also takes states outside the constraints into account.
+    `degrees` are the least and the greatest number of enabled action instances in an expanded state.
 
     `deadlock` is the first level with a state without an enabled instance. `error` says where evaluation failed: the
-    level, the leaves of the state, and the index of the transition (None if a predicate failed). If evaluation failed
-    in several places, `error` is the least of these places. `stopped` says why the search ended early; it is None if
-    the search explored everything. After a limit or an interruption, `partial` has the generated and distinct counts of
-    the level being built. All other data are about whole levels, with one exception: an invariant may be violated in a
-    level that is not whole. `partial_violations` has the names of such invariants.
+    level, the leaves of the state (the integers that encode it), and the index of the transition (None if a predicate
+    failed). If evaluation failed in several places, `error` is the least of these places. `stopped` says why the search
+    ended early; it is None if the search explored everything. After a limit or an interruption, `partial` has the
+    generated and distinct counts of the level being built. All other data are about whole levels, with one exception:
+    an invariant may be violated in a level that is not whole. `partial_violations` has the names of such invariants.
 
     Some searches, such as the symbolic search, count no states. Instead, `unrolled` has two numbers: the number of
     levels whose states were examined, and the number of levels whose steps were also examined (whether each step is
@@ -166,9 +166,10 @@ class Exploration:
 
 @dataclass(frozen=True)
 class Path:
-    """A path: the leaves of an initial state, and the instances to take from there (positions in the order of labels).
+    """A path: the leaves of an initial state, and the action instances to take from there.
 
-    `canonical` is false if another path of the same length may come earlier in the order of paths.
+    An instance is given by its position among the engine's instances. `canonical` is false if another path of the same
+    length may come earlier in the canonical order (`checker/traces/canonical.py`).
     """
 
     start: tuple[int, ...]
@@ -180,7 +181,7 @@ class Paths(Protocol):
     """The paths that an engine can give after its search. A path has `length` states and leads to a found state."""
 
     def to_violation(self, invariant: str, length: int) -> Path:
-        """The path to a state in which the invariant is false. The path has at least 2 states."""
+        """The path to a state in which the invariant is false. `length` is at least 2: initial states need no path."""
         ...
 
     def to_deadlock(self, length: int) -> Path:

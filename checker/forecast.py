@@ -3,9 +3,9 @@
 The sizes of levels first rise and then fall. Once their growth slows down, two kinds of curves extrapolate the sizes. A
 line is fitted to the logarithms of the ratios between successive levels. A parabola is fitted to the logarithms of the
 sizes. Each curve is fitted several times, to different numbers of the last levels. The range goes from the least
-estimate to the greatest, widened by a factor of two on each side. There is no range if one of the curves shows no
-slower growth, or if nearly all states would remain to be found. Tests on finished runs showed that such a range is only
-a guess (`benchmarks/forecast.py` measures this).
+estimate to the greatest, widened by a factor of two on each side. There is no range if one of the curves does not slow
+down, if more than nine tenths of the states would remain to be found, or if the range would be too wide. Tests on
+finished runs showed that such a range is only a guess (`benchmarks/forecast.py` measures this).
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _bytes(expected: Forecast, result: Result) -> Forecast:
 
 
 def _by_ratios(sizes: np.typing.NDArray[np.float64], ratios: np.typing.NDArray[np.float64]) -> float | None:
-    """The number of remaining states if the logarithms of ratios stay on a line, or None if this line never falls."""
+    """The number of remaining states if the logarithms of ratios stay on a line, or None if the line does not fall."""
     slope, start = np.polyfit(np.arange(len(ratios)), ratios, 1)
     if slope >= -FLAT:
         return None
@@ -109,7 +109,7 @@ def _by_ratios(sizes: np.typing.NDArray[np.float64], ratios: np.typing.NDArray[n
 
 
 def _by_sizes(sizes: np.typing.NDArray[np.float64]) -> float | None:
-    """The number of remaining states if the logarithms of sizes stay on a parabola, or None if this opens upwards."""
+    """The number of remaining states if the logarithms of sizes stay on a parabola, or None if it is not concave."""
     bent, slope, start = np.polyfit(np.arange(len(sizes)), sizes, 2)
     if bent >= -FLAT:
         return None

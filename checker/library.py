@@ -32,7 +32,7 @@ SHIPPED: Final = "isrcheck."
 MODELS: Final = "isrcheck.model."
 """The prefix of the names of shipped modules that contain models."""
 NO_MODELS: Final = (".language", ".specifications")
-"""The endings of the names of the packages in `model` that have no models. Specifications are loaded separately."""
+"""Packages in `model` whose names end like this are not searched for models. Specifications are loaded separately."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,11 @@ def fitting_properties(cls: type[Model], module: ModuleType | None) -> dict[str,
 
 
 def about(cls: type[Model], known: dict[str, Invariant]) -> dict[str, Invariant]:
-    """The predicates whose needed variables, setting, actions and family (folder of models) the model has."""
+    """The predicates of `known` that fit a model.
+
+    The model must have the variables, the setting and the actions that the predicate needs. If the predicate is only
+    for one family (a folder of models), the model or one of its base classes must be in this folder.
+    """
     variables, settings, actions = set(cls().domains), {None, *cls.declared_settings()}, set(cls.actions())
     families = {None, *(base.__module__.removeprefix(MODELS).partition(".")[0] for base in cls.__mro__)}
     return {
@@ -315,8 +319,8 @@ def run_file(path: Path) -> ModuleType:
 def own_neighbours(folder: Path) -> Iterator[None]:
     """Sets aside each loaded module of another folder that has the same name as a file in this folder.
 
-    Files beside a model are imported by their bare names. Two models, or two versions of a model, may have different
-    files of the same name beside them.
+    At the end, these modules are restored. Files beside a model are imported by their bare names. Two models, or two
+    versions of a model, may have different files of the same name beside them.
     """
     names = {p.stem for p in folder.glob("*.py")} | {p.parent.name for p in folder.glob("*/__init__.py")}
     others = {name for name in names & sys.modules.keys() if _stands_elsewhere(sys.modules[name], folder)}

@@ -37,7 +37,7 @@ def free_memory(root: Path = Path("/")) -> int:
 def peak_memory() -> int:
     """The most bytes that this process has had in memory at one time."""
     for line in _lines(Path("/proc/self/status")):
-        # The number from `getrusage` includes the size of the parent process from just before the exec.
+        # `getrusage` may give the size of the parent process: before the exec, this process was a copy of its parent.
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) << 10
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10

@@ -52,7 +52,7 @@ def replay(
 def walked_again(interpreter: Interpreter, recording: Recording, implementation: Implementation | None) -> Replayed:
     """Replays a trace. If the trace ends in a step that the specification does not allow, adds the reason.
 
-    The reason is left out if the specification has too many states to determine it.
+    The reason is left out if the specification has too many states, or if it is undefined in one of its states.
     """
     found = replayed(interpreter, recording, implementation)
     if recording.claim != "refinement" or not found.confirmed or implementation is None:
@@ -84,7 +84,7 @@ def with_specification(found: Replayed, traces: TraceFile, implementation: Imple
 def model_of(traces: TraceFile, named: str | type[Model] | LoadedModel | None) -> LoadedModel:
     """The model that the user names, or else the shipped model that the file names. A path in the file is ignored.
 
-    Conditions that the file contains as text are checked as well, except for traces of a refinement.
+    Conditions that the file contains as text become further invariants, unless the traces are of a refinement.
     """
     loaded = _named_or_shipped(traces, named)
     texts = [] if traces.against is not None else [each.name for each in traces.recordings]
@@ -139,7 +139,7 @@ def interpreter_of(loaded: LoadedModel, traces: TraceFile, settings: dict[str, A
             raise UnknownName(f"model {loaded.name} has no setting {name!r}; {nearest(name, declared)}")
     model = loaded.cls(**{**recorded, **settings})
     for text in filter(is_written, loaded.invariants):
-        predicate_at(model, text, loaded.invariants[text])  # refuses a text that cannot mean anything, as a search does
+        predicate_at(model, text, loaded.invariants[text])  # refuses a text without meaning here, as a search does
     return Interpreter(model, loaded.invariants, loaded.properties)
 
 

@@ -176,11 +176,14 @@ def told_json(trace: Trace, story: Story | None) -> list[dict[str, Any]]:
 class Asked:
     """The result for one choice of a property's parameters.
 
-    `region` counts the states of the property's region. The property is violated if a fair behaviour stays there for
+    The region of a property has the states that are reached while the property is still open: what must happen has not
+    happened yet. `region` counts these states. The property is violated if a fair behaviour stays in the region for
     ever, in one state (an *end*) or on a cycle (in a *component*). `fair_ends` and `fair_components` count the ends and
     components where a fair behaviour can stay, and `fair_states` the states of these components. `unfair_components`
-    counts the components where no fair behaviour can stay. The `excused_ends` and `excused_components` are unfair only
-    because the bounds of the search cut off steps. `vacuous` says that nothing had to happen.
+    counts the components where no fair behaviour can stay. `excused_ends` and `excused_components` count the ends and
+    components that are unfair only because the bounds of the search cut off steps. `vacuous` says that nothing had to
+    happen. For a stable condition, the region has the states in which the condition is true, and the property is
+    violated if a step leads out of the region.
     """
 
     choice: tuple[tuple[str, Any], ...]
@@ -204,9 +207,10 @@ class PropertyFinding:
     """The verdict on a property of whole behaviours, with the result for each choice of its parameters.
 
     For a violation, `trace` is a lasso for `choice`. For a violated stable condition, the last step of `trace` ends the
-    condition. `kept` says why the lasso is fair: it pairs each obligation with a state, counted from 1, in which the
-    obligation cannot happen. `why` is the reason for an incomplete verdict. `canonical` is false if not everything was
-    explored. Then the counts are only about the explored part, and there may be a shorter lasso.
+    condition. `kept` says why the lasso is fair although some fairness obligations have no step on its cycle: it pairs
+    each of them with a state, counted from 1, in which the obligation cannot happen. `why` is the reason for an
+    incomplete verdict. `canonical` is false if not everything was explored. Then the counts are only about the explored
+    part, and there may be a shorter lasso.
     """
 
     verdict: Verdict
@@ -275,7 +279,7 @@ FOUND: Final = (
 class EvaluationFailure:
     """An error in the evaluation of the model: the message, the `file:line`, the action, and the trace to the state.
 
-    `canonical` is false if another such state, or another path of the same length, may come earlier in the order.
+    `canonical` is false if another such state, or another path of the same length, may come earlier in canonical order.
     """
 
     what: str
@@ -383,7 +387,7 @@ class Result:
         return self.distinct / search if search > 0 else 0.0
 
     def to_json(self) -> dict[str, Any]:
-        """The report as JSON data, in the form that `checker/schema.json` describes."""
+        """The result as JSON data, in the form that `checker/schema.json` describes."""
         data: dict[str, Any] = {
             "format": FORMAT,
             "model": self.model,

@@ -1,4 +1,4 @@
-"""Loads a model's file as it was at a revision in git. The file is run, because the user named it."""
+"""Loads a model's file as it was at a revision in git. This runs the file, as for any model file that a user names."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _git(file: Path, arguments: list[str], told: bytes = b"") -> bytes:
 
 @contextmanager
 def _without_modules_of(folder: Path, other: Path) -> Iterator[None]:
-    """Sets aside the loaded modules of `folder`. At the end, removes the modules of `other` and restores those.
+    """Sets aside the loaded modules of `folder`. At the end, removes those of `other` and restores those of `folder`.
 
     Files beside a model are imported by their bare names. Each version of a model must find only its own files.
     """

@@ -1,7 +1,7 @@
 """`simulate` for Python: verdicts from random walks, with shortened traces and a summary of the walks.
 
-Walks never show that an invariant holds. After the walks, a small exhaustive search looks for the same violations, and
-may find a trace of the least length.
+Walks never show that an invariant holds. If the walks find violations, a small exhaustive search looks for the same
+violations, and may find a trace of the least length.
 """
 
 from __future__ import annotations

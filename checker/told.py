@@ -263,9 +263,9 @@ class Fix:
 
     `how` has one of four values. `refused`: the fixed design refuses step `step`, at `where` (`file:line`), by the
     requirement `source`. The part `condition` of this requirement is false, and `reads` has the values that this part
-    reads. `absent`: the fixed design has no such instance. `differs`: the fixed design gives another value to a part
-    that matters. `allows`: the fixed design allows every step, and `verdict` says whether the invariant holds at the
-    end.
+    reads. `absent`: the fixed design has no such action instance. `differs`: the fixed design gives another value to a
+    part of the state on which the rest of the trace depends. `allows`: the fixed design allows every step, and
+    `verdict` says whether the invariant holds at the end.
 
     `enabled` has the steps that only the fixed design can take: in place of the refused or absent step, or at the end
     of the trace. `changes` has the settings that the fix changes (and the model, if it is another one), each with its

@@ -1,14 +1,14 @@
 """Decides whether one graph has a history that another graph does not have, by a subset construction on demand.
 
 A *history* is the sequence of the visible parts of a behaviour, without successive repetitions. A *pair* has a state of
-the left graph that some behaviour reaches, and a set of states of the right graph. The set has all states in which a
-behaviour with the same history may be. If the set is empty, the right graph has no such history. The search visits
-pairs in the order of the length of the left behaviour. Therefore the first difference that the search finds has a
-shortest behaviour.
+the left graph that some behaviour reaches, and a set of states of the right graph. The set has all states that
+behaviours of the right graph with the same history reach. If the set is empty, the right graph has no such history. The
+search visits pairs in the order of the length of the left behaviour. Therefore the first difference that the search
+finds has a shortest behaviour.
 
-If two pairs have the same state and one set contains the other set, only the pair with the smaller set is kept. The
-larger set allows every history that the smaller set allows. So the kept sets form an *antichain* (De Wulf, Doyen,
-Henzinger and Raskin, "Antichains", CAV 2006).
+If two pairs have the same state and one set contains the other set, only the pair with the smaller set is kept. This
+loses no difference: a history that the larger set does not allow is not allowed by the smaller set either. The kept
+sets form an *antichain* (De Wulf, Doyen, Henzinger and Raskin, "Antichains", CAV 2006).
 """
 
 from __future__ import annotations

@@ -39,8 +39,8 @@ class Case:
     """A verdict. `message` is the verdict in one line, and `text` in full. `rule` is the sentence that should be true.
 
     `location` has the lines to show. For a violation these are the lines of the action that ends the trace. `path` has
-    the lines of all actions of the trace, in order. `about` has the lines of the violated invariant. `seconds` is the
-    time that the answer took.
+    the lines of all actions of the trace, in order. `about` has the lines of the invariant or property. `seconds` is
+    the time that the answer took.
     """
 
     suite: str

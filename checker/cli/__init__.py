@@ -1,4 +1,4 @@
-"""The command line `isrcheck`. Each command has its own file, which is loaded when the command is called."""
+"""The command line `isrcheck`. Each command has its own file, which is loaded only when needed."""
 
 from __future__ import annotations
 

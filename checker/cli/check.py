@@ -230,9 +230,9 @@ def _answer(question: Question, scenario: Scenario | None) -> Result:
 
 
 def _explain(question: Question, scenario: Scenario | None, loaded: LoadedModel, result: Result) -> None:
-    """Adds to the result the steps at which controls differ from the traces.
+    """Adds to the result the step at which each control (a fixed design) differs from each trace.
 
-    The controls are those of the scenario and of --control. --fixes also adds the settings that prevent a violation.
+    The controls are those of the scenario and of --control. With --fixes it also tries other values of single settings.
     """
     from isrcheck.checker.explaining import explain_all
     from isrcheck.checker.scenarios.controls import controls_of, named
@@ -242,14 +242,14 @@ def _explain(question: Question, scenario: Scenario | None, loaded: LoadedModel,
         beside = [] if scenario is None else controls_of(scenario, loaded, changed)
         model = loaded.cls(**result.settings)
         controls = [*beside, *(named(text, loaded, model) for text in question.controls)]
-        if not (question.quiet and question.output.is_report_alone):  # one line has no room for the steps of fixes
+        if not (question.quiet and question.output.is_report_alone):  # a single printed line would not show the fixes
             explain_all(result, loaded, controls)
     if question.fixes:
         _add_alternatives(result, loaded, question)
 
 
 def _add_alternatives(result: Result, loaded: LoadedModel, question: Question) -> None:
-    """Adds to the shortest violation what happens if one setting has another value."""
+    """Tries other values of single settings, and adds the outcomes to the violation with the shortest trace."""
     from isrcheck.checker.alternatives import alternatives
     from isrcheck.checker.exploration import Limits
     from isrcheck.checker.reports.text import violated

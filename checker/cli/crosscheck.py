@@ -39,11 +39,11 @@ def command(
     max_seconds: float | None,
     max_memory: int,
 ) -> None:
-    """Explores MODEL completely, here and with other model checkers, and compares the numbers of states.
+    """Explores MODEL completely, here and with other model checkers, and compares the results.
 
-    The numbers are those of distinct and of generated states. The other tools get the model as `isrcheck export` writes
-    it, so the comparison tests the engine and not the model. Exit code 0: all agree; 10: they differ; 153: a tool is
-    missing or failed.
+    The results are the numbers of distinct and of generated states, and whether an invariant is violated. The other
+    tools get the model as `isrcheck export` writes it, so the comparison tests the engine and not the model. Exit code
+    0: all agree; 10: they differ; 153: a tool is missing or failed.
     """
     require_writable(json)
     require_names(invariants)

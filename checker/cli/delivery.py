@@ -1,4 +1,7 @@
-"""Delivers a result: prints the report, then writes the files. If one of them fails, the others are still written."""
+"""Delivers a result: prints the report, then writes the files.
+
+If the report or one of the files fails, the others are still written.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ class Output:
     """The files that the options name. `-` is standard output; the report then goes to standard error.
 
     `loaded` is the model, once it is loaded: the reports for continuous integration name its source file. `beside` is
-    the result for the page of `isrcheck refine`, which also shows the states of the specification.
+    the result that the page of `isrcheck refine` shows: its traces also have the states of the specification.
     """
 
     json: str | None = None
@@ -74,7 +77,10 @@ class Output:
         return STDOUT in self.files.values()
 
     def write(self, result: Result) -> Failure | None:
-        """Writes all files. The JSON is last, so it can say which file failed. Returns the last failure, or None."""
+        """Writes all files, and returns the last failure, or None. Raises `Failure` if the JSON cannot be written.
+
+        The JSON is last, so it can say which other file failed.
+        """
         failure = None
         for write in (self._write_itf, self._write_page, self._write_reports):
             try:

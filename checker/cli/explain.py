@@ -48,8 +48,8 @@ def command(
     """Looks for an order of the lines of FILE that the model allows, with unrecorded steps between the lines.
 
     FILE is a recording (docs/explain.md). The order of the lines on one lane is known, and the order between lanes is
-    not. The answer is a story with all lines. If there is no such story, the answer is the line that no order explains.
-    It says why this line cannot happen at the point where the most lines are explained.
+    not. The answer is a story with all lines. If there is no such story, the answer is a story with as many lines as
+    possible, the next lines that cannot happen at its end, and the reasons.
 
     Exit codes: 0 explained; 12 explained, and an invariant is false in the story; 15 not explained; 75 the model is
     undefined somewhere; 150 a damaged file, or an unknown name; 152 a limit was reached first.
@@ -110,7 +110,10 @@ def _answer(
 
 
 def _model(recording: Recording, spec: str | None) -> LoadedModel:
-    """The model that the user names, or the shipped model that the file names; a path in a file is never followed."""
+    """The model that the user names, or else the shipped model that the recording names.
+
+    A recording cannot name a file with a model, because the code of that file would run.
+    """
     from isrcheck.checker.library import load_model_class, model_names
     from isrcheck.checker.traces.files import DamagedFile
 

@@ -71,7 +71,7 @@ def _write_tla(output: str, system: TransitionSystem, obligations: Sequence[Obli
 
 
 def require_names(invariants: tuple[str, ...]) -> None:
-    """Raises `UnknownName` for an invariant that is given as text, because the exported file needs its name."""
+    """Raises `UnknownName` for an invariant that is given as text. The exported file needs a name for it."""
     from isrcheck.model.language.written import is_written
 
     for text in filter(is_written, invariants):

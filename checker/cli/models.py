@@ -36,9 +36,9 @@ def command(
     """Lists the models, or shows the file, settings, variables, actions and invariants of NAME (or of your own file).
 
     With --types it prints a Python module: a class with the type of each variable, for all settings or at the settings
-    of -s. An editor can complete and check a method of the model that declares this class as the type of its state.
-    Several NAMEs give one class with the variables of all these models, for models that share methods. --as names the
-    class.
+    of -s. If a method of the model declares this class as the type of its state, an editor can complete and check the
+    method. Several NAMEs give one class with the variables of all these models, for models that share methods. --as
+    names the class.
     """
     from isrcheck.checker.library import load_model_class, model_names
 

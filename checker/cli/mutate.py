@@ -1,4 +1,4 @@
-"""`isrcheck mutate`: removes or weakens one line of a model at a time: does an invariant or a property notice?"""
+"""`isrcheck mutate`: changes one guard or update of a model at a time. Does an invariant or a property notice?"""
 
 from __future__ import annotations
 

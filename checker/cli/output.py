@@ -1,4 +1,4 @@
-"""The files that a command writes. They are tested before the work starts, then written completely or not at all."""
+"""Writes the files of a command completely or not at all. Before the work starts, tests that each can be written."""
 
 from __future__ import annotations
 

@@ -97,7 +97,10 @@ def _answer(model: str, texts: dict[str, str], quiet: bool, asked: dict[str, Any
 
 
 def _explain(found: Refined, loaded: LoadedModel, named: tuple[str, ...], mapping: Any) -> None:
-    """Adds to the finding the step at which each control (of --control or the scenario) differs from the trace."""
+    """Adds to the finding the step at which each control (a fixed design) differs from the trace.
+
+    The controls are those of the scenario and of --control.
+    """
     from isrcheck.checker.explaining import parted
     from isrcheck.checker.refinement.named import with_history
     from isrcheck.checker.scenarios import controls

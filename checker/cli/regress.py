@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     """The result of a scenario (or why it could not run, with an exit code), and the seconds that it took."""
 
 ORDER: Final = (*Exit.PRECEDENCE[:-2], Exit.UNKNOWN, *Exit.PRECEDENCE[-2:])
-"""Exit codes by precedence: a scenario that could not run precedes a difference."""
+"""Exit codes by precedence. The code of a scenario that could not run comes before that of a difference."""
 
 
 @dataclass
@@ -84,7 +84,7 @@ def command(
     max_seconds: float | None,
     **options: Any,
 ) -> None:
-    """Derives the scenarios of PATH again and compares every byte of the generated files.
+    """Derives the scenarios of PATH again, and compares the generated files with the recorded ones byte by byte.
 
     Without PATH it derives those in ./counterexamples. If there is no such folder, or with --shipped, it derives those
     that come with isrcheck.

@@ -1,4 +1,4 @@
-"""Finds traces in the stored levels of a dataset, and replays them by the reference semantics."""
+"""Makes the judge that finds traces in a dataset and replays them by the reference semantics."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from isrcheck.checker.judging import Judge
 
 
 def judge_of(spark: Any, dataset: Dataset, origin: Origin) -> Judge:
-    """The judge that makes the canonical traces of a dataset."""
+    """The judge (`checker/judging.py`) that finds canonical traces in the stored levels of a dataset."""
     levels, interpreter, system = (
         stored_levels(spark, dataset, origin.system, origin.kernel), origin.interpreter, origin.system,
     )  # fmt: skip

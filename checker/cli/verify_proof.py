@@ -31,7 +31,7 @@ def command(folder: str, json_path: str | None, quiet: bool, **options: Any) -> 
 
     It also examines the side conditions of the proof again, as `prove` did. Exit codes: 0 accepted, 10 rejected (an
     obligation is satisfiable, z3 does not know, or a side condition fails), 150 the folder is no certificate, or
-    differs from the certificate of its model and proof in any word.
+    is not word for word the certificate that its model and proof give.
     """
     try:
         require_writable(json_path)

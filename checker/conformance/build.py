@@ -1,9 +1,11 @@
 """Builds the harness, a Java program that drives Kafka's classes, and keeps it in the user's own cache folder.
 
-Maven builds the harness for one version of Kafka. The files in the folder are executed, so the folder is used only if
-no other user may write to it. The folder's name contains a hash of the sources. Several processes may build a harness
-at the same time, so the folder appears only when it is complete. The variable ISRCHECK_CACHE names another folder. If
-the variable is empty, nothing is kept.
+Each version of Kafka has a harness of its own, which Maven builds. The name of its folder contains a hash of the
+sources. The files in the folder are executed, so the folder is used only if no other user may write to it. Several
+processes may build a harness at the same time, so the folder appears only when it is complete.
+
+The environment variable ISRCHECK_CACHE can name another folder. If its value is empty, the harness is in a temporary
+folder of this process.
 """
 
 from __future__ import annotations
@@ -67,7 +69,10 @@ MOVED: Final[Mapping[str, Mapping[str, str]]] = {
     "4.3": _SINCE_4_3,
     "4.4": _SINCE_4_4,
 }
-"""For each version of Kafka (its first two numbers): maps imported names of classes to the names in that version."""
+"""For each version of Kafka (its first two numbers): the imported names that differ from those in the sources.
+
+Maps the beginning of a name in the sources to the beginning of the name in that version.
+"""
 NEWEST: Final = "4.4.0"
 BUILD_SECONDS: Final = 540
 JACOCO: Final = "0.8.14"

@@ -20,8 +20,8 @@ Values = dict[str, Any]
 class Moment:
     """A step of the model: the action's arguments by name, and the states before and after the step, as JSON data.
 
-    The data of a state map the names of variables to their values. `last_batch` is the number of the last batch in the
-    metadata log before the step, counted from 0.
+    The data of a state map the names of variables to their values. `last_batch` is the number of the last batch in
+    Kafka's metadata log before the step, counted from 0.
     """
 
     model: Any
@@ -33,7 +33,10 @@ class Moment:
 
 
 class Conformance(Protocol):
-    """A mapping from a model to the harness: a module that defines these names."""
+    """A mapping from a model to the harness: a module that defines these names.
+
+    `answer` is always the state of Kafka that the harness reported last.
+    """
 
     walks: Mapping[str, Any]
     """Settings of random walks, unless the user gives others."""
@@ -52,7 +55,7 @@ class Conformance(Protocol):
         """For each setting, the values that describe a version of Kafka. Random walks use the first value."""
 
     def decided(self, moment: Moment, answer: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The arguments that the model leaves open and Kafka has decided, read after the calls of the action."""
+        """After an action's calls: the values that Kafka chose for the arguments that the model leaves open."""
 
     def is_possible(self, model: Any, action: str, arguments: Mapping[str, Any], answer: Mapping[str, Any]) -> bool:
         """Whether Kafka can now take an action instance that the model allows."""

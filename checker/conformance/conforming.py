@@ -32,10 +32,9 @@ TRACE: Final = "trace.itf.json"
 class Outcome:
     """The outcome of one path.
 
-    `of_others` are the settings of the model that do not describe this version of Kafka. If a path with such settings
-    differs, the same steps are tried at Kafka's own settings. If the steps conform there, the difference is due to the
-    settings. Otherwise the outcome of the trial replaces the first outcome. `length` counts the steps of a recorded
-    path.
+    `of_others` has the settings of the model whose values do not describe this version of Kafka. If a path with such
+    settings differs, the difference is attributed to the settings. For a recorded path, `Conforming.controlled` tests
+    this first. `length` is the number of steps of a recorded path, and None for a random walk.
     """
 
     name: str
@@ -55,7 +54,7 @@ class Outcome:
 
     @property
     def left_out(self) -> int:
-        """The number of steps of a recorded path that were skipped because Kafka would not take them."""
+        """The number of skipped steps of a recorded path: Kafka would not take them, or they were no longer enabled."""
         if self.length is None or self.driven.difference is not None or self.driven.unreached is not None:
             return 0
         return self.length - self.driven.taken
@@ -82,8 +81,9 @@ class Outcome:
 class Report:
     """The outcomes of all paths of one run. `shown` has the shortest path that was found to the first difference.
 
-    `pairs` counts pairs of successive actions. For each action that no path took, `why` says why covering walks did not
-    take the action. `reached` is the coverage of Kafka's classes, by class.
+    `known` has the names of the model's actions. `pairs` counts pairs of successive actions. For each action that no
+    path took, `why` says why covering walks did not take the action. `reached` is the coverage of Kafka's classes, by
+    class.
     """
 
     model: str
@@ -182,15 +182,17 @@ class Conforming:
             self._add(driver, outcome)
 
     def controlled(self, driver: Driver, outcome: Outcome, path: list[Step]) -> tuple[Driver, Outcome]:
-        """Drives the same steps at Kafka's own settings; returns the outcome if Kafka differs there too, or `outcome`.
+        """Drives the same steps at Kafka's own settings, to test whether the settings cause the difference.
 
-        At Kafka's own settings, the steps before the difference may be impossible. Then the trial does not show that
-        the settings explain the difference, and `of_others` of the outcome is empty.
+        If model and Kafka differ at these settings, too, returns the driver and the outcome of this test. Otherwise
+        returns `driver` and `outcome`. If a step before the difference was left out in the test, because it is
+        impossible at Kafka's own settings, the test shows nothing. Then `of_others` of the returned outcome is empty.
         """
         kafka = self.mapping.of_kafka(self.report.kafka)
         own = {name: kafka[name][0] for name in outcome.of_others}
         other = self._driver(self.loaded.cls(**{**driver.model.settings, **own}))
-        begun = [other.first(), *path[1:]]  # Other settings may have other variables.
+        # At other settings the model may have other variables, so the first state of `path` cannot be used.
+        begun = [other.first(), *path[1:]]
         control = self._outcome(other, outcome.name, other.drive(other.walked(begun)), outcome.length)
         if control.driven.difference is not None:
             return other, control

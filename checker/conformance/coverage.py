@@ -24,7 +24,7 @@ from isrcheck.checker.failures import Failure, os_words
 from isrcheck.checker.results import Exit
 
 JARS: Final = ("kafka_2.13-", "kafka-metadata-", "kafka-server-", "kafka-storage-")
-"""The jars with the classes that a mapping may name."""
+"""The beginnings of the names of the jars in which classes are looked for."""
 RECORD: Final = "jacoco.exec"
 METHODS: Final = "methods.csv"
 REPORT_SECONDS: Final = 300
@@ -54,7 +54,7 @@ class Reached:
 
 
 class Coverage:
-    """A folder with JaCoCo's data. A new run adds to the data of earlier runs with the same version."""
+    """A folder with JaCoCo's data. A new run adds to the data of earlier runs with the same version of Kafka."""
 
     def __init__(self, folder: Path, names: Iterable[str], classpath: str, tell: Told) -> None:
         self.folder = folder

@@ -62,7 +62,7 @@ class Driven:
 
     @property
     def taken(self) -> int:
-        """The number of steps that Kafka has taken, including the step after which model and Kafka differ."""
+        """The number of driven steps, including a last step that Kafka refused or after which Kafka's state differs."""
         return len(self.steps) - 1
 
 
@@ -83,9 +83,10 @@ class Driver:
         return Trace(tuple(self.model.domains.items()), tuple(steps))
 
     def drive(self, path: Iterator[Step]) -> Driven:
-        """Takes the steps of a path up to a difference or its end, and sends each taken step back to the generator.
+        """Drives the steps of a path, and sends each step that was taken back to the generator.
 
-        If the model leaves a choice open and Kafka decides, the taken step may differ from the wanted step.
+        The path is driven to its end, to the first difference, or to an action that the harness cannot take. If the
+        model leaves a choice open and Kafka decides, the taken step may differ from the wanted step.
         """
         first = next(path)
         before, taken = as_data(self.model.domains, first.state), [first]
@@ -226,10 +227,11 @@ class Driver:
         yield from ({i, k} for i in range(1, last) for k in range(i + 1, last))
 
     def walked(self, steps: Sequence[Step], loosely: bool = False) -> Path:
-        """A path with the action instances of `steps`, from the same start. Skips instances that are not enabled.
+        """A path with the action instances of `steps`, from the same start. Skips instances that are not possible.
 
-        With `loosely`, an instance that is not enabled is replaced by another instance of the same action and actor, if
-        there is one.
+        An instance is possible if the model enables it, Kafka can take it, and the new state satisfies the constraints.
+        With `loosely`, an instance that is not possible is replaced by a possible instance of the same action and
+        actor, if there is one.
         """
         at = (yield steps[0]) or steps[0]
         for wanted in steps[1:]:

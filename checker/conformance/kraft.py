@@ -55,7 +55,7 @@ _TODAY: Mapping[str, tuple[Any, ...]] = {
     "assigned_directory": ("keeps-elr",),
     "awaited_in_isr": ("added-or-all-if-fewer",),
 }
-"""For each setting, the value that describes Kafka 4.4. If there are several values, each describes part of Kafka."""
+"""For each setting, the values that describe Kafka 4.4. Each of several values describes Kafka in some situations."""
 
 _BEFORE: Mapping[tuple[int, ...], Mapping[str, tuple[Any, ...]]] = {
     (4, 0, 0): {"elr": (False,)},
@@ -216,7 +216,7 @@ def _session_ends(x: Moment) -> list[Command]:
 
 
 def _reassign(x: Moment) -> list[Command]:
-    """The operator names replicas in the model's order, which is reversed if the partition has this order already."""
+    """The operator names replicas in the model's order. If the partition has this order, the harness reverses it."""
     return _call("reassign", replicas=[b for b in in_order(x.model) if b in x.arguments["target"]])
 
 

@@ -27,7 +27,10 @@ def known(model: Any, driven: Driven) -> str | None:
 
 
 def _cleared_elr(model: Any, driven: Driven) -> bool:
-    """A broker registers after an unclean stop. Its partition gets one version too many, because an ELR was cleared."""
+    """A broker registers after an unclean stop, and Kafka increases the partition's version once more than the model.
+
+    The cause is an ELR that was cleared, but is still in Kafka's index of ELRs by broker.
+    """
     *before, label = _labels(driven)
     parts, cleared = _parts(driven), any(x.action == "incremental-alter-configs" for x in before)
     if label.action != "register-broker" or not cleared or STATE not in parts or not _is_of_the_partition(driven):
@@ -129,6 +132,6 @@ def _parts(driven: Driven) -> dict[str, tuple[Any, Any]]:
 
 
 def _is_of_the_partition(driven: Driven) -> bool:
-    """Whether all differences are in the controller's data about the partition and in actions that depend on them."""
+    """Whether all differences are in the controller's data about the partition or in which actions are enabled."""
     parts = _parts(driven)
     return bool(parts) and all(name in (STATE, "elr[0]", LAST) or name.startswith("enabled(") for name in parts)

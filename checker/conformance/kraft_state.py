@@ -24,7 +24,7 @@ def expected(model: Any, s: State, seen: SeenState) -> Values:
         replica, up = s["replica"][P][b], b in s["up"] if "up" in s else True
         values[f"up.has({b})"] = up
         values[f"log[0][{b}]"] = [[x["id"], x["epoch"]] for x in s["log"][P][b]]
-        if replica["role"] != "none":  # Until a broker loads its log, nobody reads the log.
+        if replica["role"] != "none":  # Before a broker leads or follows, nothing reads its epoch cache.
             values[f"epoch_cache[0][{b}]"] = [[x["epoch"], x["start"]] for x in s["epoch_cache"][P][b]]
         for name in ("role", "high_watermark"):
             values[f"replica[0][{b}].{name}"] = replica[name]

@@ -28,7 +28,7 @@ MEMORY: Final = "/dev/shm"
 
 
 class Harness:
-    """One Java process. Each command is answered before the next is sent."""
+    """One Java process. Each list of commands is answered before the next list is sent."""
 
     def __init__(self, classpath: str, folder: Path, options: Sequence[str] = ()) -> None:
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115  closed by close

@@ -15,9 +15,9 @@ from isrcheck.model.language.system import TransitionSystem
 class Common:
     """The names of the common variables (`variables`) and of all others (`apart`), and the leaves of common variables.
 
-    For each model, `numbers` has the indices of the leaves. An index is -1 if the model lacks the leaf, such as an
-    offset behind the end of its shorter logs. In the states of this model, the leaf has its value in `fill`: the least
-    value, as in an unused place of a sequence.
+    For each model, `numbers` has the indices of these leaves in a state of the model. An index is -1 if the model does
+    not have the leaf. For example, a model with shorter logs does not have the last offsets. The missing leaf then
+    counts as having its value in `fill`: the least value, which unused places of a sequence have, too.
     """
 
     variables: tuple[str, ...]

@@ -5,13 +5,14 @@
     states/level=00001/part-*.parquet  its states, packed, in the order of the owner hash
     transitions/level=00001/*.parquet  the steps from its states, if they were asked for
     runs/*.parquet                     states of several levels merged, only for the search
-    cones-*/*.parquet                  the states from which a trace goes on, during the search for it
+    cones-*/*.parquet                  states that lead to the end of a trace, while the trace is searched
     levels.parquet, actions.parquet, violations.parquet   the contents of the manifests, as tables
 
-Each file is new and is written under its final name. The manifest of a level is written last and makes the other files
-count. Then two kinds of files are removed: files of the level that its manifest does not name, and merged files that
-were merged again. Cones are removed when a search continues. Nothing else is ever removed. A dataset without one of its
-earlier manifests is refused. If only its last manifests are missing, these levels are built again, and nothing is lost.
+Files of states, transitions and merged states get new names and are never renamed or overwritten. They count only when
+a manifest names them. The manifest of a level is written last. Then two kinds of files are removed: files of the level
+that its manifest does not name, and merged files that were merged again. Cones are removed when a search continues.
+Nothing else is ever removed. A dataset without one of its earlier manifests is refused. If only its last manifests are
+missing, these levels are built again, and nothing is lost.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ class Dataset:
     def resume(
         root: str, require: Callable[[dict[str, Any]], None] = lambda header: None, look: Look | None = None
     ) -> Dataset:
-        """A dataset to continue. It is refused for the reasons of `open` and `require`, or if any file has changed.
+        """A dataset to continue. It is refused for the reasons of `open`, `require` and `verify`.
 
         Nothing is changed before all files of levels are checked. `look` checks the files if they have more than `MUCH`
         bytes.
@@ -127,7 +128,7 @@ class Dataset:
                 said = " ".join(str(error).split())
                 raise DatasetRefused(f"{self.root}/{name} is damaged: {said}; nothing was changed") from None
             self._last = hashlib.sha256(content).hexdigest()
-            # Only the last manifest's merged files are used, so the others are not kept in memory.
+            # Only the `runs` of the last manifest are used, so those of earlier manifests are not kept in memory.
             self.levels[-2:-1] = [replace(level, runs=[]) for level in self.levels[-2:-1]]
 
     def _manifests(self) -> list[str]:
@@ -194,7 +195,7 @@ class Dataset:
         return folders
 
     def commit(self, level: Level) -> None:
-        """Makes a level count. Raises `DatasetRefused` if another search has taken the dataset."""
+        """Writes a level's manifest. Raises `DatasetRefused` if another search has taken the dataset."""
         self._require_claim().require()
         name = manifest_name(level.number)
         if self.storage.exists(name):
@@ -205,7 +206,7 @@ class Dataset:
         self.levels.append(level)
         self._last = hashlib.sha256(content).hexdigest()
         self._tidy_level(level)
-        # Removes merged files that were merged again, because only earlier manifests need these files.
+        # Removes merged files that were merged again: only earlier manifests name these files.
         used = {entry["path"] for entry in level.runs}
         self.storage.remove_files(entry["path"] for entry in before if entry["path"] not in used)
 

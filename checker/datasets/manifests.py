@@ -26,11 +26,13 @@ NAME: Final = re.compile(r"level-(\d{5})\.json")
 class Level:
     """The data of a manifest: about a level, and about the expansion of the level before.
 
-    `generated` counts the enabled instances by action (None for level 1). `degrees` are the least and the greatest
-    number of enabled instances in a state. `rejected` counts the successors outside the constraints, and `outside` has
-    their verdict bits. `counts[bit]` is the number of states of the level in which a verdict bit is set. `files` are
-    the states of the level. `transitions` are the steps that lead to the level from the level before. `runs` are the
-    files that together hold all states up to this level.
+    `files` are the states of the level, and `counts[bit]` is the number of these states in which a verdict bit is set.
+    `runs` are the files that together hold all states up to this level.
+
+    The other fields are about the expansion. `generated` counts the enabled instances by action, and `degrees` are the
+    least and the greatest number of enabled instances in a state (both None for level 1). `rejected` counts the
+    successors outside the constraints, and `outside` has their verdict bits. `transitions` are the steps that lead to
+    the level. `by` says where the expansion ran (`driver` or `spark`), and `cost` has its seconds and bytes.
     """
 
     number: int

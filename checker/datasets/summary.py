@@ -36,7 +36,10 @@ def whole(dataset: Dataset) -> bool:
 
 
 def _by_level(dataset: Dataset, bits: dict[str, int]) -> dict[str, Any]:
-    """For each predicate: the number of states in which its bit is set, level by level, and the first such level."""
+    """For each predicate: the number of states in which its bit is set, by level, and the first level with the bit set.
+
+    At the first level, the bit may be set only in states outside the constraints, which the numbers do not count.
+    """
     return {
         name: {
             "first_level": next((x.number for x in dataset.levels if x.seen >> bit & 1), None),

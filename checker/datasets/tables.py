@@ -59,7 +59,10 @@ def action_rows(levels: list[Level], actions: tuple[str, ...]) -> Rows:
 
 
 def violation_rows(levels: list[Level], invariants: dict[str, int]) -> Rows:
-    """For each level and each invariant false there: in how many states, and 1 if also outside the constraints."""
+    """A row for each level and each invariant that is false there, with the number of states in which it is false.
+
+    `outside` is 1 if the invariant is also false in a state outside the constraints, otherwise 0.
+    """
     rows = [
         {"level": level.number, "invariant": name, "states": level.counts[bit], "outside": level.outside >> bit & 1}
         for level in levels

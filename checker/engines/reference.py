@@ -102,7 +102,7 @@ class _Tally:
         self.degrees.append(degree)
 
     def admits(self, state: State) -> bool:
-        """True if a state satisfies the constraints. If it does not, its invariants are checked here."""
+        """True if a state satisfies the constraints. For any other state, the invariants are checked here."""
         if not self.interpreter.constraints:
             return True
         if state not in self.seen:

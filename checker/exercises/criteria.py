@@ -17,7 +17,11 @@ STATES: Final = 5_000_000
 
 @dataclass(frozen=True)
 class Criterion:
-    """One condition on an answer: its text, whether it passed, why not, its trace's length, and a command to see it."""
+    """One condition on an answer: its text, whether it is satisfied, and if not, why.
+
+    If the condition is checked by an exploration, `length` is the length of the shortest trace to a violation, if any,
+    and `command` is the command line that repeats the check.
+    """
 
     asks: str
     passed: bool

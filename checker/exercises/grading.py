@@ -1,4 +1,4 @@
-"""Grades an answer by several criteria. A failed criterion comes with a command that shows why it failed."""
+"""Grades an answer by several criteria. Where a model was checked, the criterion has the command for this check."""
 
 from __future__ import annotations
 

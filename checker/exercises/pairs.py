@@ -19,7 +19,9 @@ from isrcheck.model.language.together import said
 
 
 def paired(pair: Pair, answer: Path) -> Iterator[Criterion]:
-    """The criteria for a scenario and its control. If a subject is wrong, only the first is checked.
+    """The criteria for a scenario and its control.
+
+    If a scenario has a wrong model, invariant or expectation, there is only the first criterion.
 
     Raises `DamagedScenario` if one of the scenarios is missing or damaged, and `UnknownName` for settings that do not
     exist.

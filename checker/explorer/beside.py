@@ -1,8 +1,8 @@
-"""A specification beside a walk through a model: its state for each state of the model, and the refused steps.
+"""Shows a specification beside a walk through a model: the specification's states, and the steps that it refuses.
 
 The explorer shows refinement as an invariant that is false if the specification does not allow the last step. The
-reference semantics computes the specification's states. A search, as in `isrcheck refine`, decides which of these
-states can be reached from which.
+reference semantics computes the specification's states. A search through the specification, as in `isrcheck refine`,
+decides whether one of these states leads to another.
 """
 
 from __future__ import annotations

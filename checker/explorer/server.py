@@ -80,7 +80,7 @@ class Server(ThreadingHTTPServer):
         return {f"{LOOPBACK}:{self.server_port}", *([LOOPBACK] if self.server_port == 80 else [])}
 
     def answer(self, path: str, question: dict[str, Any]) -> Any:
-        """Answers a question, one question at a time, because a model may be unsafe for threads."""
+        """Answers a question. Questions are answered one at a time, because a model may not be thread-safe."""
         with self.answering, blaming(self.walking.loaded.origin):
             return self.questions[path](question)
 

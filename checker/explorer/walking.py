@@ -147,7 +147,7 @@ class Walking:
     def _action(method: Any) -> dict[str, Any]:
         return {"sentence": sentence_of(method), "perturbation": method.__action__.perturbation}
 
-    # --- where somebody stands --------------------------------------------------------------------------------------
+    # --- the current state ------------------------------------------------------------------------------------------
 
     def state(self, path: Path) -> dict[str, Any]:
         """The story of the path, the possible next steps with their changes, and which conditions are true here."""
@@ -262,7 +262,7 @@ class Walking:
         return {**about, "condition": unmet.condition, "where": unmet.where, "values": list(unmet.values), "reason": ""}
 
     def violated(self, path: Path, name: Any) -> dict[str, Any]:
-        """Why an invariant is false in a path's current state: the choice of `for_all`, and the values it reads."""
+        """Why an invariant is false in a path's current state: the choice of `for_all`, and the values read."""
         if self.beside is not None and name == self.beside.name:
             return self._refused(path, self.beside)
         if not isinstance(name, str) or name not in self.interpreter.invariants:

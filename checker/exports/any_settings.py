@@ -1,7 +1,7 @@
 """All variables that a model has at some of its settings. An editor needs them for code that several settings share.
 
 A method checks a setting before it reads a variable that exists only at some settings. A type cannot check settings, so
-it has every such variable. To find such variables, settings are changed one by one, starting from the defaults.
+the type of a state has all these variables. To find them, settings are changed one by one, starting from the defaults.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def _from(model: type[Model]) -> Variables:
 def _variables(model: type[Model], settings: Mapping[str, Any]) -> Variables:
     """The variables of a model at these settings; an empty mapping if the settings do not fit together.
 
-    The user did not choose these settings. If a model's own code raises an error at these settings, the model counts as
-    having no states there.
+    Any error counts, also one in the model's own code. It is not reported, because the user did not choose these
+    settings.
     """
     try:
         return model(**settings).domains

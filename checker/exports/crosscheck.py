@@ -121,7 +121,7 @@ def _run(command: Sequence[str], folder: Path, seconds: float | None, failing: b
 
 
 def _number(pattern: str, text: str, tool: str) -> int:
-    found = re.findall(pattern, text)  # Rumur's progress lines look like its last line
+    found = re.findall(pattern, text)  # Rumur's progress lines have the same form; the last match counts
     if not found:
         raise ToolFailed(f"{tool} printed something unexpected: {' '.join(text.split())[-200:]}")
     return int(found[-1])

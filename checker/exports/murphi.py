@@ -160,7 +160,7 @@ class _Murphi:
         return identifiers([predicate.name], frozenset({*self.names, *RESERVED}))[0]
 
     def _asserted(self) -> list[str]:
-        """The lines that assert the invariants. A step to a state outside the constraints is undone afterwards."""
+        """Lines that assert the invariants in the new state, before `_stay` undoes a step beyond the constraints."""
         return [f'  assert {self._function(p)}() "{p.name}";' for p in self.system.invariants]
 
     # --- expressions ------------------------------------------------------------------------------------------------

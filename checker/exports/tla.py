@@ -19,8 +19,9 @@ RESERVED: Final = frozenset({"vars", "init", "next", "spec", "fair"})
 def tla(system: TransitionSystem, obligations: Sequence[Obligation] = ()) -> str:
     """The text of the TLA+ module. It must be in a file that has the module's name (see `module_name`).
 
-    `obligations` are the fairness that properties assume. They refer to the system's transitions by position. TLC does
-    not know which steps are impossible only because of a bound, so TLC may report a behaviour that isrcheck excuses.
+    `obligations` are the fairness assumptions of the properties. They refer to the system's transitions by position.
+    TLC does not know which steps are impossible only because of a bound, so TLC may report a behaviour that isrcheck
+    excuses.
     """
     return _Tla(system, obligations).text()
 

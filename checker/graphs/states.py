@@ -30,7 +30,10 @@ class TooLarge(Exception):
 
 @dataclass
 class _Found:
-    """The states found so far: their numbers in the order of finding, and the steps from the nearest start (`near`)."""
+    """The states found so far, each with its number in the order of finding (`numbers`).
+
+    `near` has the number of steps that lead to each state from the nearest start.
+    """
 
     limit: int
     numbers: dict[State, int] = field(default_factory=dict)
@@ -52,7 +55,7 @@ def state_graph(interpreter: Interpreter, limit: int) -> nx.MultiDiGraph:
 
 
 def around(interpreter: Interpreter, trace: Trace, radius: int, limit: int) -> nx.MultiDiGraph:
-    """The graph of a trace's states, of the states at most `radius` steps after them, and of all steps between them."""
+    """The graph around a trace: its states, the states at most `radius` steps after them, and all steps in between."""
     path = [step.state for step in trace.steps]
     return _graph(interpreter, path, radius, limit, path)
 

@@ -1,10 +1,10 @@
-"""Compares mutants with the model in the states that the model reaches: one exploration answers for all mutants.
+"""Compares mutants with the model in the states that the model reaches. One exploration compares many mutants.
 
-A mutant is *equivalent* if, in every state in which the model's constraints hold, the same instances are possible as in
-the model, and these instances lead to the same states. The mutant and the model then have the same states and the same
-steps. A mutant *only forbids* if it lacks steps of the model and has no other steps. Such a mutant reaches no new
-state, so no invariant of states can notice it. If its action is also never possible in the states of the model, the
-action is never possible in the mutant, because the mutant's states are states of the model.
+A mutant is *equivalent* if, in every reachable state in which the model's constraints hold, the same instances are
+enabled in the mutant and in the model, and lead to the same states. The mutant and the model then have the same states
+and the same steps. A mutant *only forbids* if it lacks steps of the model and adds none. Such a mutant reaches no new
+state, so no invariant of states can notice it. If the mutated action is also enabled in no state of the model, it is
+never enabled in the mutant, because the mutant's states are states of the model.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from isrcheck.model.language.expressions import FALSE, Expression
 from isrcheck.model.language.system import Predicate, Transition, TransitionSystem
 
 AT_ONCE: Final = 400
-"""The most predicates in one exploration. The predicates are compiled together with the exploration."""
+"""The most predicates in one exploration (three for each mutant). They are compiled together."""
 Instances = Sequence[Transition]
 
 
@@ -28,7 +28,7 @@ class Difference:
     """The first level at which a mutant behaves differently (None if it never does), and how.
 
     `forbids`: a step of the model is missing. `adds`: a step is new, or leads to another state, or is undefined.
-    `fires`: the mutant's action is possible in some state of the model.
+    `fires`: the mutated action is enabled in some state of the model.
     """
 
     level: int | None
@@ -44,7 +44,10 @@ class Difference:
 def differences(
     system: TransitionSystem, mutants: Sequence[tuple[Instances, Instances]], limits: Limits
 ) -> list[Difference] | None:
-    """How each mutant differs from the model; None if a limit is reached. A mutant is a pair: old and new instances."""
+    """How each mutant differs from the model; None if a limit is reached.
+
+    A mutant is given as two sequences: the model's instances of the mutated action, and the mutant's instances.
+    """
     from isrcheck.checker.engines.local.search import search
 
     counted = e.and_(*(c.holds for c in system.constraints))
@@ -82,9 +85,9 @@ def _never(number: int, counted: Expression, cases: Iterable[Expression]) -> Pre
 
 
 def _adds(system: TransitionSystem, a: Transition, b: Transition) -> Expression:
-    """The condition that an instance of a mutant adds something to the model.
+    """The condition that a mutant's instance adds something to the model.
 
-    The mutant's instance `b` is possible where the model's instance `a` is not, or `b` leads to another state than `a`,
+    The mutant's instance `b` is enabled where the model's instance `a` is not, or `b` leads to another state than `a`,
     or `b` is undefined.
     """
     elsewhere = e.and_(a.guard, b.guard, _elsewhere(system, a.updates, b.updates))

@@ -135,7 +135,7 @@ def _candidates(definition: ast.FunctionDef, file: str) -> Iterator[Edit]:
 
 
 def _of_the_state(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a function that may depend on the state, so no tests of `if`, filters, defaults or decorators."""
+    """The nodes that may depend on the state: all except conditions of `if`, filters, parameters and decorators."""
     yield node
     for name, value in ast.iter_fields(node):
         if name in ("test", "ifs", "decorator_list", "args", "returns", "annotation") and not isinstance(

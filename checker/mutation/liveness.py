@@ -22,7 +22,7 @@ from isrcheck.model.language.errors import EvaluationError
 from isrcheck.model.language.profiles import BARE
 
 ASKED: Final = ("survived", "nothing new", "unread", "forbids", "vacuous")
-"""Outcomes of mutants that are explored completely, differ from the model, and are killed by no invariant."""
+"""Outcomes of mutants that differ from the model, but certainly violate no invariant."""
 
 
 def in_the_model(loaded: LoadedModel, question: Question) -> dict[str, PropertyFinding]:

@@ -1,4 +1,4 @@
-"""Makes the mutants of a model: each has one edit in the source that one of its actions runs.
+"""Makes the mutants of a model. In each mutant, one edit changes the code that one action runs.
 
 A mutant is itself a model: every engine can explore it, and the reference semantics replays its traces. The edit takes
 effect only while the action runs. Invariants and other actions that share code with the action stay as they are.
@@ -25,7 +25,7 @@ Touched = Literal["guard", "update"]
 SHIPPED: Final = ("isrcheck.model.", "isrcheck.invariants.")
 """The beginnings of the names of shipped modules in which models are written."""
 SENSELESS: Final = (ModelError, TypeError, ValueError, LookupError, AttributeError, AssertionError)
-"""Exceptions that show that an edit does not give a model."""
+"""Exceptions that show that an edit does not give a valid model."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class Mutant:
 class Family:
     """An action and its mutants. No two of the mutants have the same instances.
 
-    `senseless` counts the edits that do not give a model, such as a set compared as a number, or a condition that
-    Python itself evaluates.
+    `senseless` counts the edits that do not give a valid model. For example, the edit adds 1 to a set, or changes a
+    condition that Python itself evaluates.
     """
 
     action: str
@@ -168,8 +168,9 @@ def _beside(cls: type) -> Iterator[FunctionType]:
 def _module_of(cls: type) -> dict[str, Any]:
     """The global names of the module of a class, as the class's functions see them.
 
-    The module is not searched by its name, because this might find another module: a user's file is not imported by its
-    name, and a file beside it may exist in two versions.
+    They are taken from a function of the class. `sys.modules` may have another module under the same name: a user's
+    file is not imported by its name, and a file beside it may be loaded in two versions. If the class has no function,
+    the module in `sys.modules` is used only if it contains this class.
     """
     seen = (f.__globals__ for f in _members(cls))
     found = next((names for names in seen if names.get("__name__") == cls.__module__), None)

@@ -32,7 +32,7 @@ def unread(
 
     `changed` are the mutant's instances of the mutated action, `distinct` is the number of its states. Each scalar is
     named without its indices. The result is None in three cases: a step or an invariant depends on the difference, a
-    limit is reached before this is known, or some states are not counted.
+    limit is reached before this is known, or the model has constraints.
     """
     from isrcheck.checker.engines.local.search import search
 

@@ -45,7 +45,10 @@ PLACES: Final = 16
 
 @dataclass(frozen=True)
 class Question:
-    """A question about the mutants of `model`, an argument of `load_model_class`. Names are as on the command line."""
+    """Which mutants of a model are checked, and how.
+
+    `model` is a model as `load_model_class` takes it. The names in the other fields are as on the command line.
+    """
 
     model: str
     settings: dict[str, Any]
@@ -68,17 +71,17 @@ class Verdict:
     `killed_by` are the invariants that are false at the end of the shortest trace, which has `length` states. `by` is
     the trace's first step that leads to another state in the model or is impossible there, and `step` is the number of
     the state after it. If `killed_by` are properties, `lasso` says how the trace goes on. A trace with a loop repeats
-    from its state at position `loop` (from 0). The model may be able to take each step of such a trace, but it does not
-    stay in the loop. `unanswered` are properties without an answer, each with the reason.
+    from its state at position `loop` (from 0). If the model allows each step of such a trace, `step` and `by` are None.
+    `unanswered` are properties without an answer, each with the reason.
 
-    `difference` is the first level at which the mutant behaves differently. `extra` is the number of its states minus
-    the model's, if its exploration finished. `reason` says why the exploration did not finish, what is undefined, or
-    what never happens. `differing` names the variables that differ, but that nothing reads. `shown` is the trace in
-    words.
+    `difference` is the first level at which the mutant behaves differently. `extra` is the mutant's number of states
+    minus the model's, if the exploration of the mutant finished. `reason` says why the exploration did not finish, what
+    is undefined, or what never happens. `differing` names the variables that differ, but that nothing reads. `shown` is
+    the trace in words.
 
     `scenario` is the scenario with this outcome, or None if the outcome is for the question's own settings. In the
     earlier scenarios, the mutant behaved like the model (`same_in`), behaved differently but was not noticed
-    (`differs_in`), or was given up (`unfinished_in`).
+    (`differs_in`), or was not checked to the end (`unfinished_in`).
     """
 
     number: int
@@ -157,7 +160,10 @@ def _killed(verdict: Verdict, shortest: list[tuple[str, Finding]], model: Interp
 
 
 def departure(model: Interpreter, trace: Trace) -> tuple[int | None, str | None]:
-    """The number (from 1) of the first state to which the model does not take the trace's step, and this step."""
+    """The first step of a trace that the model does not take: the number (from 1) of the state after it, and its label.
+
+    Both are None if the model takes every step.
+    """
     step = next((i for i in range(2, trace.length + 1) if not _allowed(model, trace, i)), None)
     label = None if step is None else trace.steps[step - 1].label
     return step, None if label is None else label_text(label)
@@ -239,7 +245,7 @@ def _reaches_more(system: TransitionSystem, instances: tuple[Transition, ...], l
     """Whether a mutant reaches a state that the model does not reach.
 
     If so, a system with the steps of both has more states than the model. The result is also True if this is not known,
-    because a limit is reached or some states are not counted.
+    because a limit is reached or the model has constraints.
     """
     from isrcheck.checker.engines.local.search import search
 

@@ -1,4 +1,4 @@
-"""The trace of a violation beside the same events in each fixed design, as data of a page."""
+"""The runs of fixed designs, which a page shows beside the trace of a violation, as data of the page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from isrcheck.checker.told import Fix, Run
 
 
 def beside(finding: Finding) -> list[dict[str, Any]]:
-    """For each fixed design: its name, its own story, and which of its steps belongs beside each step of the trace."""
+    """For each fixed design: its name, the story of its run, and how the run relates to the trace.
+
+    `parted` is the step of the trace at which the design differs, or None. `Run` explains `at` and `false`.
+    """
     return [_beside(fix, fix.run) for fix in finding.fixes if fix.run is not None]
 
 

@@ -1,4 +1,4 @@
-"""The traces of a result as the data of a page, each with everything that is false at its end."""
+"""The traces of a result as the data of a page, each with the invariants or the property that it violates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from isrcheck.model.language.system import shown
 
 
 def told_traces(result: Result, model: Model) -> dict[str, Any]:
-    """The different traces by number from 1, each with all that is false there. Those of invariants come first."""
+    """The different traces by number from 1, each with the invariants or the property that it violates.
+
+    The traces that violate invariants come first.
+    """
     found: list[tuple[Trace, dict[str, Any]]] = []
     for name, finding in violated(result):
         assert finding.trace is not None

@@ -1,4 +1,4 @@
-"""A page in one file: a template with style, scripts and data. Its policy lets the browser run only these scripts."""
+"""A page in one file: a template with style, scripts and data. Its security policy allows only these scripts."""
 
 from __future__ import annotations
 

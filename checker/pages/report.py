@@ -28,7 +28,7 @@ def report_page(result: Result, loaded: LoadedModel) -> str:
     return page("report.html", stories, report=_report(result, loaded), stories=stories)
 
 
-# --- what it rests on -----------------------------------------------------------------------------------------------
+# --- what the verdict rests on --------------------------------------------------------------------------------------
 
 
 def _report(result: Result, loaded: LoadedModel) -> dict[str, Any]:

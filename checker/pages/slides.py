@@ -59,7 +59,7 @@ class _Section:
 
 
 def deck(lessons: Mapping[int, str], story: Story) -> str:
-    """The page with the slides of some lessons, which are given by their numbers."""
+    """The page with the slides of some lessons. `lessons` has the text of each lesson by its number."""
     titles = {number: _question(text) for number, text in lessons.items()}
     slides = [slide for number, text in lessons.items() for slide in _slides(number, text, set(lessons), story)]
     name = (

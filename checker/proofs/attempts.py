@@ -1,4 +1,4 @@
-"""An attempt at a proof: the model, the proof and its targets, and the obligations that a solver must show."""
+"""An attempt at a proof: the model, the proof and its targets, and the obligations that a solver must prove."""
 
 from __future__ import annotations
 
@@ -23,7 +23,11 @@ Kind = Literal["bit-vectors", "unbounded"]
 
 @dataclass(frozen=True)
 class Attempt:
-    """A model at its settings, the proof to try, the targets of the proof, and the form of the obligations."""
+    """A model at its settings, the proof to try, the targets of the proof, and the form of the obligations.
+
+    With `houdini`, lemmas that are not inductive are dropped first. With `find_redundant`, lemmas that a successful
+    proof does not need are found afterwards.
+    """
 
     loaded: LoadedModel
     settings: dict[str, Any]
@@ -38,7 +42,10 @@ class Attempt:
         return with_history(self.loaded.cls, self.proof)
 
     def chosen(self) -> dict[str, Statement]:
-        """The chosen targets by name, or all. Raises `UnknownName` for a target that the proof does not have."""
+        """The chosen targets by name, or all targets if none is chosen.
+
+        Raises `UnknownName` for a chosen target that the proof does not have.
+        """
         known = self.proof.targets(self.loaded.invariants, self.loaded.name)
         for name in self.targets or ():
             if name not in known:

@@ -1,4 +1,8 @@
-"""Makes the obligations of a proof about a model at its settings, usually as terms over bit-vectors."""
+"""Makes the obligations of a proof about a model at its settings, as terms over bit-vectors.
+
+With `INTEGERS`, numbers are written as integers instead. `tie.py` uses this form to compare the model at its settings
+with the model without bounds.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +35,7 @@ class Bounded:
     def domain(self, state: State) -> list[Term]:
         """The conditions that a state's values lie in their domains.
 
-        Numbers lie in their intervals, slots behind a sequence's end have the first value of their domain, and no bag
+        Every leaf lies in its interval, slots behind a sequence's end have the first value of their domain, and no bag
         exceeds its capacity.
         """
         return [*self.terms.inside(self.system.leaves, state), *self.terms.folding(state)(facts(self.system))]

@@ -157,7 +157,7 @@ class Verified:
 
     @property
     def accepted(self) -> bool:
-        """Whether the side conditions hold, z3 refutes every obligation, and no solver finds any satisfiable."""
+        """Whether the side conditions hold, z3 refutes every obligation, and no solver finds one satisfiable."""
         refuted = self.refuted.get("z3") == self.obligations and not any(self.satisfiable.values())
         return refuted and not self.failed_checks
 

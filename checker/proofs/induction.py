@@ -1,7 +1,9 @@
-"""k-induction: shows that invariants hold in the first k states of every path, and after any k states where they hold.
+"""Proves invariants by k-induction, which is induction over k successive states instead of one.
 
-The induction step assumes that all values in its states lie in their domains, and that its states are pairwise
-different. Paths that repeat a state need no check, because a shortest path to a violation visits no state twice.
+The base case shows that the invariants hold in the first k states of every path. The induction step shows that they
+hold in every state that follows k states in which they hold. The induction step assumes that all values in its states
+lie in their domains, and that its states are pairwise different. Paths that repeat a state need no check, because a
+shortest path to a violation visits no state twice.
 """
 
 from __future__ import annotations
@@ -84,7 +86,7 @@ class _Attempt:
         result: ProofResult,
     ) -> None:
         self.model, self.chosen, self.k, self.watch, self.tell, self.result = model, chosen, k, watch, tell, result
-        # The proof does not use goals and bounds. If one of them is undefined, this does not matter for the invariants.
+        # Goals and bounds are left out, so that the proof does not fail if one of them is undefined.
         self.system = replace(system, goals=(), bounds=())
         self.template = Template(self.system)
         names = [p.name for p in self.system.invariants]
@@ -101,7 +103,11 @@ class _Attempt:
         return z3.SolverFor("QF_BV")
 
     def _base(self) -> bool:
-        """Whether the base case fails: an invariant is false, undefined or undecided in the first k states."""
+        """Whether the base case fails.
+
+        It fails if an invariant is false or an evaluation fails in the first k states of a path. It also fails if z3
+        does not know.
+        """
         path, asserted = Unrolling(self.template), list[Term]()
         for length in range(1, self.k + 1):
             self.tell(f"base: paths of {length} of {self.k} states")
@@ -128,7 +134,7 @@ class _Attempt:
         self.result.reason = f"{', '.join(wrong)} at the end of a path of {length} states from an initial state"
 
     def _step(self) -> bool:
-        """Whether the invariants also hold after any k different states in which they hold."""
+        """Whether the invariants hold in every state that follows k different states in which they hold."""
         path, asserted = AnyPath(self.template), list[Term]()
         for length in range(1, self.k + 2):
             asserted += path.extend()

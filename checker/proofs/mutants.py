@@ -1,4 +1,4 @@
-"""Tests whether a proof proves too much: tries the proof on mutants. A mutant lacks a rule that the protocol needs."""
+"""Tests whether a proof proves too much, by trying it on mutants: models that lack a rule that the protocol needs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from isrcheck.model.language.tracing import sentence_of
 
 
 def try_mutants(attempt: Attempt, result: ProofResult, limits: Limits, tell: Tell) -> None:
-    """Tries the proof on each of its mutants, and records the open goals. The proof must succeed for no mutant."""
+    """Tries the proof on each of its mutants, and records the open goals. The proof must fail for every mutant."""
     for mutant in attempt.proof.mutants:
         name = mutant_name(mutant)
         tell(f"mutant {name}")

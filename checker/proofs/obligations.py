@@ -28,9 +28,9 @@ TARGET: Final = "targets"
 class Obligation:
     """A claim: if the conditions and the lemmas hold, all goals hold.
 
-    `action` is the action whose instance makes the step, or START or TARGET if there is no step. `lemmas` returns, for
-    a stage, the terms of each lemma by name. A lemma about all numbers is assumed only for some numbers, and for more
-    numbers at each further stage. `stages` is the number of stages.
+    `action` is the action whose instance makes the step, or START or TARGET if there is no step. A solver tries to
+    prove the claim in one or more `stages`. `lemmas` returns, for a stage (from 0), the terms of each lemma by name.
+    Without bounds, a lemma about all numbers is assumed only for some numbers, and for more numbers at each stage.
     """
 
     label: str

@@ -27,7 +27,7 @@ class Open:
 
 
 def ask(solver: z3.Solver, watch: Watch) -> z3.CheckSatResult:
-    """The solver's answer, which may be "unknown". Raises `GaveUp` at a limit."""
+    """The solver's answer, which may be "unknown". Raises `GaveUp` at a limit or after an interruption."""
     watch.look()
     try:
         with watch.while_running(solver):
@@ -101,7 +101,10 @@ def _one_by_one(
     watch: Watch,
     without: frozenset[str],
 ) -> list[Open]:
-    """The goals that stay open if each is asked alone: a solver may decide one goal but not all together."""
+    """The goals that stay open if the solver is asked about each goal alone.
+
+    A solver may decide each goal alone even if it cannot decide all goals together.
+    """
     found = []
     for name in goals:
         solver = _solver(obligations, obligation, stage, without)
@@ -155,10 +158,11 @@ def follows(
 def largest_inductive(
     obligations: Obligations, candidates: Iterable[str], watch: Watch, tell: Tell = lambda text: None
 ) -> frozenset[str]:
-    """Returns the candidates to drop (Houdini). Every other lemma holds at the start and is preserved by every step.
+    """Returns the candidates to drop, found by the Houdini algorithm.
 
-    No larger set of lemmas has this property, because a candidate is dropped only if it does not follow from the
-    candidates that are left.
+    The candidates that are left hold at the start and are preserved by every step. No larger set of candidates has this
+    property if the solver decides every goal, because a candidate is dropped only if it does not follow from the
+    candidates that were left before.
     """
     droppable, dropped = set(candidates), set[str]()
     again = True

@@ -34,7 +34,7 @@ class Counterexample:
 
 @dataclass(frozen=True)
 class Failing:
-    """A goal that an action was not shown to preserve, and the instances of the action for which this was not shown.
+    """A goal that was not proved for an action, and the instances of the action for which it was not proved.
 
     `answer` is "false" if the solver shows that the goal does not follow, and "unknown" if the solver cannot tell.
     """
@@ -62,9 +62,9 @@ class ProofResult:
     """The result of a proof attempt.
 
     `by` names the method: lemmas, or induction over `k` states. `form` is "bit-vectors" (at the settings) or
-    "unbounded" (for all bounds). `violation` is a real violation: a path from an initial state to a state in which the
-    invariant is false. `checks` has a sentence for each side condition. If a check fails, the proof cannot be trusted,
-    and the verdict is never "proved".
+    "unbounded" (for all bounds). `violation` is a path from an initial state to a state in which an invariant is false
+    or an evaluation fails. `checks` has a sentence for each side condition and each mutant. If a check fails, the proof
+    cannot be trusted, and the verdict is never "proved".
     """
 
     model: str

@@ -23,9 +23,9 @@ from isrcheck.model.language.settings import Setting
 from isrcheck.model.language.tracing import trace
 
 SMALL: Final = 2
-"""The value of each bound when the lemmas are checked in the reachable states."""
+"""The value of each bound when the lemmas are checked in the reachable states; see `_settings` for exceptions."""
 TIED: Final = 3
-"""The value of each bound when the form without bounds is compared with the model, whatever the user has chosen."""
+"""The value of each bound, instead of the user's, when the model without bounds is compared with the traced model."""
 LOOK: Final = Limits(seconds=20, memory=2 << 30)
 
 
@@ -63,7 +63,7 @@ def side_conditions(attempt: Attempt, watch: Watch, tell: Callable[[str], None])
 def _settings(attempt: Attempt, bound: int, lowered: bool = False) -> dict[str, Any]:
     """The settings of an attempt, but every bound is `bound` or the nearest value that its setting allows.
 
-    If `lowered` is true, bounds above `bound` are instead lowered to `bound`, and smaller bounds stay.
+    If `lowered` is true, only bounds above `bound` change: they become `bound`.
     """
     declared = attempt.loaded.cls.declared_settings()
     given = attempt.loaded.cls(**attempt.settings).settings

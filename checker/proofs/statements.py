@@ -43,7 +43,7 @@ def instance(proof: type[Proof], statement: Statement, choice: dict[str, Any]) -
 
 
 def predicate(proof: type[Proof], statement: Statement) -> Predicate:
-    """A predicate that is true if a statement holds for all its parameters. Its docstring is the statement's."""
+    """A predicate that is true if a statement holds for all its parameters, with its sentence as the docstring."""
 
     def of_all(model: Any, s: Any) -> Any:
         return every(instance(proof, statement, choice)(model, s) for choice in choices(model, statement))

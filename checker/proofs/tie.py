@@ -32,7 +32,7 @@ from isrcheck.model.language.system import Label, Transition, TransitionSystem, 
 class Tie:
     """The comparison of a traced model at its bounds with the model without bounds.
 
-    `before` is the traced model's state before a step, in the form of a state without bounds.
+    `before` is the traced model's state before a step, in the form of a state without bounds (`unbounded/shapes.py`).
     """
 
     def __init__(
@@ -139,7 +139,10 @@ class Tie:
                 yield Label(name, values, tuple(domain for domain, _ in choice))
 
     def _relation(self, label: Label) -> tuple[Relation | None, list[tuple[Term, Term]]]:
-        """The relation of which `label` is an instance, or None; and the values of its numeric parameters."""
+        """The relation of which `label` is an instance, or None if there is none.
+
+        Also returns each numeric parameter of the relation with its value in `label`.
+        """
         given = dict(label.parameters)
         for relation in self.unbounded.relations:
             fixed = {n: v for n, v in relation.choice if v is not ...}

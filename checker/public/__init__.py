@@ -198,7 +198,7 @@ _HOMES = {
     "isrcheck.checker.traces.verdicts": ("Replayed",),
     "isrcheck.model.language.fairness": ("Fairness",),
 }  # fmt: skip
-"""The modules of the names that do not belong to the modelling language."""
+"""The modules of the names that `isrcheck.model.language` itself does not have."""
 
 
 def __getattr__(name: str) -> Any:

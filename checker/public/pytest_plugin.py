@@ -65,7 +65,8 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
-    # Most projects never import the assertions, and another exception may have a `result` of another kind.
+    # `isrcheck.testing` is not imported here, because most projects never use it. The test of the exception's class is
+    # necessary, because another exception may have a `result` of another kind.
     testing: Any = sys.modules.get("isrcheck.testing")
     if testing is not None and call.excinfo is not None and isinstance(call.excinfo.value, testing.NotAsAsserted):
         result = call.excinfo.value.result

@@ -15,7 +15,11 @@ Verdict = Literal["explained", "unexplained", "incomplete"]
 
 @dataclass(frozen=True)
 class Told:
-    """The lines that a state explains: `step` leads to the state (None if hidden), and `held` lines have no step."""
+    """The lines of the recording that a state of a path explains.
+
+    `step` is the line of the step into the state. It is None for a hidden step and for the first state. `held` has the
+    lines without a step whose observed values the state has.
+    """
 
     step: Line | None
     held: tuple[Line, ...]
@@ -63,7 +67,10 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why an action instance cannot be the step of a line: its false requirement, or a value that differs after it."""
+    """Why an action instance cannot be the step of a line: a false requirement, or another value than the observed one.
+
+    `label` is None if the line has no step, or if there is no instance that the line may be.
+    """
 
     label: str | None
     what: str
@@ -76,7 +83,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class Refused:
-    """The next line of a lane (an observer's lines), and why it cannot happen in the states that explain most lines."""
+    """The next line of a lane (one observer's lines), and why it cannot happen where the most lines are explained."""
 
     line: Line
     reasons: tuple[Reason, ...]
@@ -87,11 +94,12 @@ class Refused:
 
 @dataclass(frozen=True)
 class Frontier:
-    """A state that explains most lines: the story that leads to it, and the next line of each lane.
+    """A state that explains the most lines, the story that leads to it, and the next line of each lane.
 
-    `states` counts the states found that explain exactly the same lines. `refused` has the next lines that cannot
-    happen, and `waiting` has the next lines that must wait for another line. `nearest` has instances that are enabled
-    at the end of the story, beginning with instances of the next lines' actions.
+    `told` has one entry for each state of the trace. `states` counts the found states that explain exactly the same
+    lines. `refused` has the next lines that cannot happen, and `waiting` has the next lines that must wait for another
+    line. `nearest` has instances that are enabled at the end of the story, beginning with instances of the next lines'
+    actions.
     """
 
     trace: Trace

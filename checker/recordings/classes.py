@@ -1,7 +1,8 @@
-"""Classes of values: the value 1712 of a system becomes 2 in a model if only two values of its class are smaller.
+"""Translates values of a real system, such as the epoch 1712, into the small values of a model, class by class.
 
-In a recording, `{"class": "epoch", "value": 1712}` represents a small value of the model. This small value is the rank
-of 1712 among all values of the class in the recording, unless a table in the header gives it.
+In a recording, `{"class": "epoch", "value": 1712}` represents a small value of the model. If the header has a table for
+the class, the table gives the small value. Otherwise it is the rank of 1712 among all values of the class in the
+recording: 2 if two values are smaller. The header may give the first rank (`from`) and further values (`known`).
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ def explained(name: str, asked: Question, end: Node) -> Explanation:
 
 
 def _walked(asked: Question, end: Node) -> tuple[Trace, tuple[Told, ...]]:
-    """The path to a node as a trace, checked by the model's own methods; and the lines that each state explains."""
+    """The path to a node as a trace, and the lines that each state explains. The model's own methods check the path."""
     interpreter, path = asked.interpreter, end.path
     numbers = {label: i for i, label in enumerate(interpreter.labels)}
     steps = [Step(None, None, state_of(asked, path[0]))]

@@ -1,4 +1,4 @@
-"""Translates a recording for the search: the instances that each line may be, and the packed values it requires."""
+"""Translates a recording for the search: for each line its possible instances, and its observed values as bits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,11 @@ Positions = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Check:
-    """An observed part of the state, and its value. `bits` tests packed states: triples (word, mask, wanted value)."""
+    """An observed part of the state, and its observed value.
+
+    `place` has the position of the variable, and the positions that lead to the part inside the variable's value.
+    `bits` tests packed states: triples (word, mask, wanted value).
+    """
 
     path: str
     domain: Domain
@@ -47,9 +51,10 @@ class Check:
 
 @dataclass(frozen=True)
 class Seen:
-    """A line: the labels of the instances that it may be (None if it has no step), and checks of its observed values.
+    """A line, the labels of the instances that its step may be, and checks of its observed values.
 
-    `after` has pairs (lane, number): this number of lines of the lane must be explained before the line.
+    `labels` is None if the line has no step. `after` has pairs (lane, number): this number of lines of the lane must be
+    explained before the line.
     """
 
     line: Line
@@ -66,11 +71,11 @@ class Seen:
 
 @dataclass(frozen=True)
 class Question:
-    """A recording in terms of a model: lanes of lines, hidden instances, and a kernel of the instances that may happen.
+    """A recording in terms of a model: lanes of lines, hidden instances, and a kernel that computes the steps.
 
-    `kept` has, for each word of a packed state, the bits that no hidden step changes. `numbers` has, for each label,
-    the number of its transition in the kernel. An instance that is never enabled has no number. `whole` is the traced
-    model with all transitions.
+    `system` and `kernel` have only the transitions of hidden instances and of instances that a line may be. `numbers`
+    has, for each label, the number of its transition in the kernel. `kept` has, for each word of a packed state, the
+    bits that no hidden step may change. `whole` is the traced model with all transitions.
     """
 
     interpreter: Interpreter

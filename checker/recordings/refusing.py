@@ -1,4 +1,4 @@
-"""Finds why the next lines cannot happen in the states that explain most lines, and which line is probably wrong."""
+"""Finds why the next lines cannot happen in the states that explain the most lines, and which line may be wrong."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ TRIED: Final = Limits(nodes=100_000)
 
 
 class Refusing:
-    """Examines the states that explain most lines, by the model's own methods."""
+    """Examines the states that explain the most lines, by the model's own methods.
+
+    Of the given nodes, only those are examined that explain the same lines as the node with the fewest hidden steps.
+    """
 
     def __init__(self, question: Question, nodes: Sequence[Node]) -> None:
         self.question, self.interpreter = question, question.interpreter
@@ -51,7 +54,8 @@ class Refusing:
     def refused(self, at_most: int) -> tuple[Refused, ...]:
         """The next lines that need not wait for another line, with the reasons why they cannot happen.
 
-        The first is the line that lets the search explain most lines if its content is ignored.
+        The first is probably the wrong line: if the search ignores the content of this line, it explains more lines
+        than if it ignores another.
         """
         candidates = [seen for seen in self.next if seen.may_come(self.positions)]
         if len(candidates) > 1:

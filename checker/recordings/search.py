@@ -4,7 +4,7 @@ A node of the search is a packed state of the model, with the number of lines th
 the model is the next line of a lane, or it is hidden. There may be at most a given number of hidden steps between two
 lines with a step. The search first expands the nodes with the most explained lines and, among these nodes, those with
 the fewest hidden steps since the last line. The search remembers all nodes that it has visited. It is exact: if it
-reaches no limit and finds no explanation, no explanation exists.
+reaches no limit and finds no explanation, no explanation with so few hidden steps in a row exists.
 
 A line without a step counts as explained as soon as a state has its observed values. This loses no explanation, because
 all steps that were possible remain possible.
@@ -28,7 +28,7 @@ from isrcheck.model.language.system import Label
 BATCH: Final = 256
 """How many states are expanded together. Expanding one state takes nearly as long as expanding a hundred together."""
 FURTHEST: Final = 256
-"""At most this many of the states that explain most lines are kept."""
+"""At most this many of the states that explain the most lines are kept."""
 NODES: Final = 2_000_000
 """The default limit on visited nodes."""
 
@@ -73,7 +73,7 @@ class Node:
 class Found:
     """The result of a search: the last node of an explanation, or None. `stopped` says what ended the search early.
 
-    `furthest` has at most `FURTHEST` of the states that explain most lines, in the order in which they were found.
+    `furthest` has at most `FURTHEST` of the states that explain the most lines, in the order in which they were found.
     `failing` is a state and an action instance that is undefined in this state.
     """
 
@@ -160,7 +160,7 @@ class _Search:
         heapq.heappush(self.heap, (-node.explained, run, longest, self.order, node))
 
     def settled(self, row: Row, positions: Positions) -> Positions:
-        """The positions past all lines that come next in their lanes, have no step, and fit the state."""
+        """The positions, moved past each next line that has no step, may come now, and fits the state."""
         found, lanes, moved = list(positions), self.question.lanes, True
         while moved:
             moved = False

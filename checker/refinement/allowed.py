@@ -52,7 +52,7 @@ class Allowed:
     def leads(self, a: Words, b: Words) -> bool:
         """Whether the packed state b equals a or is reached from a. Raises `TooMany` if the search has to give up."""
         if ((a ^ b) & self._kept).any():
-            return False  # no action writes a leaf in which they differ
+            return False  # they differ in a leaf that no action writes
         reach, wanted, rounds = self._reach(a), b.tobytes(), 0
         while wanted not in reach.seen:
             if self._is_whole(reach):
@@ -95,7 +95,7 @@ class Allowed:
         reach.seen |= found
         reach.rounds += 1
         if sum(len(each.seen) for each in self._reaches.values()) > MOST:
-            self._reaches.clear()  # to explain a refused step, one state's reach is computed again
+            self._reaches.clear()  # frees memory: `seen_from` later needs only the states reached from one state
             raise TooMany
         reach.open = np.concatenate([rest, self._rows(found)])
 

@@ -139,7 +139,7 @@ def _as_judged(found: Exploration, watching: Watching) -> None:
         found.partial = None  # the search ended between two levels
     if found.stopped in ("memory", "time", "interrupt") and watching.whole < len(found.levels):
         found.levels, found.generated = found.levels[: watching.whole], found.generated[: max(0, watching.whole - 1)]
-        found.degrees = None  # the degrees are of all levels together
+        found.degrees = None  # counted over all levels together, so not known for the remaining levels
         for seen in (found.goals, found.bounds):
             for name in [name for name, level in seen.items() if level > watching.whole]:
                 del seen[name]

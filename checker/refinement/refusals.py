@@ -60,9 +60,11 @@ def refused_leaves(allowed: Allowed, a: Words, b: Words) -> list[int]:
 
 
 def _said(allowed: Allowed, a: Words, b: Words) -> list[str | None]:
-    """For each variable, the sentence that says why its change is refused; None if the change alone is allowed.
+    """For each variable, the sentence that says why its change is refused, or None.
 
-    If each change alone is allowed, every variable gets the sentence that the changes together are not allowed.
+    If the step changes leaves that no action writes, only the variables of these leaves have a sentence. Otherwise a
+    variable has a sentence if its change alone is not allowed. If each change alone is allowed, every variable has the
+    sentence that the changes together are not allowed.
     """
     old, new = _leaves(allowed, a), _leaves(allowed, b)
     written = {leaf for t in allowed.system.transitions for leaf in t.updates}

@@ -50,7 +50,10 @@ def _walked(implementation: Implementation, allowed: Allowed, trace: Trace) -> W
 
 
 def _instance(implementation: Implementation, trace: Trace) -> Instance | None:
-    """The choice of `for_all` that falsifies a flag of the mapping, if the last step changes this flag; else None."""
+    """The choice of `for_all` that makes a flag in the mapping's result false, or None.
+
+    Only variables that the last step changes are examined. In a trace of one state, all variables are examined.
+    """
     model, mapping = implementation.model, implementation.mapping
     positions, last = implementation.specification.model.positions, trace.steps[-1].state
     beside = [implementation.stands_for(step.state) for step in trace.steps[-2:]]

@@ -26,8 +26,9 @@ FEW: Final = 1 << 19
 class Refused:
     """The mistakes at which a search stops: the level of their states, and the steps into these states (if any).
 
-    `targets` are the wrong states: initial states, or states that represent no state of the specification. `whole` says
-    that every step into the level was judged. If there are several mistakes, the trace shows the least mistake.
+    `targets` are the wrong states: initial states, or states that represent no state of the specification. If there are
+    several mistakes, the trace shows the least mistake. For a refused step, `whole` is false if some steps into the
+    level were not judged. Then a refused step that was not found may come earlier than the shown one.
     """
 
     level: int
@@ -40,9 +41,10 @@ class Watching:
     """Judges the steps into each level of a search. The search ends with the level of the first refused step.
 
     `refused` has the steps that the specification does not allow. `nothing` has the states that represent no state of
-    the specification. `whole` is the last level in which every step was judged. With `exchanged`, the search keeps only
-    one of the states that differ by an exchange of brokers, and the mapping treats these brokers alike. `pairs` counts
-    the distinct steps of the specification that the model's steps represent.
+    the specification. `whole` is the last level that was judged before a limit was reached: all steps into this level
+    were judged, or a mistake was found. With `exchanged`, the search keeps only one of the states that differ by an
+    exchange of brokers, and the mapping treats these brokers alike. `pairs` counts the distinct steps of the
+    specification that the model's steps represent.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The text of a comparison of two models: a new and a removed behaviour, each as a story with two endings."""
+"""The text of a comparison of two models: a new and a removed behaviour, each with its ending in both models."""
 
 from __future__ import annotations
 

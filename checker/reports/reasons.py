@@ -18,7 +18,10 @@ INNER: Final = " " * 8
 
 
 def reasons_text(reasons: Reasons | None, story: Story | None, fixes: Sequence[Fix] = ()) -> list[str]:
-    """The lines about a violation's reasons, with the steps where fixes act. Of many, the earlier are only counted."""
+    """The lines about a violation's reasons, with the steps where fixes act.
+
+    Shows the last `MOST` reasons, and only counts the earlier ones.
+    """
     if reasons is None:
         return []
     sentences = {} if story is None else {told.position: told.sentence for told in story.sentences}

@@ -37,7 +37,7 @@ def _legend(logs: list[DrawnLog]) -> list[str]:
 
 
 def for_ever(trace: Trace, position: int, ink: Ink) -> list[str]:
-    """The lines about a lasso's loop that belong before state `position`; one past the last state means the end."""
+    """The lines about a lasso's loop that belong before state `position`, or at the end if there is no such state."""
     if trace.loop is None:
         return []
     if position == trace.length + 1:

@@ -136,7 +136,7 @@ def _forecast(result: Result) -> list[str]:
     return [f"forecast from the growth of levels: {', '.join(told)}"]
 
 
-# --- what it rests on -----------------------------------------------------------------------------------------------
+# --- what the verdict rests on --------------------------------------------------------------------------------------
 
 
 def _settings(result: Result, ink: Ink) -> list[str]:
@@ -239,7 +239,11 @@ def vacuity(result: Result) -> list[str]:
 
 
 def brief(result: Result, ink: Ink = PLAIN) -> str:
-    """The verdict in one line, then warnings: what was never seen, holds vacuously or with excuses, or is left out."""
+    """The verdict in one line, then warnings, then what the settings leave out.
+
+    The warnings name actions and goals never seen, and properties that hold vacuously or with excused ends or
+    components (docs/liveness.md).
+    """
     told = result.verdict != "violated" and result.evaluation is None and not _vacuously(result)
     never = _never(result) if result.counted and told else []
     warning = [f"warning: never seen{' so far' if result.left else ''}: {', '.join(never)}"] if never else []
@@ -266,7 +270,10 @@ def _each(result: Result) -> str:
 
 
 def counterexamples(result: Result, ink: Ink, plain: bool) -> list[list[str]]:
-    """The different counterexamples, each with all that is false there. Those of invariants come first."""
+    """The different counterexamples, each with the invariants or the property that it violates.
+
+    The counterexamples to invariants come first.
+    """
     by_trace: list[list[tuple[str, Finding]]] = []
     for name, finding in violated(result):
         same = [group for group in by_trace if group[0][1].trace == finding.trace]

@@ -81,7 +81,7 @@ def differences(old: Model, new: Model) -> Differences:
 
 
 def _functions(cls: type[Model]) -> dict[str, FunctionType]:
-    """The functions of a model's classes by name. Functions of a subclass come before functions of its bases."""
+    """The functions of a model's classes by name. A subclass's function replaces its bases' function of this name."""
     found: dict[str, FunctionType] = {}
     for function in functions_of(cls):
         if _written(function) is not None and not function.__name__.startswith("told_"):
@@ -238,7 +238,7 @@ def _meanings(system: TransitionSystem) -> dict[str, dict[str, tuple[str, tuple[
 
 
 def digest(expression: Expression, known: dict[Expression, str]) -> str:
-    """A digest of the meaning of an expression. A scalar is named by its path, because its number may change."""
+    """A digest of an expression's meaning. A leaf is named by its path, because its index may differ between models."""
     for node in topological([expression]):
         if node not in known:
             value = node.value.path if isinstance(node.value, Leaf) else repr(node.value)

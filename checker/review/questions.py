@@ -21,9 +21,9 @@ class Questions:
     """The predicates whose meaning differs between two versions, and the differences in states and fairness.
 
     `cut` is true if the constraints differ, so that the two searches leave out different states. `narrower` names the
-    bounds whose value changed, but not to a greater number. If a violation disappears because states are left out, it
-    does not count as mended. `fairness` has the actions whose fairness differs, each with its fairness before and
-    after.
+    bounds that changed, except those that changed to a greater number. In both cases a violation that disappears does
+    not count as mended, because its states may only be left out. `fairness` has the actions whose fairness differs,
+    each with its fairness before and after.
     """
 
     predicates: frozenset[str]
@@ -61,8 +61,8 @@ def _system(loaded: LoadedModel, model: Model) -> TransitionSystem:
 def _at_the_same_settings(old: Model, new: Model) -> tuple[Model, Model]:
     """Both models at the settings of the old model or, if that fails, of the new model.
 
-    Each model takes only the settings that it has. The models stay unchanged if neither model accepts the values of the
-    other.
+    Each model takes only the settings that it has. If neither model accepts the values of the other, both models keep
+    their own settings.
     """
     for wanted in (old.settings, new.settings):
         with suppress(UnknownName):
@@ -77,7 +77,7 @@ def _with(model: Model, wanted: dict[str, Any]) -> Model:
 
 
 def _narrower(old: Model, new: Model) -> Iterator[str]:
-    """The bounds whose value changed between the versions, but not to a greater number."""
+    """The bounds that changed between the versions, except those that changed to a greater number."""
     declared = type(old).declared_settings() | type(new).declared_settings()
     for name, value in new.settings.items():
         before = old.settings.get(name, value)

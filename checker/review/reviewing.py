@@ -37,8 +37,9 @@ class Review:
     """The changes from `old` to `new`. Each side has its own settings.
 
     For each side, `states` has the number of states, and whether all states were explored. `guards` has the verdicts on
-    mutants of the new version, in actions whose meaning differs. `proofs` has a proof attempt for each side. `guards`
-    and `proofs` are None if they were not requested.
+    mutants of the new version, in actions whose meaning differs. It is None if it was not requested, if there are no
+    such actions, or if no predicate holds. `proofs` has a proof attempt for each side, or is None if it was not
+    requested.
     """
 
     old: Side
@@ -63,15 +64,15 @@ class Review:
 
     @property
     def lost(self) -> tuple[str, ...]:
-        """The scenarios of the new model that can no longer be checked in the new model."""
+        """The scenarios of the new model that can be checked in the old model, but no longer in the new model."""
         return () if self.scenarios is None else self.scenarios.lost
 
     @property
     def exit_code(self) -> int:
         """12 if an invariant that held is now violated, 13 if a property is, 152 if an answer is open, else 0.
 
-        New invariants and properties that are violated count as well, and so do scenarios. A scenario of the new model
-        that can no longer be checked in the new model counts as open.
+        New invariants and properties that are violated count as well, and so do scenarios that held and are violated
+        now. Each scenario in `lost` counts as open.
         """
         broken = {row.kind for row in self.rows if row.breaks} | {each.kind for each in self.recorded("broken")}
         is_open = any(row.is_open for row in self.rows) or bool(self.recorded("open") or self.lost)
@@ -121,7 +122,7 @@ def review(old: Side, new: Side, wanted: Wanted, tell: Callable[[str], None] = l
     with blaming(old.loaded.origin), blaming(new.loaded.origin):
         text = differences(old.model, new.model)
         asked = questions(old, new)
-    histories = Histories(old, new, wanted.visible)  # before the checks: this may refuse `visible`
+    histories = Histories(old, new, wanted.visible)  # before the checks, because a wrong `visible` is an error
     tell("invariants and properties")
     rows, results = verdicts(old, new, wanted.limits, asked)
     tell("behaviours")
@@ -155,7 +156,10 @@ def review(old: Side, new: Side, wanted: Wanted, tell: Callable[[str], None] = l
 
 
 def _guards(new: Side, text: Differences, rows: Sequence[Row], limits: Limits) -> Mutation | None:
-    """Mutates the actions whose meaning differs, and checks the predicates that hold. None if either is missing."""
+    """Mutates the actions whose meaning differs, and checks the predicates that hold in the new version.
+
+    Returns None if there are no such actions or no such predicates.
+    """
     holding = [(row.kind, row.name) for row in rows if row.after and row.after.verdict == "holds"]
     # The name of the deadlock check is left out, because it is no invariant of the model.
     held = tuple(name for kind, name in holding if kind == "invariant" and name in new.loaded.invariants)

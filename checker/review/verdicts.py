@@ -25,15 +25,19 @@ from isrcheck.model.language.tracing import askable, checkable
 Turn = Literal["broken", "mended", "vacuous", "otherwise", "open", "other", "same", "alone"]
 """The change of a verdict.
 
+`broken`: the predicate held before, and is violated now. `mended`: the opposite. `open`: a verdict is incomplete.
 `vacuous`: the predicate now holds only because its subject can no longer happen. `otherwise`: the question differs, and
-the predicate is not `broken`. `other`: the verdict is the same, but its text differs, for example in the length of the
-trace. `alone`: only one side has the predicate.
+the change is neither `broken` nor `open`. `other`: the verdict is the same, but its text differs, for example in the
+length of the trace. `alone`: only one side has the predicate.
 """
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A verdict (holds, violated or incomplete) and its text. It is `vacuous` if what it is about never happens."""
+    """A verdict (holds, violated or incomplete) and its text.
+
+    `vacuous` is true if a predicate holds only because its subject never happens.
+    """
 
     verdict: str
     text: str
@@ -62,7 +66,7 @@ class Row:
 
     @property
     def breaks(self) -> bool:
-        """Whether the predicate is violated now, although it was not violated or was missing before."""
+        """Whether the predicate is violated now, and before it held or was missing."""
         is_new = self.before is None and self.after is not None and self.after.verdict == "violated"
         return is_new or self.turn == "broken"
 
@@ -158,7 +162,10 @@ def _rows(before: Result, after: Result, asked: Questions) -> Iterator[Row]:
 def _is_another_question(
     names: Collection[str], before: Answer | None, after: Answer | None, asked: Questions, hidden: bool
 ) -> bool:
-    """Whether a predicate changed its meaning, or a violation is gone, perhaps as states are left out (`hidden`)."""
+    """Whether a predicate in `names` has another meaning, or a violation may be gone only because of left-out states.
+
+    `hidden` says that the check after the change may leave out other states than the check before.
+    """
     ends = before is not None and after is not None and (before.verdict, after.verdict) == ("violated", "holds")
     return not asked.predicates.isdisjoint(names) or (hidden and ends)
 

@@ -21,7 +21,7 @@ def begin(folder: Path, model: str, asked: Mapping[str, Any], settings: Mapping[
     """Writes a scenario of `model` (a name or file, as for `isrcheck check`) into a new folder, and returns it.
 
     `asked` are further keys of `scenario.toml`: invariants, deadlock, keep_going. Raises `Failure` if the folder exists
-    already, or if the search does not finish; then no folder is left behind.
+    already, or if the search does not finish. After an error, the new folder is removed.
     """
     if folder.exists() or folder.is_symlink():
         raise Failure(f"{folder} is there already; take another name, or run: isrcheck regress {folder}", Exit.OUTPUT)

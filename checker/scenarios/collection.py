@@ -28,9 +28,10 @@ def default() -> Path:
 
 
 def folders(paths: tuple[str, ...]) -> list[tuple[Path, Path]]:
-    """Pairs of a scenario's folder and the path below which it was found, sorted by name. No paths mean `default()`.
+    """Pairs of a scenario's folder and the path below which it was found, sorted by name.
 
     A path is a scenario's folder (or its `scenario.toml`), or a folder with such folders, directly or in groups.
+    Without paths, the path is `default()`.
     """
     found: dict[Path, tuple[Path, Path]] = {}
     for root in [Path(path) for path in paths] or [default()]:
@@ -64,7 +65,10 @@ def called(name: str, root: Path) -> Path | None:
 
 
 def group_of(model: str) -> Path:
-    """The folder for a new scenario: where most scenarios of the model are, else `OWN` (for a file) or a new group."""
+    """The folder for a new scenario: the folder in which most of the model's scenarios are.
+
+    If the model has no scenarios, this is `OWN` for a model in a file, or `OWN / model` for a shipped model.
+    """
     beside = []
     for folder in _scenarios_in(OWN):
         with suppress(DamagedScenario, OSError):

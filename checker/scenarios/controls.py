@@ -17,8 +17,7 @@ from isrcheck.model.language import Model, UnknownName
 def controls_of(scenario: Scenario, loaded: LoadedModel, changed: dict[str, Any]) -> list[Control]:
     """The controls that are expected to hold, each at its own settings. `changed` overrides settings of all designs.
 
-    A control that does not exist or lacks a changed setting is left out: reporting such a mistake is the
-    task of `regress`.
+    A control is left out if it does not exist or does not have a changed setting. `regress` reports such mistakes.
     """
     if scenario.expect != "violated" or not scenario.controls:
         return []

@@ -151,7 +151,8 @@ def _code(result: Result) -> int:
 def _traces(result: Result) -> dict[str, str]:
     """The files of the shortest counterexample, as `isrcheck check` prints and writes it.
 
-    If several are shortest, the first by name is taken. The text explains everything that is false in its last state.
+    If several are shortest, the first by name is taken, and a deadlock comes last. The text explains each violation
+    that has this same trace.
     """
     from isrcheck.checker.reports.counterexample import violations_text
     from isrcheck.checker.traces import itf

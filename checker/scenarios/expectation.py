@@ -41,7 +41,7 @@ def _expected(scenario: Scenario, name: str) -> str:
 
 
 def unpaired(scenario: Scenario) -> list[str]:
-    """Messages about why a scenario and its controls are no pairs.
+    """Messages that say why a scenario and its controls are not pairs.
 
     In a pair, one scenario is violated and the other holds, and each names the other. The two differ only in the model,
     only in settings, or only in fairness, and this difference explains the different verdicts.

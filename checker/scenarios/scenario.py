@@ -25,7 +25,7 @@ class DamagedScenario(ModelError):
 
 @dataclass(frozen=True)
 class Scenario:
-    """What to check, what is expected, and why it matters. `liveness` names properties that are also checked.
+    """A check with its expected outcome and its story. `liveness` names properties to check with the invariants.
 
     `folder` is the scenario's folder. `root` is the folder that the user named, and the model's file must be inside it.
     `lengths` maps each violated invariant or property (and `deadlock`) to the number of states of its shortest trace.
@@ -166,7 +166,7 @@ def _texts(value: str | list[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Key:
-    """What values a key of `scenario.toml` may have: `fits` tests a value, and `words` describes the allowed values."""
+    """The rule for a key of `scenario.toml`: `fits` tests a value, and `words` describes the allowed values."""
 
     fits: Callable[[Any], bool]
     words: str

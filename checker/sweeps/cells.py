@@ -79,7 +79,8 @@ class Cells:
     def ask(self, cell: dict[str, Any]) -> dict[str, Any]:
         if self._process is None or self._process.poll() is not None:
             command = [sys.executable, "-m", "isrcheck.checker.sweeps.cells"]
-            # Ctrl-C in a terminal does not reach a separate process group: this process ends the new one.
+            # The new process has its own process group, so that Ctrl-C in a terminal does not reach it. This process
+            # ends it instead.
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, process_group=0
             )

@@ -1,7 +1,7 @@
-"""Keeps the outcomes of a sweep in a file, one line for each check. A check with an outcome is not done again.
+"""Keeps the outcomes of a sweep in a file, one line for each check, so that a later sweep need not repeat the checks.
 
-A line is JSON: the check, a hash of its sources (`sources`), and its outcome. A check is done again if it had no
-verdict, or if the checker, the model's file or a Python file beside that file has changed. Only one sweep at a time
+A line is JSON: the check, a hash of its sources (`sources`), and its outcome. A check is repeated if it had no verdict,
+or if the code of isrcheck, the model's file or a Python file beside that file has changed. Only one sweep at a time
 writes to a file. If the last line is incomplete because a sweep was killed, the line is removed.
 """
 
@@ -77,7 +77,7 @@ def _read(line: bytes) -> tuple[str, dict[str, Any]]:
 
 
 def _key(cell: dict[str, Any], made_of: str) -> str:
-    # The check has the form in which it is read back, with lists instead of tuples.
+    # A new check must have the same key as a check that was read from the file, which has lists instead of tuples.
     return json.dumps([json.loads(json.dumps(cell)), made_of], sort_keys=True)
 
 

@@ -20,7 +20,7 @@ MOST_TASKS: Final = 10_000
 
 
 class Gathered:
-    """Merges what Spark's tasks report: outcomes by the positions of cells. A task that runs twice counts once."""
+    """Merges the reports of Spark's tasks: outcomes by the positions of cells. A task that runs twice counts once."""
 
     def zero(self, value: Outcomes) -> Outcomes:
         return {}

@@ -73,8 +73,8 @@ def mentions(label: Label) -> list[list[Member]] | None:
     """The members that the parameters of an instance mention: a list for each broker or set of brokers.
 
     The result is None if a parameter has a domain that is not a broker, a set of brokers, a flag, a number or an enum.
-    If two labels differ only in a member that both mention first at the same place, the label with the lesser member is
-    the earlier instance.
+    Suppose that replacing a member everywhere in one label by another member gives another label, and that both members
+    are first mentioned at the same position. Then the label with the lesser member is the earlier instance.
     """
     found: list[list[Member]] = []
     for (_, value), domain in zip(label.parameters, label.domains, strict=True):

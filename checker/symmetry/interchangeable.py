@@ -137,7 +137,10 @@ def _enabled(transition: Transition) -> Expression:
 
 
 def _partners(system: TransitionSystem, exchange: Exchange) -> tuple[dict[int, int], list[str]]:
-    """Maps instances to instances with exchanged parameters. Also returns the actions that lack such an instance."""
+    """Maps instances to their partners: the instances with exchanged parameters.
+
+    Also returns the actions that have an instance without a partner, or with a parameter that `mentions` does not know.
+    """
     numbers = {(t.label.action, tuple(x for _, x in t.label.parameters)): i for i, t in enumerate(system.transitions)}
     found, alone = {}, []
     for number, transition in enumerate(system.transitions):

@@ -2,8 +2,8 @@
 
 Let L be the first level with a violation. T(L-1) is the set of states of level L-1 with a violating successor. T(k) is
 the set of states of level k with a successor in T(k+1). The path starts at the least initial state in T(1). Each step
-of the path is an instance that leads into the next T. Among these instances, the path takes the one with which it can
-go on with the fewest changes of actor. If there are several, it takes the instance with the least label.
+of the path is an instance that leads into the next T. Of these instances, the path takes the one with which the whole
+path can have the fewest changes of actor. If there are several, the path takes the instance with the least label.
 
 The engine only finds the steps between the sets T. This module chooses the path.
 """
@@ -91,9 +91,10 @@ def _weights(chain: list[Edges], actor_of: npt.NDArray[np.int64], actors: int) -
     for edges in reversed(chain):
         acting = actor_of[edges.transition]
         weight = np.zeros(len(edges.source), dtype=np.int64) if after is None else after[edges.target, acting]
-        # For each source and actor, the least weight of a step by this actor. A change of actor adds 1.
+        # For each source and actor, the least weight of a step by this actor.
         by_actor = np.full((len(edges.sources), actors), UNREACHED, dtype=np.int64)
         np.minimum.at(by_actor, (edges.source, acting), weight)
+        # For each source and actor, the fewest changes that follow if this actor took the step into the source.
         after = np.minimum(by_actor, by_actor.min(axis=1, keepdims=True) + 1)
         weights.append(weight)
     return weights[::-1]

@@ -39,11 +39,12 @@ class DamagedFile(Exception):
 
 @dataclass(frozen=True)
 class Recording:
-    """A recorded trace, as its file has it. `name` is the violated invariant or property that it was recorded for.
+    """A recorded trace, in the form that it has in its file.
 
-    `states` has an object for each state: the values of the state and, if the file gives them, the action and its
-    parameters. For an evaluation error, `failing` is the action instance that is undefined in the last state. `loop`,
-    `choice` and `fairness` are set only for a property.
+    `claim` says what the trace shows. `name` is the violated invariant, refinement or property; it is None for other
+    claims. `states` has an object for each state: the values of the state and, if the file gives them, the action and
+    its parameters. `read` turns a value in the file into a value of a domain. For an evaluation error, `failing` is the
+    action instance that is undefined in the last state. `loop`, `choice` and `fairness` are set only for a property.
     """
 
     claim: Claim

@@ -65,7 +65,7 @@ class _Walk:
         first = [self._leaves(state) for state in initial_states(model)]
         nearest = min(range(len(first)), key=lambda n: len(self._different(1, first[n])))
         self.path = [Taken(None, None, initial_states(model)[nearest])]
-        self.before = self._mattering(1, first[nearest])
+        self.before = self._mattering(1, first[nearest])  # differences from the start on are no effect of a step
 
     def fix(self) -> Fix:
         for k in range(2, self.walked.length + 1):
@@ -113,7 +113,7 @@ class _Walk:
                 yield Taken(self.interpreter.labels[number], self.interpreter.actors[number], after)
 
     def _renamed(self, k: int, step: Step) -> Taken | None:
-        """A step of the control by the same actor that makes the changes that matter under another label, or None."""
+        """A step of the control that has another label, but the same actor and the changes that matter; or None."""
         states, matter = self.walked.states, self.walked.relevant[k - 1]
         if not any(i in matter and states[k - 1][i] != states[k - 2][i] for i, _ in self.shared):
             return None

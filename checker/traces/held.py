@@ -11,7 +11,7 @@ from isrcheck.model.language.telling import SeenState
 
 
 def last_held(model: Model, predicate: Callable[..., Any], trace: Trace, instance: Instance) -> Held | None:
-    """The last state in which the invariant's `last_held` condition is true. Returns None without such a condition."""
+    """The last state in which the invariant's `last_held` condition is true, or None if it has no such condition."""
     words = getattr(predicate, "__last_held__", None)
     if words is None:
         return None

@@ -31,7 +31,7 @@ EXACT: Final = 2**53
 """Integers of this size or more are written as `#bigint`, because JSON readers may read numbers as doubles."""
 NONE: Final = "none"
 AGAINST: Final = ("specification", "specification_settings", "mapping", "at_most")
-"""The names of the further data that a replay of a refinement needs."""
+"""The entries about a refinement that a replay of its traces needs."""
 
 
 def to_itf(
@@ -194,7 +194,11 @@ def _pairs(domain: Domain, data: Any) -> list[Any]:
 
 
 def itf_of(result: Result) -> dict[str, Any] | None:
-    """The shortest counterexample of a result as ITF data, or None. Of several, it takes the first by name."""
+    """One counterexample of a result as ITF data, or None.
+
+    This is the shortest trace of a violation or a deadlock, else the shortest lasso, else the trace of the evaluation
+    error. Among traces of the same length, the first by name is taken, and the deadlock last.
+    """
     against = {k: result.extra["refinement"][k] for k in AGAINST} if "refinement" in result.extra else None
     found: list[tuple[str, str | None, Trace | None]] = [
         ("violation" if against is None else "refinement", name, finding.trace)

@@ -15,9 +15,9 @@ from isrcheck.model.language.properties import Asked, kind_of
 
 @dataclass(frozen=True)
 class Kept:
-    """A fairness obligation that is satisfied although the cycle has none of its steps: none can happen in `state`.
+    """A fairness obligation that is satisfied although the cycle takes none of its steps.
 
-    `state` is the number, counted from 1, of a state on the cycle.
+    In one state of the cycle, none of these steps can happen. `state` is this state's number in the trace, from 1.
     """
 
     obligation: str
@@ -95,9 +95,9 @@ class Lasso:
         return None
 
     def kept(self, fairness: Fairness) -> list[Kept]:
-        """The obligations that are satisfied because they cannot happen in some state of the cycle.
+        """The obligations that are satisfied because in some state of the cycle none of their steps can happen.
 
-        Obligations whose steps are taken on the cycle are left out.
+        Obligations whose steps are taken on the cycle, or can happen nowhere on the cycle, are left out.
         """
         return [Kept(o.name, idle + 1) for o, idle in self._open(fairness) if idle is not None]
 

@@ -1,9 +1,9 @@
-"""Finds what is drawn of a state's logs: records by offset, high watermark, log end, and each broker's role.
+"""Finds the data for a drawing of a state's logs: records by offset, high watermark, log end, each broker's role.
 
 The logs come from a variable `log`, which has a log for each broker, or for each partition and broker. A variable
-`replica` of the same shape has what each broker believes. The ISR in a variable `quorum` or `state`, if there is one,
-names the members. A model that stores its logs in another form has a method `drawn_logs(self, s)`, which returns the
-logs as dictionaries.
+`replica` of the same shape has what each broker believes. If a variable `quorum` or `state` has a field `isr`, this is
+the authoritative ISR, which says which brokers are members. A model that stores its logs in another form has a method
+`drawn_logs(self, s)`, which returns the logs as dictionaries.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _role(model: Model, s: SeenState, b: BrokerId, belief: dict[str, Any]) -> st
 
 
 def _epoch(belief: dict[str, Any]) -> int | None:
-    """The leader epoch of a replica, or None if the replica knows no epoch (a number below 0)."""
+    """The leader epoch that a broker believes in, or None if it knows no epoch. A number below 0 is no epoch."""
     epoch = belief.get("leader_epoch", belief.get("epoch"))
     return epoch if epoch is not None and epoch >= 0 else None
 

@@ -19,7 +19,10 @@ from isrcheck.model.language.expressions import Expression, Leaf
 
 @dataclass(frozen=True)
 class Made:
-    """A condition or leaf `what` in state number `state`. Its value was made by a change of `leaf` (-1: by no step)."""
+    """A condition or leaf (`what`), read in state number `state`. A step made its value by a change of `leaf`.
+
+    `leaf` is -1 if `what` has had its value since the first state.
+    """
 
     what: Expression
     state: int

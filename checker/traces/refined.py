@@ -27,7 +27,8 @@ MOST: Final = 10_000
 class Implementation:
     """A model, the specification that it should refine, and the mapping between them.
 
-    A step of the model must correspond to at most `steps` steps of the specification, or to any number if it is None.
+    A step of the model must correspond to at most `steps` steps of the specification. If `steps` is None, it may
+    correspond to any number of steps.
     """
 
     model: Model

@@ -20,8 +20,9 @@ from isrcheck.model.language.system import Label
 class Refusal:
     """The first state of a trace (counted from 1) that the model does not allow, and the reason.
 
-    `where` is `file:line` of the model. `values` has parts of the previous state, with their values. `differs` has
-    parts of the refused state, each with its value in the model and its value in the trace.
+    `where` is `file:line` of the false requirement, or of the evaluation that fails. `values` has the parts of the
+    previous state that the requirement reads, with their values. `differs` has the parts in which the refused state
+    differs from the model's state: each with its value in the model and its value in the trace.
     """
 
     state: int

@@ -24,7 +24,7 @@ JUNCTIONS: Final = {"and": 0, "or": 1}
 class States:
     """Computes the values of expressions in the states of a path, and since when an expression has had its value.
 
-    States are given by their leaves.
+    A state is given as the integers of its leaves. A leaf stores one scalar of the state.
     """
 
     def __init__(self, states: Sequence[tuple[int, ...]]) -> None:

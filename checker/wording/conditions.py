@@ -12,7 +12,7 @@ from isrcheck.model.language.domains import Bag, Domain, Flag, Messages, Number,
 from isrcheck.model.language.expressions import Expression, Leaf, is_constant, render
 
 LONGEST: Final = 60
-"""The most characters of a condition that is shown. Of a longer condition, the values that it reads are shown."""
+"""The most characters of a condition that is shown. If a condition is longer, the values that it reads are shown."""
 _WORDS: Final = {
     "eq": (" = ", " != "),
     "le": (" <= ", " > "),
@@ -48,7 +48,7 @@ class Words:
         return self.path(leaf), self.value(leaf, value)
 
     def part(self, leaf: int) -> str:
-        """The path of the smallest readable part that contains a scalar. A sequence is one part as a whole."""
+        """The path of the smallest part that contains a scalar. A sequence, bag or set of messages is one part."""
         return self._leaves[leaf][2]
 
     def is_(self, leaf: int, value: int) -> str:
@@ -59,7 +59,7 @@ class Words:
         return f"{path} = {self.value(leaf, value)}"
 
     def condition(self, e: Expression, true: bool) -> str:
-        """The text of a condition, or of its negation if `true` is False. The condition is no `and` or `or`."""
+        """The text of a condition, or of its negation if `true` is False. The condition is not an `and` or an `or`."""
         if e.operator == "not":
             return self.condition(e.arguments[0], not true)
         if isinstance(e.value, Leaf):

@@ -56,7 +56,7 @@ def size(count: float) -> str:
 
 
 def seconds(value: float) -> str:
-    """A duration as text, in hundredths of a second, or in hours and minutes if it is at least an hour."""
+    """A duration as text: `12.34 s`, or `1 h 5 min` from one hour on."""
     if value < 3600:
         return f"{value:.2f} s"
     return f"{value // 3600:.0f} h {value % 3600 // 60:.0f} min"

@@ -18,7 +18,7 @@ from isrcheck.model.language.system import TransitionSystem
 
 Query = dict[str, Any]
 MOST_KEYS: Final = 1_000_000
-"""Where two datasets first differ, the least state is looked for among at most this many projected states."""
+"""The most projected states among which `difference` looks for the least state, at the first level that differs."""
 
 
 def label(dataset: Dataset, what: str) -> str:
@@ -107,7 +107,7 @@ def difference(spark: Spark, one: Dataset, other: Dataset, common: Common) -> Di
 class Beyond:
     """The projected states that only one of two datasets has. `levels` counts them by level.
 
-    For each action, `actions` counts those that a step of the action reaches from a projected state of both datasets.
+    For each action, `actions` counts those that a step of the action reaches from a state that both datasets have.
     """
 
     levels: dict[int, int]

@@ -72,7 +72,10 @@ class Cone:
         return files.Reader(self._root, path, self._hashes)
 
     def after(self, states: Array, acting: Array) -> Array:
-        """For each state, the fewest later changes of actor if `acting` took the step to it; UNREACHED outside."""
+        """For each state, the fewest later changes of actor if `acting` took the step to it.
+
+        The number is UNREACHED for a state outside the cone.
+        """
         found, words = np.full(len(states), UNREACHED, dtype=np.int64), self._kernel.words
         hashes = self._kernel.hashes(states)
         order = rows.order_of(hashes)
@@ -125,7 +128,10 @@ def has_bit(kernel: Kernel, states: Array, bit: int) -> Array:
 
 
 def coned(work: Work, owner: int) -> tuple[bytes, dict[str, Any]]:
-    """Finds an owner's part of a cone. Returns rows and a report. Many rows are in a file, which the report names."""
+    """Finds an owner's part of a cone. Returns the rows and a report.
+
+    If there are many rows, they are written into a file instead, which the report names.
+    """
     kernel, question = kernel_of(work), json.loads(files.shared(work["question"]))
     actors = np.array(question["actors"], dtype=np.int64)
     number = int(actors.max(initial=0)) + 1
@@ -146,7 +152,7 @@ def reached(states: Array, source: Array, acting: Array, weight: Array, actors: 
     np.minimum.at(by_actor, (source, acting), weight)
     least = by_actor.min(axis=1, keepdims=True)
     there = np.flatnonzero(least[:, 0] < UNREACHED)
-    # If another actor takes the next step, that is one change more.
+    # If the next step has another actor than the step to the state, there is one more change of actor.
     return with_costs(states[there], np.minimum(by_actor, least + 1)[there])
 
 

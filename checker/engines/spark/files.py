@@ -22,7 +22,7 @@ from isrcheck.checker.datasets.places import located
 Array = Any
 Hash = Callable[[Array], Array]
 GROUP = 1 << 14
-"""The states in a row group, which is the smallest unit that is read."""
+"""The number of states in a row group, which is the smallest unit that is read."""
 SLAB = 64
 """The number of row groups that are read together, as one slab."""
 FIRSTS = b"isrcheck.first-hashes"
@@ -99,9 +99,9 @@ def write(root: str, path: str, slabs: Iterable[tuple[Array, Array]], words: int
 
 
 def plan(frontier: Iterable[dict[str, Any]], known: Iterable[dict[str, Any]], bounds: list[int]) -> list[bytes]:
-    """Lists, as JSON for each owner, the files that may have its states: in the level to expand and in known states.
+    """The files that may have the states of each owner: files of the level to expand, and files of known states.
 
-    A task gets the whole list and decodes only the entry of its owner.
+    The list has a JSON text for each owner. A task gets the whole list and decodes only the text of its owner.
     """
     found: list[dict[str, list[dict[str, Any]]]] = [{"frontier": [], "known": []} for _ in bounds[1:]]
     for name, entries in (("frontier", frontier), ("known", known)):
@@ -150,7 +150,10 @@ class Reader:
                 yield rows[a:b], hashes[a:b]
 
     def around(self, wanted: Array) -> Iterator[tuple[Array, Array, int, int]]:
-        """Yields the slabs that may have some of the sorted `wanted` hashes: rows, hashes, and a range of `wanted`."""
+        """Yields the slabs that may have some of the sorted `wanted` hashes.
+
+        With the rows and hashes of a slab come the limits of the range of `wanted` that the slab may have.
+        """
         if not len(wanted):
             return
         marks = np.zeros(len(self.firsts) + 1, dtype=np.int64)

@@ -75,7 +75,10 @@ class StoredPaths:
     # --- backwards --------------------------------------------------------------------------------------------------
 
     def _path(self, length: int, known: list[Entries], last: Question) -> Path:
-        """Finds the path of `length` states. `last` asks where the last step leads; `known` may have the last cone."""
+        """Finds the path of `length` states. `last` is the question for the cone of level `length - 1`.
+
+        `known` has the cone of level `length` if the path ends in a cone.
+        """
         cones, question = list(known), last
         for level in range(length - 1, 0, -1):
             cones.append(self._cone(level, question))

@@ -40,7 +40,10 @@ def _package(name: str) -> str:
 
 
 def _version(name: str) -> str | None:
-    """The version of a package, or None if it is missing. PySpark in SPARK_HOME is imported: pip does not know it."""
+    """The version of a package, or None if it is missing.
+
+    PySpark in SPARK_HOME is imported to find its version, because pip does not know it.
+    """
     try:
         if name != "pyspark" or "SPARK_HOME" not in os.environ:
             return metadata.version(name)

@@ -159,7 +159,7 @@ class Search:
 
     def _expanded(self, work: kernels.Work) -> tuple[Found, str]:
         large = self.history[-1].distinct > self.cluster.threshold
-        # Starts the session here, if it has not started yet, so that the start does not count as time of a level.
+        # This check starts the session if it has not started yet, so that the start does not count as time of a level.
         if large:
             self._require_shared()
         begin = time.perf_counter()

@@ -199,7 +199,10 @@ class Spark:
 
 @cache
 def _folder(application: str) -> str:
-    """The folder for files that are sent to executors. It is kept until this process ends: executors may ask late."""
+    """The folder for files that are sent to executors.
+
+    The folder is kept until this process ends, because executors may ask for the files late.
+    """
     folder = tempfile.TemporaryDirectory(prefix="isrcheck-")
     atexit.register(folder.cleanup)
     return folder.name

@@ -28,7 +28,7 @@ Message = tuple[int, bytes, str]
 CHUNK_BYTES = 1 << 25
 """The bytes of successors that are collected before duplicates are removed. With more bytes, fewer states are sent."""
 PIECE_BYTES = 1 << 22
-"""The largest content of one row of an exchange, in bytes."""
+"""The most bytes of states in one row that Spark sends to an owner."""
 
 
 # --- expanding ------------------------------------------------------------------------------------------------------
@@ -103,7 +103,8 @@ def merge(work: Work, owner: int, payloads: list[bytes]) -> dict[str, Any]:
     del given, payloads[:]
     mine, read = files.mine(work, owner)["known"], 0
     new = np.ones(len(found), dtype=np.bool_)
-    # The newest files are read first, because most known candidates are recent. A found state needs no other look-up.
+    # The newest files are read first, because most known candidates are recent. Once most candidates are known, the
+    # known candidates are removed and need no further look-up.
     for entry in reversed(mine):
         read += forget_known(work["root"], entry["path"], kernel, new, found, hashes)
         if 2 * np.count_nonzero(new) < len(new):

@@ -136,7 +136,7 @@ class Unrolling:
         return self.asserted(level, self.template.questions[question])
 
     def _start(self) -> list[Term]:
-        """Terms that require the first state to be initial. If `starts[i]` is true, it is the i-th initial state."""
+        """Terms that require the first state to be initial. If `starts[i]` is true, this is initial state number i."""
         initial = self.system.initial
         self.starts = tuple(z3.Bool(f"{self.name}!start!{i}") for i in range(len(initial)))
         equal = self.template.terms.equal

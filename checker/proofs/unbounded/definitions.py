@@ -22,7 +22,7 @@ from isrcheck.checker.proofs.unbounded.shapes import TRUE, Term, both
 from isrcheck.model.language.errors import mistake
 
 ANY: Final = ""
-"""The kind of a number without a bound."""
+"""The kind (see `shapes.End`) of a number whose domain depends on no bound."""
 
 
 @dataclass(frozen=True)

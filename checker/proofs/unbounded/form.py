@@ -1,11 +1,16 @@
 """The obligations of a proof about a model without bounds, for a given number of replicas.
 
 The obligations have no quantifiers, so solvers can decide them. A lemma is about all offsets and all epochs, but an
-obligation assumes the lemma only for some numbers: numbers of the same kind in the goal and in the states before and
-after the step. The second stage of an obligation adds the numbers that logs and requests contain at these positions.
-The third stage adds the predecessors of the numbers that are leaves of the state before the step. Assuming less is
-safe, because what follows from some instances of a lemma also follows from the lemma. But a goal that does not follow
-might follow with more instances.
+obligation assumes the lemma only for some numbers of the right kind. Each stage of an obligation has more numbers:
+
+* The first stage has the numbers of the goals, of the action's parameters and of definitions, and the numbers that are
+  leaves of the states before and after the step.
+* The second stage adds the numbers that logs and requests before the step contain at positions that are numbers of the
+  goals, of the action's parameters or of definitions.
+* The third stage adds the predecessors of the numbers that are leaves of the state before the step.
+
+Assuming less is safe, because what follows from some instances of a lemma also follows from the lemma. But a goal that
+does not follow might follow with more instances.
 """
 
 from __future__ import annotations
@@ -86,7 +91,10 @@ class Unbounded:
         return found, definitions
 
     def _some_number(self, parameter: str, of: str, before: int) -> Term:
-        """An arbitrary number for a goal. All goals share these numbers, so no kind has more than one goal needs."""
+        """An arbitrary number of kind `of` for a goal that already has `before` numbers of this kind.
+
+        All goals share these numbers, so there are only as many as one goal needs.
+        """
         known = self._some.setdefault(of, [])
         while len(known) <= before:
             known.append(self.free.book.fresh("some", z3.IntSort()))
@@ -132,7 +140,10 @@ class Unbounded:
         own: Pool,
         assumes: bool = True,
     ) -> Obligation:
-        """Makes an obligation. It assumes the lemmas also for the numbers in the definitions of its goals."""
+        """Makes an obligation, which assumes the lemmas (if `assumes` is true) for the numbers of each stage.
+
+        `own` has the numbers of the action's parameters. `definitions` are those of the step or of the initial state.
+        """
         read = Lazily(list(goals), lambda name: goals[name]())
         pools: dict[int, Pool] = {}
 

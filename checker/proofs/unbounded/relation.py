@@ -98,7 +98,10 @@ class Layout:
 
 
 class UnboundedState(TheState):
-    """The state that a method reads and assigns. A read always gives the value before the action."""
+    """The state that a method reads and assigns.
+
+    Every read is of the state before the action. It is a mistake to read a value that was already assigned.
+    """
 
     def __init__(self, model: Model, layout: Layout, terms: Sequence[Term], writable: bool) -> None:
         own: dict[str, Any] = self.__dict__

@@ -1,8 +1,9 @@
 """The form in which a value is stored without bounds: z3 terms, one for each leaf of the domain.
 
 A bound is a z3 constant: an integer with a known minimum. A number, an enum or a broker is an Int. The Int of a broker
-is its index, and -1 represents "none". A flag is a Bool. A set has one Bool for each broker. The values at all offsets
-of an unlimited log form an Array from Int, and so does a value for each number of an unlimited domain.
+is its index, and -1 represents "none". A flag is a Bool. A set has one Bool for each broker. An unlimited log is its
+length and, for each leaf of an element, an Array from offsets to the values of this leaf. A `per(...)` over an
+unlimited domain of numbers consists of such Arrays, too.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The values that a model's methods compute with when there are no bounds. They consist of z3 terms.
 
 A scalar has terms, and the condition that it is defined. A structure is at a place in the state, or is a separate
-value. This is the language's third semantics. The methods have the same names as in the modules `plain` and `symbolic`.
+value. This is the language's third semantics, beside `plain` and `symbolic` in `model/language`. The methods have the
+same names in all three.
 """
 
 from __future__ import annotations
@@ -50,7 +51,10 @@ class Holding(Protocol):
 
 @dataclass(frozen=True)
 class Place:
-    """The place of a value in the state: its leaves begin at `start`. If they are arrays, it is at `index` in each."""
+    """The place of a value in the state. The leaves of the value begin at `start`.
+
+    If there is an `index`, the leaves are arrays, and the value is at this index of each array.
+    """
 
     state: Holding
     start: int
