@@ -111,7 +111,7 @@ def _refuse_imports_of_functions(file: Path) -> None:
             trees[here] = ast.parse(here.read_bytes())
             pending += [found for node in ast.walk(trees[here]) for found in _imported(node, here)]
     for here, tree in trees.items():
-        functions = (x for x in ast.walk(tree) if isinstance(x, ast.FunctionDef))
+        functions = (x for x in ast.walk(tree) if isinstance(x, (ast.FunctionDef, ast.AsyncFunctionDef)))
         for node in (x for function in functions for x in ast.walk(function)):
             for found in _imported(node, here):
                 what = f"{found.stem} is imported within a function, which does not find that of a revision"

@@ -22,8 +22,8 @@ MAY_IMPORT = {
     "checker": {"isrcheck.model", "isrcheck.invariants", "isrcheck.checker"},
 }
 HOMES = {
-    "numba": ("checker/engines/local", "checker/engines/simulation", "checker/liveness"),
-    "llvmlite": ("checker/kernel", "checker/engines/local", "checker/engines/simulation"),
+    "numba": ("checker/kernel",),
+    "llvmlite": ("checker/kernel",),
     "pyspark": ("checker/engines/spark",),
     "py4j": ("checker/engines/spark",),
     "pyarrow": ("checker/engines/spark", "checker/datasets", "checker/sweeps"),

@@ -58,7 +58,8 @@ def _row(outcome: Outcome) -> tuple[str, ...]:
     if outcome.driven.unreached is not None:
         return outcome.name, at, f"not driven further: {outcome.driven.unreached}"
     if outcome.left_out:
-        return outcome.name, at, f"{plural(outcome.left_out, 'step')} left out that Kafka would not take there"
+        steps = plural(outcome.left_out, "step")
+        return outcome.name, at, f"{steps} left out: refused by Kafka there, or no longer possible"
     others = ", ".join(f"{name} = {shown(value)}" for name, value in outcome.of_others.items())
     return outcome.name, at, outcome.known or others or _kind(outcome)
 

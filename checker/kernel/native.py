@@ -113,14 +113,19 @@ def _compiled(text: str, objects: Objects | None) -> Any:
     machine = _machine()
     if objects is None:
         return _engine(_optimised(text, machine), machine)
-    key = f"{text}\n{_surroundings(machine)}"
+    key = f"{text}\n{surroundings()} {PASSES}"
     kept = objects.get(key)
     if kept is not None:
-        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
-        engine.add_object_file(llvm.ObjectFileRef.from_data(kept))
-        engine.finalize_object()
-        return engine
+        return loaded(kept)
     return _engine(_optimised(text, machine), machine, lambda data: objects.put(key, data))
+
+
+def loaded(code: bytes) -> Any:
+    """An engine with the functions of object code that was compiled for this machine."""
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return engine
 
 
 def _engine(module: Any, machine: Any, tell: Any = None) -> Any:
@@ -131,10 +136,10 @@ def _engine(module: Any, machine: Any, tell: Any = None) -> Any:
     return engine
 
 
-def _surroundings(machine: Any) -> str:
-    """A text that names everything, except the LLVM text, that a compiled object depends on."""
-    versions = (llvmlite.__version__, *llvm.llvm_version_info, PASSES)
-    return " ".join(map(str, (*versions, machine.triple, *_processor())))
+def surroundings() -> str:
+    """A text that names the versions, the system and the processor that compiled code depends on."""
+    versions = (llvmlite.__version__, *llvm.llvm_version_info)
+    return " ".join(map(str, (*versions, llvm.get_default_triple(), *_processor())))
 
 
 def _processor() -> tuple[str, str]:

@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -36,6 +37,13 @@ def objects() -> Folder | None:
     from platformdirs import user_cache_path
 
     return Folder(user_cache_path("isrcheck") / "objects")
+
+
+def version_of(package: str) -> str:
+    """A text that is another one after another version of a package was installed. Does not import the package."""
+    found = find_spec(package)
+    about = None if found is None or found.origin is None else Path(found.origin).stat()
+    return f"{package} {about and (about.st_mtime_ns, about.st_size)}"
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,8 @@ class Reached:
     def __init__(self, among: Candidates, promises: Promises, allowance: Allowance, cutting: bool) -> None:
         self.among, self._words, self._cutting = among, len(promises.weak), cutting
         allowance.take(len(among.flags) // 4)
-        self.ranks, count = loops.ranking(among.flags)
+        self.ranks = np.zeros((len(among.flags) // 64 + 1, 2), dtype=np.uint64)
+        count = loops.ranking(among.flags, self.ranks)
         kind, instances = narrowest(among.numbers.size, *NUMBERS), len(promises.of)
         allowance.take(count * np.dtype(kind).itemsize)
         self.places = np.zeros(count, dtype=kind)
@@ -88,7 +89,8 @@ class Reached:
 
     def begin(self, sources: Integers) -> None:
         """Adds these sources to the end of the queue, except those already in the queue."""
-        fresh = loops.joined(sources, self.ranks, self.places, self.number.count)
+        found = np.empty_like(sources)
+        fresh = found[: loops.joined(sources, self.ranks, self.places, self.number.count, found)]
         self.number.add(fresh)
         self._waiting.append(self.among.numbers.names(fresh))
 
@@ -110,20 +112,24 @@ class Reached:
     def expand(self, states: Words, found: Found, of: Integers, outside: Flags, cut: Words) -> None:
         """Records the steps of the next states in the queue. States reached for the first time join the queue."""
         enabled, label = np.zeros_like(cut), found.label.astype(self._label.kind)
-        degree, labels, targets, first = loops.steps_of(
+        each, steps = len(states), len(label)
+        degree, first, order = np.empty(each, np.int32), np.empty(each, np.int64), np.empty(steps, np.int32)
+        labels, targets, fresh = np.empty_like(label), np.empty(steps, self.places.dtype), np.empty(steps, np.int32)
+        new = loops.steps_of(
             states, found.successors, found.source, label, found.target.copy(), outside, of, self.ranks, self.places,
-            self.number.count, enabled, cut,
+            self.number.count, enabled, cut, first, order, degree, labels, targets, fresh,
         )  # fmt: skip
         ends = self._label.count + np.cumsum(degree, dtype=np.int64)
         self._begin = self._begin.fitting(int(ends[-1]), *NUMBERS)
         self._begin.add(ends)
-        self._label.add(labels)
-        self._target.add(targets)
+        count = int(degree.sum())
+        self._label.add(labels[:count])
+        self._target.add(targets[:count])
         self._enabled.add(enabled)
         if self._cutting:
             self._cut.add(cut)
-        self.number.add(found.target[first])
-        self._waiting.append(found.names[first])
+        self.number.add(found.target[fresh[:new]])
+        self._waiting.append(found.names[fresh[:new]])
 
     def region(self) -> Region:
         """The region, after all states are expanded."""

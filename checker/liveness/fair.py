@@ -83,11 +83,17 @@ class Decision:
         region = self.region
 
         def work() -> Any:
-            number, count = loops.components(region.begin, region.target, alive)
-            return number, *loops.summaries(
-                number, count, region.begin, region.target, region.label, enabled, self.promises.of, self._never,
-                region.marked,
+            number, *rooms = np.empty((4, region.size), dtype=np.int32)
+            at = np.empty(region.size, dtype=np.uint32)
+            count = loops.components(region.begin, region.target, alive, number, *rooms, at)
+            shape = count, enabled.shape[1]
+            always, (ever, taken) = np.full(shape, ~np.uint64(0)), np.zeros((2, *shape), dtype=np.uint64)
+            states, steps = np.zeros((2, count), dtype=np.bool_)
+            loops.summaries(
+                number, region.begin, region.target, region.label, enabled, self.promises.of, self._never,
+                region.marked, always, ever, taken, states, steps,
             )  # fmt: skip
+            return number, always, ever, taken, states, steps
 
         number, always, ever, taken, states, steps = begun(work).result()
         return Components(number, always, ever, taken, steps if self._moves else states)

@@ -1,15 +1,15 @@
-"""Loops over the edges of a graph, compiled by Numba; `region` describes the graph."""
+"""Loops over the edges of a graph, as compiled code; `region` describes the graph."""
 
 # mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,call-arg"
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from numba import njit
 
-from isrcheck.checker.engines.local.loops import forget_outdated, prefetch
+from isrcheck.checker.kernel.instructions import prefetch
+from isrcheck.checker.kernel.loops import Loop
 
 INSIDE: Final = 1
 SOURCE: Final = 2
@@ -18,27 +18,25 @@ MARKED: Final = 4
 AHEAD: Final = 16
 """How many steps in advance the data of a state is fetched from memory."""
 
-_compiled: Any = njit(cache=True, nogil=True, boundscheck=False, error_model="numpy")
 
+@Loop
+def ranking(flags, found):
+    """Makes an index of the numbers that have a flag. Returns how many such numbers there are.
 
-@_compiled
-def ranking(flags):
-    """Returns an index of the numbers that have a flag, and how many such numbers there are.
-
-    The index has two words for every 64 numbers. The bits of the first word say which numbers have a flag. The second
-    word counts the numbers with a flag that come before these 64.
+    The index, `found`, has two words for every 64 numbers, which are 0 before. The bits of the first word say which
+    numbers have a flag. The second word counts the numbers with a flag that come before these 64.
     """
-    found, count = np.zeros((len(flags) // 64 + 1, 2), dtype=np.uint64), np.int64(0)
+    count = np.int64(0)
     for word in range(len(found)):
         found[word, 1] = count
         for number in range(64 * word, min(64 * (word + 1), len(flags))):
             if flags[number]:
                 found[word, 0] |= np.uint64(1) << np.uint64(number & 63)
                 count += 1
-    return found, count
+    return count
 
 
-@_compiled
+@Loop
 def rank_of(number, ranks):
     """How many smaller numbers have a flag; -1 if the number itself has no flag."""
     bits, bit = ranks[number >> 6, 0], np.uint64(1) << np.uint64(number & 63)
@@ -52,31 +50,39 @@ def rank_of(number, ranks):
     return np.int64(ranks[number >> 6, 1] + ones)
 
 
-@_compiled
-def joined(states, ranks, places, length):
-    """Gives the next places in the queue to the states that it lacks, and returns them. `length` is its old length."""
-    found, fresh = np.empty_like(states), 0
+@Loop
+def joined(states, ranks, places, length, found):
+    """Gives the next places in the queue to the states that it lacks, and puts them into `found`. Returns their number.
+
+    `length` is the length of the queue before.
+    """
+    fresh = 0
     for i in range(len(states)):
         rank = rank_of(np.int64(states[i]), ranks)
         if places[rank] == 0:
             found[fresh] = states[i]
             fresh += 1
             places[rank] = length + fresh
-    return found[:fresh]
+    return fresh
 
 
-@_compiled
-def steps_of(states, successors, source, label, target, outside, obligation, ranks, places, length, enabled, cut):
-    """The steps of some states that stay in the region.
+@Loop
+def steps_of(
+    states, successors, source, label, target, outside, obligation, ranks, places, length, enabled, cut,
+    first, order, degree, labels, targets, found,
+):  # fmt: skip
+    """The steps of some states that stay in the region. Returns how many of them reach a state for the first time.
 
-    Returns how many such steps each state has, and the labels and targets of these steps, in the order of the states
-    and of the steps. Also returns the positions of the steps that reach a state for the first time. A step to a state
-    without a number has a negative `target`. `outside` marks the targets that a constraint leaves out, or is empty. The
-    obligations that are enabled or cut in each state are added to `enabled` and `cut`. For the rank of each state,
-    `places` has the state's place in the queue plus one, or 0. `length` is the length of the queue.
+    `degree` gets the number of such steps of each state. `labels` and `targets` get the labels and targets of these
+    steps, in the order of the states and of the steps. `found` gets the positions of the steps that reach a state for
+    the first time. `first` is room for as many numbers as there are states, and `order` for as many as there are steps.
+
+    A step to a state without a number has a negative `target`. `outside` marks the targets that a constraint leaves
+    out, or is empty. The obligations that are enabled or cut in each state are added to `enabled` and `cut`. For the
+    rank of each state, `places` has the state's place in the queue plus one, or 0. `length` is the length of the queue.
     """
     words, here = states.shape[1], np.uint64(places.ctypes.data)
-    degree = np.zeros(len(states), dtype=np.int32)
+    degree[:] = 0
     for i in range(len(source)):
         v, same = source[i], True
         for w in range(words):
@@ -95,15 +101,15 @@ def steps_of(states, successors, source, label, target, outside, obligation, ran
         if target[i] >= 0:
             target[i] = rank_of(target[i], ranks)
             degree[source[i]] += target[i] >= 0
-    first = np.cumsum(degree) - degree
-    count = np.int64(first[-1] + degree[-1])
-    order = np.empty(count, dtype=np.int32)
+    count = np.int64(0)
+    for v in range(len(states)):
+        first[v] = count
+        count += degree[v]
     for i in range(len(target)):
         if target[i] >= 0:
             order[first[source[i]]] = i
             first[source[i]] += 1
-    labels, targets = np.empty(count, dtype=label.dtype), np.empty(count, dtype=places.dtype)
-    found, fresh = np.empty(count, dtype=np.int32), 0
+    fresh = 0
     for k in range(count):
         if k + AHEAD < count:
             prefetch(here + np.uint64(places.itemsize * target[order[k + AHEAD]]))
@@ -113,26 +119,23 @@ def steps_of(states, successors, source, label, target, outside, obligation, ran
             fresh += 1
             places[target[i]] = length + fresh
         labels[k], targets[k] = label[i], places[target[i]] - 1
-    return degree, labels, targets, found[:fresh]
+    return fresh
 
 
-@_compiled
-def components(begin, target, alive):
+@Loop
+def components(begin, target, alive, number, calls, entered, open_, at):
     """The strongly connected components among the alive states. A single state is no component.
 
-    Returns the number of the component of each state (-1 for none), and how many components there are. This is Tarjan's
+    Puts the number of the component of each state (-1 for none) into `number`. Returns how many components there are.
+    `calls`, `entered`, `open_` and `at` are room for as many numbers as there are states. This is Tarjan's
     algorithm with one number for each state (Pearce 2016). While a state is open, its number is the least number that
     the state leads to; these numbers are counted up from 1. The number of a finished state is the number of its
     component; these numbers are counted down from the number of states minus one. At the end, the components are
     numbered anew.
     """
     n = len(begin) - 1
-    number = np.zeros(n, dtype=np.int32)
     for v in range(n):
-        if not alive[v]:
-            number[v] = n
-    calls, entered, open_ = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
-    at = np.empty(n, dtype=np.uint32)
+        number[v] = 0 if alive[v] else n
     depth = opened = 0
     next_, component = 1, n - 1
     for root in range(n):
@@ -187,20 +190,20 @@ def components(begin, target, alive):
             sizes[c] = -1
     for v in range(n):
         number[v] = sizes[number[v]] if alive[v] else -1
-    return number, count
+    return count
 
 
-@_compiled
-def summaries(number, count, begin, target, label, enabled, obligation, never, marked):
-    """Returns for each component the obligations always enabled, ever enabled, and taken by its steps, and two marks.
+@Loop
+def summaries(
+    number, begin, target, label, enabled, obligation, never, marked, always, ever, taken, state_mark, step_mark,
+):  # fmt: skip
+    """Notes for each component the obligations always enabled, ever enabled, and taken by its steps, and two marks.
 
     The marks say whether a state of the component is marked, and whether a step of the component is marked. `never`
-    has a flag for each label: a step is marked if the flag of its label is set.
+    has a flag for each label: a step is marked if the flag of its label is set. All bits of `always` are set before,
+    and none of the others.
     """
     words = enabled.shape[1]
-    always = np.full((count, words), np.uint64(0xFFFFFFFFFFFFFFFF), dtype=np.uint64)
-    ever, taken = np.zeros((count, words), dtype=np.uint64), np.zeros((count, words), dtype=np.uint64)
-    state_mark, step_mark = np.zeros(count, dtype=np.bool_), np.zeros(count, dtype=np.bool_)
     for v in range(len(number)):
         c = number[v]
         if c < 0:
@@ -215,7 +218,3 @@ def summaries(number, count, begin, target, label, enabled, obligation, never, m
                 o = obligation[label[i]]
                 if o >= 0:
                     taken[c, o >> 6] |= np.uint64(1) << np.uint64(o & 63)
-    return always, ever, taken, state_mark, step_mark
-
-
-forget_outdated(summaries)

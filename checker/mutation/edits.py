@@ -28,10 +28,6 @@ COMPARISONS: Final[dict[type[ast.cmpop], tuple[str, ...]]] = {
 """The weaker forms of a comparison: `<=` for `<`, `<= 1 +` for `<=`, `<=` or `>=` for `==`."""
 
 
-BY_PYTHON: Final = frozenset({"test", "ifs", "decorator_list", "args", "returns", "annotation"})
-"""Fields of a syntax tree whose values do not depend on the state."""
-
-
 @dataclass(frozen=True)
 class Edit:
     """A change of one node of a syntax tree. `node` is the type of the node, and `text` is its source.

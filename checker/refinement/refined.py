@@ -173,7 +173,8 @@ class Verdicts:
             self.implementation.stands_for(shown.steps[-1].state)
         except EvaluationError as error:
             words = story(self.judge.interpreter.model, shown)
-            result.evaluation = EvaluationFailure(error.what, error.where, None, shown, path.canonical, words)
+            canonical = path.canonical and nothing.whole
+            result.evaluation = EvaluationFailure(error.what, error.where, None, shown, canonical, words)
             result.exit_code = Exit.EVALUATION
             return
         raise AssertionError("the reference semantics maps a state that the kernel does not")

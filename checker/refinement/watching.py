@@ -27,8 +27,8 @@ class Refused:
     """The mistakes at which a search stops: the level of their states, and the steps into these states (if any).
 
     `targets` are the wrong states: initial states, or states that represent no state of the specification. If there are
-    several mistakes, the trace shows the least mistake. For a refused step, `whole` is false if some steps into the
-    level were not judged. Then a refused step that was not found may come earlier than the shown one.
+    several mistakes, the trace shows the least mistake. `whole` is false if some steps into the level were not judged.
+    Then a mistake that was not found may come earlier than the shown one.
     """
 
     level: int
@@ -115,12 +115,11 @@ class Watching:
             if not known:
                 whole = False
                 break
-            # Once a step is refused, the rest of the level is judged too, because the trace shows the least refused
-            # step.
-            if not bad and self._until is not None and time.perf_counter() > self._until:
+            # After the first mistake, the rest of the level is judged too, because the trace shows the least mistake.
+            if not bad and not lost and self._until is not None and time.perf_counter() > self._until:
                 return "time"
         if lost:
-            self.nothing = Refused(level, targets=np.unique(np.concatenate(lost), axis=0))
+            self.nothing = Refused(level, targets=np.unique(np.concatenate(lost), axis=0), whole=whole)
             return "error"
         if not bad:
             return None if whole else "memory"

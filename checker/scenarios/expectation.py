@@ -62,8 +62,8 @@ def _unpaired(scenario: Scenario, name: str) -> list[str]:
     parts = [{"model": _model(x), "settings": x.settings, "fairness": x.fairness} for x in (scenario, other)]
     differing = [part for part in parts[0] if parts[0][part] != parts[1][part]]
     if len(differing) != 1:
-        what = f"{' and '.join(differing)} differ" if differing else "neither model nor settings differ"
-        lines.append(f"control {name}: {what}; a pair differs in one of them")
+        what = f"{' and '.join(differing)} differ" if differing else "neither model nor settings nor fairness differ"
+        lines.append(f"control {name}: {what}; a pair differs in exactly one of model, settings and fairness")
     if any(getattr(scenario, x) != getattr(other, x) for x in ("invariants", "liveness", "deadlock")):
         lines.append(f"control {name}: other invariants are checked there")
     return lines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any
 
 from isrcheck.checker.engines.interpreter import Interpreter
 from isrcheck.checker.results import Exit, Finding, Instance, PropertyFinding, Trace
@@ -24,15 +24,6 @@ from isrcheck.model.language.errors import EvaluationError, UnknownName, nearest
 from isrcheck.model.language.plain import State
 from isrcheck.model.language.properties import kind_of
 from isrcheck.model.language.tracing import sentence_of
-
-ENDS: Final = {
-    "violation": Exit.VIOLATED,
-    "refinement": Exit.VIOLATED,
-    "liveness": Exit.NOT_LIVE,
-    "deadlock": Exit.DEADLOCK,
-    "evaluation": Exit.EVALUATION,
-}
-"""For each claim of a recorded trace, the exit code of a replay that confirms the claim."""
 
 
 @dataclass(frozen=True)

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isrcheck import checker
 from isrcheck.checker.engines.local import NativeLevels, large, loops
 from isrcheck.checker.engines.local.account import OutOfMemory
 from isrcheck.checker.engines.local.large import minimum_memory
@@ -380,52 +374,3 @@ def test_a_state_given_by_its_leaves_has_steps_into_it_whether_it_is_counted_or_
         targets = levels.state(state)
         assert levels.leaves(targets) == [state]
         assert len(levels.edges_into(level, targets).source) == 2
-
-
-# --- Numba's cache --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.exhaustive
-def test_editing_a_loop_that_others_call_is_seen_in_spite_of_the_cache(tmp_path: Path) -> None:
-    source = Path(loops.__file__).read_text()
-    copy = tmp_path / "copied_loops.py"
-    script = (
-        "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "import numpy as np, copied_loops as loops\n"
-        "table, value = np.zeros(2, dtype=np.uint64), np.full(1, 7, dtype=np.uint64)\n"
-        "row = np.array([[table.ctypes.data, 4] + [0] * (loops.COUNT - 2) + [1]], dtype=np.uint64)\n"
-        "loops.refill(row, np.array([[value.ctypes.data]], dtype=np.uint64), 0)\n"
-        "print(np.flatnonzero(table.view(np.uint32)))\n"
-    )
-
-    def outcome() -> str:
-        command = [sys.executable, "-c", script, str(tmp_path)]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-
-    copy.write_text(source)
-    assert outcome() != "[2]"
-    assert list(tmp_path.rglob("*.nbi")), "nothing was cached"
-    before = "return ((h >> np.uint64(32)) * capacity) >> np.uint64(32)"
-    assert before in source
-    copy.write_text(source.replace(before, "return capacity - np.uint64(2)"))
-    assert outcome() == "[2]"
-
-
-def test_editing_a_loop_that_another_file_calls_is_seen_in_spite_of_the_cache(tmp_path: Path) -> None:
-    """Code that was compiled before the edit is dropped, but not code of other files or newer code."""
-    edited = Path(loops.__file__).stat().st_mtime
-    for name, when in {"calls.one-1": -9, "calls.two-2": 9, "others.one-1": -9}.items():
-        (tmp_path / f"{name}.py311.nbi").touch()
-        os.utime(tmp_path / f"{name}.py311.nbi", (edited + when, edited + when))
-    code = SimpleNamespace(co_filename="/somewhere/calls.py")
-    loop = SimpleNamespace(stats=SimpleNamespace(cache_path=str(tmp_path)), py_func=SimpleNamespace(__code__=code))
-    loops.forget_outdated(loop)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["calls.two-2.py311.nbi", "others.one-1.py311.nbi"]
-
-
-def test_loops_that_call_loops_of_another_file_are_forgotten_when_that_is_edited() -> None:
-    """A loop contains the code of the loops that it calls, so files that use `loops` must drop outdated code."""
-    texts = {path: path.read_text(encoding="utf-8") for path in Path(checker.__file__).parent.rglob("*.py")}
-    callers = {path for path, text in texts.items() if "import njit" in text and "local.loops import" in text}
-    assert len(callers) > 1
-    assert [path for path in callers if "\nforget_outdated(" not in texts[path]] == []

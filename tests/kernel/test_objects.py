@@ -178,13 +178,12 @@ def test_what_runs_on_columns_is_not_compiled(folder: Folder, compilations: list
 
 
 def test_what_an_object_depends_on_is_in_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    machine = native._machine()
-    before = native._surroundings(machine)
-    assert machine.triple in before
+    before = native.surroundings()
+    assert native._machine().triple in before
     name, features = native._processor()
     for other in (("another", features), (name, "+other")):
         monkeypatch.setattr(native, "_processor", lambda other=other: other)
-        assert native._surroundings(machine) != before
+        assert native.surroundings() != before
 
 
 def test_the_command_says_where_and_how_large_and_clears(folder: Folder, tmp_path: Path) -> None:

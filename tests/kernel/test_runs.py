@@ -106,7 +106,7 @@ def test_a_run_strikes_what_it_has(run_of: Any, names: Words, others: Words, som
 def test_sorted_names_are_so_and_distinct(halves: list[tuple[int, int]]) -> None:
     names = np.array([high << 32 | low for high, low in halves], dtype=np.uint64)
     expected = sorted(set(names.tolist()))
-    count = sort_loops.sorted_distinct(names, np.empty(len(names) + 3, dtype=np.uint64))
+    count = sort_loops.sorted_distinct(names, np.empty(len(names) + 3, dtype=np.uint64), sort_loops.sorting_room())
     assert names[:count].tolist() == expected
 
 
@@ -120,7 +120,7 @@ def test_many_names_are_sorted_and_distinct(high: int, low: int, count: int) -> 
     names = dice.choice(some[0] << np.uint64(32) | some[1], count)
     names[:2] = 0, ((1 << high) - 1) << 32 | (1 << low) - 1
     expected = np.unique(names).tolist()
-    found = sort_loops.sorted_distinct(names, np.empty(count + 3, dtype=np.uint64))
+    found = sort_loops.sorted_distinct(names, np.empty(count + 3, dtype=np.uint64), sort_loops.sorting_room())
     assert names[:found].tolist() == expected
 
 

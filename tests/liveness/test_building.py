@@ -53,11 +53,17 @@ def test_an_array_takes_what_it_may() -> None:
         growing.add(np.arange(1))
 
 
+def ranking(flags: list[bool]) -> Words:
+    ranks = np.zeros((len(flags) // 64 + 1, 2), dtype=np.uint64)
+    loops.ranking(np.array(flags, dtype=np.uint8), ranks)
+    return ranks
+
+
 @examples(200)
 @given(st.lists(st.booleans(), max_size=400))
 def test_a_rank_counts_the_flags_below_a_number(flags: list[bool]) -> None:
-    ranks, count = loops.ranking(np.array(flags, dtype=np.uint8))
-    assert count == sum(flags)
+    ranks = ranking(flags)
+    assert loops.ranking(np.array(flags, dtype=np.uint8), np.zeros_like(ranks)) == sum(flags)
     for number, flagged in enumerate(flags):
         assert loops.rank_of(number, ranks) == (sum(flags[:number]) if flagged else -1)
 
@@ -66,10 +72,11 @@ def test_a_rank_counts_the_flags_below_a_number(flags: list[bool]) -> None:
 @given(st.integers(1, 300), st.data())
 def test_a_state_joins_a_queue_once(size: int, data: st.DataObject) -> None:
     numbers = st.lists(st.integers(0, size - 1), max_size=50)
-    ranks, count = loops.ranking(np.ones(size, dtype=np.uint8))
-    places, queue = np.zeros(count, dtype=np.uint32), list[int]()
+    ranks, places, queue = ranking([True] * size), np.zeros(size, dtype=np.uint32), list[int]()
     for part in data.draw(st.lists(numbers, max_size=5)):
-        fresh = loops.joined(np.array(part, dtype=np.int64), ranks, places, len(queue)).tolist()
+        found = np.empty(len(part), dtype=np.int64)
+        count = loops.joined(np.array(part, dtype=np.int64), ranks, places, len(queue), found)
+        fresh = found[:count].tolist()
         assert fresh == [n for i, n in enumerate(part) if n not in queue and n not in part[:i]]
         queue += fresh
     assert [int(places[n]) for n in queue] == list(range(1, len(queue) + 1))

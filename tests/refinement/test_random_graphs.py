@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 
 from isrcheck.checker.checking import check
+from isrcheck.checker.engines.local import small
 from isrcheck.checker.engines.local.search import search
+from isrcheck.checker.exploration import Limits
+from isrcheck.checker.kernel.compile import Integers
 from isrcheck.checker.kernel.layout import Words
 from isrcheck.checker.refinement import refining, watching
 from isrcheck.checker.refinement.abstraction import Abstraction
@@ -18,13 +22,13 @@ from isrcheck.checker.results import Exit, Trace
 from tests.refinement.graphs import NOTHING, STATES, Pair, drawn
 
 SEEDS = range(120)
-whole = Abstraction.compile
+whole, numbers = Abstraction.compile, Abstraction.of
 MORE = range(120, 1200)
 
 
-def asked(pair: Pair) -> Refined:
+def asked(pair: Pair, limits: Limits = Limits()) -> Refined:
     first, second, _ = pair.models()
-    return refining.refine(first, specification=second, mapping=pair.mapping(), steps=pair.at_most)
+    return refining.refine(first, specification=second, mapping=pair.mapping(), steps=pair.at_most, limits=limits)
 
 
 def told(trace: Trace) -> list[tuple[str, int]]:
@@ -91,6 +95,68 @@ def test_a_graph_refines_itself_and_not_a_smaller_one() -> None:
         pair = drawn(seed)
         same = Pair(pair.first, pair.first, tuple(range(STATES)), 1)
         assert asked(same).result.verdict == "holds"
+
+
+def test_a_state_that_stands_for_nothing_is_not_lost_where_a_step_cannot_be_judged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its trace is not canonical if some steps into its level were not judged: they may lead to a lesser such state."""
+    monkeypatch.setattr(small, "BLOCK", 1)
+    asking, seen = Allowed.leads, Counter[bool]()
+    for seed in range(2 * len(SEEDS)):
+        pair = drawn(seed)
+        truth = pair.first_mistake()
+        if truth is None or truth[0] != "nothing" or truth[1] == 1:
+            continue
+        lost = list[bool]()
+
+        def of(self: Abstraction, rows: Words, lost: list[bool] = lost) -> Integers:
+            found = numbers(self, rows)
+            lost.extend([True] * bool((found < 0).any()))
+            return found
+
+        def leads(self: Allowed, a: Words, b: Words, lost: list[bool] = lost) -> bool:
+            if lost:
+                raise TooMany
+            return asking(self, a, b)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Abstraction, "of", of)
+            patched.setattr(Allowed, "leads", leads)
+            failure = asked(pair).result.evaluation
+        assert failure is not None
+        assert failure.trace.length == truth[1]
+        seen[failure.canonical] += 1
+    assert min(seen[x] for x in (True, False)) >= 2, seen
+
+
+def test_a_state_that_stands_for_nothing_is_not_lost_when_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time is up as soon as the first such state is met, and other states of the level are judged after it."""
+    monkeypatch.setattr(small, "BLOCK", 1)
+    seen = 0
+    for seed in SEEDS:
+        pair = drawn(seed)
+        truth = pair.first_mistake()
+        if truth is None or truth[0] != "nothing" or truth[1] == 1:
+            continue
+        blocks = list[bool]()
+
+        def of(self: Abstraction, rows: Words, blocks: list[bool] = blocks) -> Integers:
+            found = numbers(self, rows)
+            blocks.append(bool((found < 0).any()))
+            return found
+
+        def now(blocks: list[bool] = blocks) -> float:
+            return 1e9 if any(blocks) else 0.0
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Abstraction, "of", of)
+            patched.setattr(watching, "time", SimpleNamespace(perf_counter=now))
+            result = asked(pair, Limits(seconds=1e6)).result
+        assert result.evaluation is not None
+        assert result.evaluation.trace.length == truth[1]
+        seen += blocks.index(True) < len(blocks) - 1
+    assert seen >= 2
 
 
 @pytest.mark.parametrize("first", [pytest.param(True, marks=pytest.mark.exhaustive), False])

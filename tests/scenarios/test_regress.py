@@ -340,10 +340,10 @@ def test_a_control_that_is_none_is_told(root: Path) -> None:
     change(root / "few" / "scenario.toml", '"../lamp.py"', '"lamp.py"')
     found = lines(root, 10)
     assert [line for line in found if "control" in line] == [
-        "  control many: model and settings differ; a pair differs in one of them",
+        "  control many: model and settings differ; a pair differs in exactly one of model, settings and fairness",
         "  control many: other invariants are checked there",
         "  control nobody: there is no such scenario beside this one, or its scenario.toml is damaged",
-        "  control few: model and settings differ; a pair differs in one of them",
+        "  control few: model and settings differ; a pair differs in exactly one of model, settings and fairness",
         "  control few: other invariants are checked there",
     ]
 
@@ -355,7 +355,8 @@ def test_a_control_names_its_partner_and_has_another_verdict(root: Path) -> None
     assert [line for line in found if "control" in line] == [
         "  control other: it does not name few as its control",
         "  control other: holds is expected of both",
-        "  control other: neither model nor settings differ; a pair differs in one of them",
+        "  control other: neither model nor settings nor fairness differ; "
+        "a pair differs in exactly one of model, settings and fairness",
         "  control few: it does not name many as its control",
         "  control many: it does not name other as its control",
     ]

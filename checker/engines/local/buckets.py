@@ -70,7 +70,7 @@ class Buckets:
 
     def _count(self, each: Each) -> None:
         self._ends = np.zeros((len(self._slices), 1 << self._first), dtype=np.int64)
-        self._into: list[object] = [None] * len(self._slices)
+        self._into = [np.empty((0, 0), dtype=np.int64)] * len(self._slices)
         each(self._count_of, range(len(self._slices)))
         self._sizes = np.diff(self._ends, axis=1, prepend=0).sum(axis=0)
         self.largest = int(self._sizes.max())
@@ -81,7 +81,8 @@ class Buckets:
 
     def _count_of(self, number: int) -> None:
         names = self._found(number)
-        self._into[number] = sort_loops.counted(names, self._low, self._first, self._rest, self._ends[number])
+        into = self._into[number] = np.empty((1 << self._first, sort_loops.PARTS), dtype=np.int64)
+        sort_loops.counted(names, self._low, self._rest, self._ends[number], into)
 
     def _distribute(self, number: int) -> None:
         here = self._room[self._places[number] :]
@@ -106,9 +107,10 @@ class Buckets:
     def names(self, some: Range) -> Words:
         """The distinct names in a range of buckets, in ascending order."""
         names = np.empty(int(self._sizes[slice(*some)].sum()), dtype=np.uint64)
-        largest = int(self._sizes[slice(*some)].max())
+        here, there = np.empty((2, int(self._sizes[slice(*some)].max())), dtype=self._room.dtype)
+        sorting = here, there, np.empty(1 << sort_loops.DIGIT, dtype=np.int32)
         count = sort_loops.from_buckets(
-            self._room, self._places, self._ends, *some, self._low, self._rest, largest, names
+            self._room, self._places, self._ends, *some, self._low, self._rest, sorting, names
         )
         found = names[:count]
         for run in self._spilled:

@@ -122,7 +122,8 @@ class NativeLevels:
         loops.index_rows(self.kernel.hashes(targets), index)
 
         def find(states: Words) -> Integers:
-            found: Integers = loops.positions(index, targets, states, self.kernel.hashes(states))
+            found = np.empty(len(states), dtype=np.int64)
+            loops.positions(index, targets, states, self.kernel.hashes(states), found)
             return found
 
         return find

@@ -1,7 +1,4 @@
-"""The inner loops of the search, compiled by Numba. They do not depend on any model.
-
-Numba's cache notices a change in the file of a function, but not in functions that it calls in other files. So the
-functions in this file call only each other, and the functions of the kernel by their addresses.
+"""The inner loops of the search, as compiled code. They do not depend on any model.
 
 *Dictionaries* give numbers to the parts of states. There is one dictionary for each word of a packed state, or two for
 the halves of a single word. Further dictionaries give numbers to *pairs* of numbers from other dictionaries, until two
@@ -27,14 +24,26 @@ workers are at work.
 
 from __future__ import annotations
 
-from contextlib import suppress
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic
+
+from isrcheck.checker.kernel.instructions import (
+    call_batch,
+    call_expand,
+    fetch_and_add,
+    load,
+    load_entry,
+    look,
+    look_wide,
+    lowest_bit,
+    prefetch,
+    store,
+    store_entry,
+    take_entry,
+    take_wide,
+)
+from isrcheck.checker.kernel.loops import Loop
 
 TABLE: Final = 0
 CAPACITY: Final = 1
@@ -94,194 +103,7 @@ OUTSIDE_BIT: Final = 2
 """The mask of the verdict bit which says that a state is not counted."""
 
 
-# --- memory and calls by address ------------------------------------------------------------------------------------
-
-
-@intrinsic
-def load(typingctx, address):
-    """The unsigned 64-bit integer at an address."""
-
-    def generate(context, builder, signature, arguments):
-        return builder.load(builder.inttoptr(arguments[0], ir.IntType(64).as_pointer()), align=1)
-
-    return types.uint64(types.uint64), generate
-
-
-@intrinsic
-def store(typingctx, address, value):
-    """Puts an unsigned 64-bit integer at an address."""
-
-    def generate(context, builder, signature, arguments):
-        builder.store(arguments[1], builder.inttoptr(arguments[0], ir.IntType(64).as_pointer()), align=1)
-        return context.get_dummy_value()
-
-    return types.void(types.uint64, types.uint64), generate
-
-
-@intrinsic
-def load_entry(typingctx, address):
-    """The 32-bit entry at an address, as 64 bits. Another thread may be writing there."""
-
-    def generate(context, builder, signature, arguments):
-        pointer = builder.inttoptr(arguments[0], ir.IntType(32).as_pointer())
-        return builder.zext(builder.load_atomic(pointer, "acquire", 4), ir.IntType(64))
-
-    return types.uint64(types.uint64), generate
-
-
-@intrinsic
-def store_entry(typingctx, address, value):
-    """Puts 32 bits at an address, after everything that was stored before."""
-
-    def generate(context, builder, signature, arguments):
-        pointer = builder.inttoptr(arguments[0], ir.IntType(32).as_pointer())
-        builder.store_atomic(builder.trunc(arguments[1], ir.IntType(32)), pointer, "release", 4)
-        return context.get_dummy_value()
-
-    return types.void(types.uint64, types.uint64), generate
-
-
-@intrinsic
-def take_entry(typingctx, address, value):
-    """Puts 32 bits at an address if 0 is there. Returns whether 0 was there."""
-
-    def generate(context, builder, signature, arguments):
-        i32 = ir.IntType(32)
-        pointer = builder.inttoptr(arguments[0], i32.as_pointer())
-        wanted = builder.trunc(arguments[1], i32)
-        done = builder.cmpxchg(pointer, i32(0), wanted, ordering="acq_rel", failordering="acquire")
-        return builder.extract_value(done, 1)
-
-    return types.boolean(types.uint64, types.uint64), generate
-
-
-@intrinsic
-def take_wide(typingctx, address, value):
-    """Puts 64 bits at an address if 0 is there. Returns whether 0 was there."""
-
-    def generate(context, builder, signature, arguments):
-        i64 = ir.IntType(64)
-        pointer = builder.inttoptr(arguments[0], i64.as_pointer())
-        done = builder.cmpxchg(pointer, i64(0), arguments[1], ordering="acq_rel", failordering="acquire")
-        return builder.extract_value(done, 1)
-
-    return types.boolean(types.uint64, types.uint64), generate
-
-
-def _look(bits: int) -> Any:
-    """Returns the generator of code that compares all entries, of this many bits each, in a bucket at once."""
-
-    def generate(context, builder, signature, arguments):
-        count = 512 // bits
-        lane, i64, i32 = ir.IntType(bits), ir.IntType(64), ir.IntType(32)
-        vector = ir.VectorType(lane, count)
-
-        def all_lanes(value):
-            one = builder.insert_element(ir.Constant(vector, ir.Undefined), value, i32(0))
-            return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(i32, count), [i32(0)] * count))
-
-        address, key, mask = arguments
-        narrow = (lambda x: x) if bits == 64 else (lambda x: builder.trunc(x, lane))
-        entries = builder.load(builder.inttoptr(address, vector.as_pointer()), align=64)
-        same = builder.icmp_unsigned("==", builder.and_(entries, all_lanes(narrow(mask))), all_lanes(narrow(key)))
-        empty = builder.icmp_unsigned("==", entries, ir.Constant(vector, [lane(0)] * count))
-        flags = ir.IntType(count)
-        found = builder.zext(builder.bitcast(builder.and_(same, builder.not_(empty)), flags), i64)
-        free = builder.zext(builder.bitcast(empty, flags), i64)
-        return builder.or_(found, builder.shl(free, i64(32)))
-
-    return generate
-
-
-@intrinsic
-def look(typingctx, address, key, mask):
-    """Marks with a bit each of a bucket's 16 entries that has this key. The bits from 32 on mark the empty entries."""
-    return types.uint64(types.uint64, types.uint64, types.uint64), _look(32)
-
-
-@intrinsic
-def look_wide(typingctx, address, key, mask):
-    """Like `look`, for 8 entries of 64 bits."""
-    return types.uint64(types.uint64, types.uint64, types.uint64), _look(64)
-
-
-@intrinsic
-def lowest_bit(typingctx, value):
-    """The position of the lowest bit that is set."""
-
-    def generate(context, builder, signature, arguments):
-        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
-
-    return types.uint64(types.uint64), generate
-
-
-@intrinsic
-def fetch_and_add(typingctx, address, amount):
-    """Adds to the 64-bit integer at an address. Returns the former value."""
-
-    def generate(context, builder, signature, arguments):
-        pointer = builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
-        return builder.atomic_rmw("add", pointer, arguments[1], "monotonic")
-
-    return types.uint64(types.uint64, types.uint64), generate
-
-
-@intrinsic
-def prefetch(typingctx, address):
-    """Begins to fetch the cache line at an address that will be read soon."""
-
-    def generate(context, builder, signature, arguments):
-        i32, pointer = ir.IntType(32), ir.IntType(8).as_pointer()
-        kind = ir.FunctionType(ir.VoidType(), [pointer, i32, i32, i32])
-        function = builder.module.globals.get("llvm.prefetch.p0") or ir.Function(
-            builder.module, kind, name="llvm.prefetch.p0"
-        )
-        builder.call(function, [builder.inttoptr(arguments[0], pointer), i32(0), i32(3), i32(1)])
-        return context.get_dummy_value()
-
-    return types.void(types.uint64), generate
-
-
-def _call(result: Any, count: int) -> Any:
-    """Returns the generator of code that calls a function by its address, the first argument, with `count` integers."""
-
-    def generate(context, builder, signature, arguments):
-        i64 = ir.IntType(64)
-        kind = ir.FunctionType(i64 if result is types.int64 else ir.VoidType(), [i64] * count)
-        value = builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), arguments[1:])
-        return value if result is types.int64 else context.get_dummy_value()
-
-    return generate
-
-
-@intrinsic
-def call_expand(typingctx, function, states, n, successors, sources, transitions, tally):
-    return types.int64(*[types.int64] * 7), _call(types.int64, 6)
-
-
-@intrinsic
-def call_batch(typingctx, function, states, n, out):
-    """Calls the kernel's `hashes`, `judge`, `survey` or a similar function by its address."""
-    return types.void(*[types.int64] * 4), _call(types.void, 3)
-
-
 # --- dictionaries ---------------------------------------------------------------------------------------------------
-
-_compiled = njit(cache=True, nogil=True, boundscheck=False, error_model="numpy")
-
-
-def forget_outdated(loop: Any) -> None:
-    """Removes Numba's cached code of a loop, and of all loops in the same file, if `loops.py` has changed since.
-
-    Call it for a file whose loops call loops of `loops.py`. Numba itself compares only the date of the file that
-    defines a loop. So after a change in `loops.py` alone, loops of two versions would run together.
-    """
-    changed, stem = Path(__file__).stat().st_mtime_ns, Path(loop.py_func.__code__.co_filename).stem
-    for index in Path(loop.stats.cache_path).glob(f"{stem}.*.nbi"):
-        with suppress(OSError):
-            if index.stat().st_mtime_ns < changed:
-                index.unlink()
-
 
 _NUMBER: Final = np.uint64(MARKED)
 _TAG: Final = np.uint64(0xFFFFFFFF ^ MARKED)
@@ -291,7 +113,7 @@ NOWHERE: Final = np.uint64(0xFFFFFFFFFFFFFFFF)
 NO_ROOM: Final = np.uint64(0xFFFFFFFF)
 
 
-@_compiled
+@Loop
 def mixed(x):
     """A hash of 64 bits. Different integers have different hashes."""
     x = (x ^ (x >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
@@ -299,19 +121,19 @@ def mixed(x):
     return x ^ (x >> np.uint64(29))
 
 
-@_compiled
+@Loop
 def slot_of(h, capacity):
     """The first slot in which an entry with this hash may lie."""
     return ((h >> np.uint64(32)) * capacity) >> np.uint64(32)
 
 
-@_compiled
+@Loop
 def value_address(pages, dictionary, number):
     """The address of a value of a dictionary."""
     return pages[dictionary, number >> np.uint64(PAGE_BITS)] + np.uint64(8) * (number & _PAGE)
 
 
-@_compiled
+@Loop
 def number_of(value, h, slot, dictionaries, pages, dictionary, adding):
     """The number of a value in a dictionary. With `adding`, a new value is added.
 
@@ -343,7 +165,7 @@ def number_of(value, h, slot, dictionaries, pages, dictionary, adding):
             slot = np.uint64(0)
 
 
-@_compiled
+@Loop
 def refill(dictionaries, pages, dictionary):
     """Fills an empty table of a dictionary with its values."""
     table, capacity = dictionaries[dictionary, TABLE], dictionaries[dictionary, CAPACITY]
@@ -358,13 +180,13 @@ def refill(dictionaries, pages, dictionary):
         store_entry(table + np.uint64(4) * slot, (h & _TAG) | (number + np.uint64(1)))
 
 
-@_compiled
+@Loop
 def place_in_memo(value, memo):
     """The position in `memo` where a worker remembers the number of a value."""
     return slot_of(value * np.uint64(0x9E3779B97F4A7C15), np.uint64(memo.shape[1]))
 
 
-@_compiled
+@Loop
 def named(rows, words, count, half, pairs, dictionaries, pages, scratch, memo, adding):
     """Writes the names of at most `AT_ONCE` states into `scratch[0]`. Returns False if a dictionary must grow first.
 
@@ -387,7 +209,7 @@ def named(rows, words, count, half, pairs, dictionaries, pages, scratch, memo, a
     return True
 
 
-@_compiled
+@Loop
 def parts(rows, words, count, half, d, values):
     """Writes one part of each state into `values`: a word, or a half if states have a single word."""
     if words > 1:
@@ -401,14 +223,14 @@ def parts(rows, words, count, half, d, values):
             values[k] = load(rows + np.uint64(8 * k)) >> half
 
 
-@_compiled
+@Loop
 def together(left, right, count, values):
     """Writes pairs of numbers into `values`, each pair as one 64-bit number."""
     for k in range(count):
         values[k] = left[k] << np.uint64(32) | right[k]
 
 
-@_compiled
+@Loop
 def numbered(count, d, dictionaries, pages, scratch, memo, adding):
     """Finds the numbers of the values in `scratch[1]` in a dictionary. Returns whether there was room for new values.
 
@@ -443,7 +265,7 @@ def numbered(count, d, dictionaries, pages, scratch, memo, adding):
     return True
 
 
-@_compiled
+@Loop
 def unnamed(names, count, words, half, pairs, pages, scratch, out):
     """Writes the packed states with these names, at most `AT_ONCE`, to an address."""
     leaves = max(words, 2)
@@ -472,13 +294,13 @@ def unnamed(names, count, words, half, pairs, pages, scratch, out):
 # --- the table ------------------------------------------------------------------------------------------------------
 
 
-@_compiled
+@Loop
 def share_of(h, bound):
     """A number below `bound`, computed from a hash. `bound` must be below 2**32."""
     return ((h >> np.uint64(32)) * bound) >> np.uint64(32)
 
 
-@_compiled
+@Loop
 def permuted(h, first, second, firsts, seconds):
     """Maps two numbers below these bounds one to one to a number below `firsts * seconds`, by three Feistel rounds.
 
@@ -496,7 +318,7 @@ def permuted(h, first, second, firsts, seconds):
     return first * seconds + second
 
 
-@_compiled
+@Loop
 def recovered(value, partition, firsts, seconds):
     """The name that `permuted` mapped to a number in a partition."""
     first, second = value // seconds, value % seconds
@@ -510,7 +332,7 @@ def recovered(value, partition, firsts, seconds):
     return first << np.uint64(32) | second
 
 
-@_compiled
+@Loop
 def placed(bucket, key, partitions, p, level):
     """Puts the kept part of a name into its bucket, or into a bucket behind it.
 
@@ -541,7 +363,7 @@ def placed(bucket, key, partitions, p, level):
     return 2
 
 
-@_compiled
+@Loop
 def prepared(names, count, partitions, scratch):
     """Computes the partition, the bucket and the kept part of each name, and fetches the buckets into the cache.
 
@@ -561,7 +383,7 @@ def prepared(names, count, partitions, scratch):
             prefetch(partitions[p, TABLE] + np.uint64(64) * buckets[k])
 
 
-@_compiled
+@Loop
 def enter(count, partitions, level, scratch, rows, kept, first, words, chunk, filled):
     """Enters the names in `scratch` into the table. Returns how many names were done before a partition was full.
 
@@ -591,13 +413,13 @@ def enter(count, partitions, level, scratch, rows, kept, first, words, chunk, fi
     return count
 
 
-@_compiled
+@Loop
 def slots(partitions, p):
     """How many entries a partition has room for."""
     return np.int64(partitions[p, CAPACITY] * (np.uint64(64) // partitions[p, SIZE]))
 
 
-@_compiled
+@Loop
 def entries_of(partitions, p, at, levels, values, found):
     """Reads entries of a partition from entry `at` on: puts permuted names into `values`, their levels into `found`.
 
@@ -622,7 +444,7 @@ def entries_of(partitions, p, at, levels, values, found):
     return at, count
 
 
-@_compiled
+@Loop
 def moved(old, new, number, scratch):
     """Moves the entries of a partition into a new table. Returns whether all of them found a place there."""
     at, low = 0, np.uint64(0xFFFFFFFF)
@@ -646,7 +468,7 @@ def moved(old, new, number, scratch):
     return True
 
 
-@_compiled
+@Loop
 def counted(partitions, first, last, levels, scratch, counts):
     """Counts the states of each of some levels in some partitions, and adds the results to `counts`."""
     for p in range(first, last):
@@ -657,7 +479,7 @@ def counted(partitions, first, last, levels, scratch, counts):
                 counts[scratch[1, k] - levels[0]] += 1
 
 
-@_compiled
+@Loop
 def of_levels(partitions, first, last, levels, scratch, starts, out):
     """Writes the names of the states of some levels in some partitions into `out`.
 
@@ -678,7 +500,7 @@ def of_levels(partitions, first, last, levels, scratch, starts, out):
 # --- places in the table --------------------------------------------------------------------------------------------
 
 
-@_compiled
+@Loop
 def place_in(bucket, key, partitions, p):
     """The number of the entry with this kept part of a name, searched from a bucket on; -1 if there is none."""
     buckets, rest = partitions[p, CAPACITY], partitions[p, REST]
@@ -699,7 +521,7 @@ def place_in(bucket, key, partitions, p):
     return np.int64(-1)
 
 
-@_compiled
+@Loop
 def places_of(rows, words, half, pairs, dictionaries, pages, partitions, stride, scratch, memo, places, names):
     """Finds states in the table: puts their places into `places`, and their names into `names`.
 
@@ -718,7 +540,7 @@ def places_of(rows, words, half, pairs, dictionaries, pages, partitions, stride,
             places[first + k], names[first + k] = at if at < 0 else p * stride + at, scratch[0, k]
 
 
-@_compiled
+@Loop
 def names_at(places, partitions, stride, names, levels):
     """Writes the name and the level of the state at each place. The level is 0 if there is no state."""
     for start in range(0, len(places), AT_ONCE):
@@ -743,7 +565,7 @@ def names_at(places, partitions, stride, names, levels):
                 names[k] = recovered(value, np.uint64(p), partitions[p, FIRSTS], partitions[p, SECONDS])
 
 
-@_compiled
+@Loop
 def insert(
     rows, words, half, pairs, dictionaries, pages, partitions, level, count, chunks, filled, shared, cursor, scratch,
     memo,
@@ -778,7 +600,7 @@ def insert(
 # --- a level --------------------------------------------------------------------------------------------------------
 
 
-@_compiled
+@Loop
 def keep_counted(rows, words, count, verdicts, verdict_words, totals):
     """Moves the successors inside the constraints to the front. Adds the verdicts of the others to `totals`."""
     kept = 0
@@ -793,7 +615,7 @@ def keep_counted(rows, words, count, verdicts, verdict_words, totals):
     return kept
 
 
-@_compiled
+@Loop
 def batch(number, starts, counts, bits):
     """The chunk of a batch, the batch's first position there, and its size. Chunk c begins with batch `starts[c]`."""
     low, high = 0, len(starts) - 1
@@ -807,7 +629,7 @@ def batch(number, starts, counts, bits):
     return low, first, min(np.int64(counts[low]) - first, 1 << bits)
 
 
-@_compiled
+@Loop
 def advance(
     functions, words, half, pairs, dictionaries, pages, partitions, level, constrained, frontier, counts, starts, bits,
     chunks, filled, shared, cursor, buffers, scratch, memo, tally, totals, weight, work,
@@ -851,7 +673,7 @@ def advance(
         cursor[INSERTED] = 0
 
 
-@_compiled
+@Loop
 def look_over(functions, rows, cursor, totals, weight):
     """Adds the results of `survey` and `weights`, for the new rows, to `totals` and `weight`."""
     call_batch(functions[2], rows.ctypes.data, cursor[NEW], totals.ctypes.data)
@@ -863,7 +685,7 @@ def look_over(functions, rows, cursor, totals, weight):
 # --- looking up many states among some ------------------------------------------------------------------------------
 
 
-@_compiled
+@Loop
 def index_rows(hashes, index):
     """Fills an empty hash table with the position of each hash plus one.
 
@@ -877,12 +699,11 @@ def index_rows(hashes, index):
         index[slot] = i + 1
 
 
-@_compiled
-def positions(index, rows, wanted, hashes):
-    """The position of each wanted row among the indexed rows, or -1. `hashes` are the hashes of the wanted rows."""
+@Loop
+def positions(index, rows, wanted, hashes, found):
+    """Puts into `found` the position of each wanted row among the indexed rows, or -1. `hashes` belong to `wanted`."""
     mask, words = np.uint64(len(index) - 1), rows.shape[1]
     slots, entries = np.uint64(index.ctypes.data), np.uint64(rows.ctypes.data)
-    found = np.empty(len(wanted), dtype=np.int64)
     for first in range(0, len(wanted), AT_ONCE):
         last = min(first + AT_ONCE, len(wanted))
         for i in range(first, last):
@@ -903,4 +724,3 @@ def positions(index, rows, wanted, hashes):
                     found[i] = at
                     break
                 slot = (slot + np.uint64(1)) & mask
-    return found

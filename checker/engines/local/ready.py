@@ -6,10 +6,9 @@ import hashlib
 import os
 import sys
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 
-from isrcheck.checker.kernel.objects import objects
+from isrcheck.checker.kernel.objects import objects, version_of
 
 
 def were_compiled() -> bool:
@@ -30,9 +29,11 @@ def note_compiled() -> None:
 
 @cache
 def _key() -> str:
-    """A text that names the versions and files whose change makes Numba compile again. Does not import Numba."""
-    numba = find_spec("numba")
-    about = None if numba is None or numba.origin is None else Path(numba.origin).stat()
-    files = (Path(__file__).with_name(name).read_bytes() for name in ("loops.py", "run_loops.py", "sort_loops.py"))
-    loops = hashlib.sha256(b"".join(files)).hexdigest()
-    return f"loops {loops} numba {about and (about.st_mtime_ns, about.st_size)} python {sys.version}"
+    """A text that names the versions and files whose change makes Numba compile again. Imports neither."""
+    here, kernel = Path(__file__).parent, Path(__file__).parents[2] / "kernel"
+    files = (
+        *(here / name for name in ("loops.py", "run_loops.py", "sort_loops.py")),
+        *(kernel / name for name in ("loops.py", "instructions.py")),
+    )
+    loops = hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+    return f"loops {loops} {version_of('numba')} python {sys.version}"

@@ -1,15 +1,12 @@
-"""The loops, compiled by Numba, of the search that keeps known states as sorted names (see `run_store`)."""
+"""The loops of the search that keeps known states as sorted names (see `run_store`)."""
 
 # mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,misc,call-arg,var-annotated"
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic
 
 from isrcheck.checker.engines.local.loops import (
     AT_ONCE,
@@ -21,16 +18,12 @@ from isrcheck.checker.engines.local.loops import (
     PAUSED,
     PENDING,
     REJECTED,
-    call_batch,
-    call_expand,
-    fetch_and_add,
-    forget_outdated,
     keep_counted,
-    load,
     named,
-    store,
     unnamed,
 )
+from isrcheck.checker.kernel.instructions import call_batch, call_expand, fetch_and_add, load, memcpy, pread, store
+from isrcheck.checker.kernel.loops import Loop
 
 PIECE: Final = 1 << 12
 """The number of names in a piece of a run. The index of a run, which is in memory, has one entry for each piece."""
@@ -42,19 +35,18 @@ CHUNK: Final = 1 << CHUNK_BITS
 LARGEST: Final = 6
 """The most 16-bit numbers that a name in a run takes."""
 _MOST, _MOST_OF_TWO = np.uint64(0xFFFF), np.uint64(0xFFFFFFFF)
-_compiled: Any = njit(cache=True, nogil=True, boundscheck=False, error_model="numpy")
 
 
 # --- finding --------------------------------------------------------------------------------------------------------
 
 
-@_compiled
+@Loop
 def turned(name, turn):
     """A name with its halves exchanged if `turn` is 32, and unchanged if `turn` is 0. A second call undoes this."""
     return name << turn | name >> (np.uint64(64) - turn & np.uint64(63))
 
 
-@_compiled
+@Loop
 def collected(rows, words, half, pairs, dictionaries, pages, turn, cursor, scratch, memo, found, filled):
     """Names the states at `rows` that have no name yet. Returns False if `found` or a dictionary is full.
 
@@ -75,7 +67,7 @@ def collected(rows, words, half, pairs, dictionaries, pages, turn, cursor, scrat
     return True
 
 
-@_compiled
+@Loop
 def gather(
     functions, words, half, pairs, dictionaries, pages, turn, constrained, frontier, bits, shared, cursor, buffers,
     scratch, memo, found, filled, tally, totals, work,
@@ -122,7 +114,7 @@ def gather(
 # --- names in files ---------------------------------------------------------------------------------------------------
 
 
-@_compiled
+@Loop
 def encoded(names, firsts, sizes, units, out):
     """Encodes ascending names in pieces: writes first names into `firsts` and 16-bit numbers into `out`.
 
@@ -149,14 +141,14 @@ def encoded(names, firsts, sizes, units, out):
     return at
 
 
-@_compiled
+@Loop
 def _written(value, size, at, out):
     for k in range(size):
         out[at + k] = value >> np.uint64(16 * k) & _MOST
     return at + size
 
 
-@_compiled
+@Loop
 def _gap(data, at, unit):
     """Returns the difference that is encoded from `data[at]` on, and how many 16-bit numbers it takes."""
     gap = np.uint64(data[at])
@@ -175,7 +167,7 @@ def _gap(data, at, unit):
     return gap, unit + 4
 
 
-@_compiled
+@Loop
 def decoded(data, firsts, units, counts, out):
     """Decodes the names of some pieces from `data` into `out`."""
     at = k = 0
@@ -190,7 +182,7 @@ def decoded(data, firsts, units, counts, out):
         k += counts[p]
 
 
-@_compiled
+@Loop
 def struck(file, bases, ends, firsts, places, sizes, counts, units, names, kept, buffer):
     """Sets `kept` to 0 for each of the sorted `names` that occurs in one of the runs in a file.
 
@@ -218,7 +210,7 @@ def struck(file, bases, ends, firsts, places, sizes, counts, units, names, kept,
     return passed
 
 
-@_compiled
+@Loop
 def _read(file, bases, place, data):
     """Fills `data` with the numbers of a file from byte `place` on. Returns whether all of them could be read."""
     address, left = np.uint64(data.ctypes.data), 2 * len(data)
@@ -235,35 +227,7 @@ def _read(file, bases, place, data):
     return True
 
 
-@intrinsic
-def memcpy(typingctx, to, address, size):
-    """Copies `size` bytes from `address` to the address `to`."""
-
-    def generate(context, builder, signature, arguments):
-        i64, pointer = ir.IntType(64), ir.IntType(8).as_pointer()
-        kind = ir.FunctionType(pointer, [pointer, pointer, i64])
-        function = builder.module.globals.get("memcpy") or ir.Function(builder.module, kind, name="memcpy")
-        builder.call(function, [*(builder.inttoptr(x, pointer) for x in arguments[:2]), arguments[2]])
-        return context.get_dummy_value()
-
-    return types.void(types.uint64, types.uint64, types.int64), generate
-
-
-@intrinsic
-def pread(typingctx, file, address, size, place):
-    """Lets the operating system copy bytes of a file, from byte `place` on, to an address. Returns how many it read."""
-
-    def generate(context, builder, signature, arguments):
-        number, address, size, place = arguments
-        i32, i64, pointer = ir.IntType(32), ir.IntType(64), ir.IntType(8).as_pointer()
-        kind = ir.FunctionType(i64, [i32, pointer, i64, i64])
-        function = builder.module.globals.get("pread") or ir.Function(builder.module, kind, name="pread")
-        return builder.call(function, [builder.trunc(number, i32), builder.inttoptr(address, pointer), size, place])
-
-    return types.int64(types.int64, types.uint64, types.int64, types.int64), generate
-
-
-@_compiled
+@Loop
 def _struck(data, firsts, sizes, counts, units, names, kept):
     """Sets `kept` to 0 for each of the sorted `names` that occurs in these successive pieces of a run."""
     begin = i = 0
@@ -299,7 +263,7 @@ def _struck(data, firsts, sizes, counts, units, names, kept):
 # --- looking --------------------------------------------------------------------------------------------------------
 
 
-@_compiled
+@Loop
 def brought(names, kept):
     """Moves the kept names to the front of `names`. Returns the number of kept names."""
     count = 0
@@ -309,7 +273,7 @@ def brought(names, kept):
     return count
 
 
-@_compiled
+@Loop
 def looked(functions, words, half, pairs, pages, turn, names, scratch, rows, totals, weight):
     """Judges the states with these names: `survey` adds to `totals`, and `weights`, under symmetry, to `weight`."""
     for first in range(0, len(names), AT_ONCE):
@@ -320,6 +284,3 @@ def looked(functions, words, half, pairs, pages, turn, names, scratch, rows, tot
         call_batch(functions[2], rows.ctypes.data, count, totals.ctypes.data)
         if functions[4] != 0:
             call_batch(functions[4], rows.ctypes.data, count, weight.ctypes.data)
-
-
-forget_outdated(looked)

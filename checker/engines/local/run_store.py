@@ -127,7 +127,8 @@ class RunStore(Stored):
     def _reduce(self, worker: int) -> None:
         """Sorts the names that a worker has found, and removes duplicates."""
         names = self.found[worker][: self.filled[worker][0]]
-        self.filled[worker][0] = sort_loops.sorted_distinct(names, self._reserved[worker][self._room :])
+        other, counters = self._reserved[worker][self._room :], sort_loops.sorting_room()
+        self.filled[worker][0] = sort_loops.sorted_distinct(names, other, counters)
 
     def _relieve(self, worker: int) -> None:
         """Removes duplicates among a worker's names. If many remain, adds memory or moves these names into a run."""
@@ -168,7 +169,7 @@ class RunStore(Stored):
 
     def blocks(self, level: int, largest: int) -> Iterator[Words]:
         for names in self.names(level, largest):
-            yield self.states(run_loops.turned(names, self.turn))
+            yield self.states(run_loops.turned.function(names, self.turn))
 
     def names(self, level: int, largest: int) -> Iterator[Words]:
         """The turned names of the states of a whole level, about `largest` at a time."""

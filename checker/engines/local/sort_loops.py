@@ -1,4 +1,4 @@
-"""The loops, compiled by Numba, that sort names and remove duplicates. They call only each other."""
+"""The loops that sort names and remove duplicates. They call only each other."""
 
 # mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,misc,call-arg,var-annotated"
 
@@ -7,7 +7,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from numba import njit
+
+from isrcheck.checker.kernel.loops import Loop
 
 _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 BUCKET: Final = 14
@@ -21,17 +22,22 @@ FEW: Final = 32
 """Up to this many numbers are sorted by insertion."""
 DIGIT: Final = 14
 """The most bits of a digit. The counters of all its values fit into the second-level cache."""
-_compiled: Any = njit(cache=True, nogil=True, boundscheck=False, error_model="numpy")
 
 
-@_compiled
-def sorted_distinct(names, other):
+def sorting_room() -> tuple[Any, Any, Any]:
+    """The counters for `sorted_distinct`: the ends of buckets, where parts begin in them, and those of a digit."""
+    buckets = 1 << MOST_BUCKETS
+    return np.empty(buckets, np.int64), np.empty((buckets, PARTS), np.int64), np.empty(1 << DIGIT, np.int32)
+
+
+@Loop
+def sorted_distinct(names, other, counters):
     """Brings the distinct names to the front, in ascending order. Returns their number.
 
     Names are sorted by their first bits into buckets. Each bucket fits into a cache and is sorted digit by digit, the
-    least digit first. `other` is room for sorting, as long as `names`. Each half of a name is a number of few bits, and
-    a *key* consists of these bits only. If at most 32 bits of a key follow the bits that give the bucket, the bucket
-    holds them as 32-bit integers.
+    least digit first. `other` is room for sorting, as long as `names`, and `counters` comes from `sorting_room`. Each
+    half of a name is a number of few bits, and a *key* consists of these bits only. If at most 32 bits of a key follow
+    the bits that give the bucket, the bucket holds them as 32-bit integers.
     """
     if len(names) == 0:
         return 0
@@ -42,12 +48,12 @@ def sorted_distinct(names, other):
     first = min(max(_bits(np.uint64(len(names) >> BUCKET)), 1), MOST_BUCKETS)
     rest = max(low + high - first, 0)
     if rest > 32:
-        return _bucketed(names, other, names, np.uint64(low), first, rest)
+        return _bucketed(names, other, names, np.uint64(low), first, rest, counters)
     narrow = other[: len(names)].view(np.uint32)
-    return _bucketed(names, narrow[: len(names)], narrow[len(names) :], np.uint64(low), first, rest)
+    return _bucketed(names, narrow[: len(names)], narrow[len(names) :], np.uint64(low), first, rest, counters)
 
 
-@_compiled
+@Loop
 def _bits(number):
     """How many bits a number has."""
     bits = 0
@@ -56,44 +62,48 @@ def _bits(number):
     return bits
 
 
-@_compiled
-def _bucketed(names, here, there, low, first, rest):
+@Loop
+def _bucketed(names, here, there, low, first, rest, counters):
     """Does what `sorted_distinct` does, with the buckets in `here`.
 
     `there` is an array for sorting, as large as `here`, and may be `names` itself. A key has `first` bits, which give
     the bucket, and `rest` bits after them. `low` bits of a key come from a name's lower half.
     """
-    ends, counts = np.zeros(1 << first, dtype=np.int64), np.empty(1 << DIGIT, dtype=np.int32)
-    into = counted(names, low, first, rest, ends)
+    ends, into, counts = counters
+    into = into[: 1 << first]
+    counted(names, low, rest, ends, into)
     distributed(names, here, low, rest, into)
     count = begin = 0
     for bucket in range(1 << first):
         end = ends[bucket]
-        ascending = _ascending(here[begin:end], there[begin:end], rest, counts)
+        some, room = here[begin:end], there[begin:end]
+        ascending = room if _sorted_elsewhere(some, room, rest, counts) else some
         count = _written_back(ascending, bucket, low, rest, names, count)
         begin = end
     return count
 
 
-@_compiled
-def counted(names, low, first, rest, ends):
-    """Counts the names in each bucket. Puts bucket ends into `ends`. Returns where each part begins in each bucket."""
+@Loop
+def counted(names, low, rest, ends, into):
+    """Counts the names in each bucket. Puts bucket ends into `ends`, and into `into` where parts begin in a bucket.
+
+    `into` has a row for each bucket, and a column for each part.
+    """
     each, shift = len(names) // PARTS, np.uint64(rest)
-    into = np.zeros((PARTS, 1 << first), dtype=np.int64)
+    into[:] = 0
     for i in range(each):
         for part in range(PARTS):
-            into[part, _key(names[part * each + i], low) >> shift] += 1
+            into[_key(names[part * each + i], low) >> shift, part] += 1
     for i in range(PARTS * each, len(names)):
-        into[0, _key(names[i], low) >> shift] += 1
+        into[_key(names[i], low) >> shift, 0] += 1
     before = np.int64(0)
-    for bucket in range(1 << first):
+    for bucket in range(len(into)):
         for part in range(PARTS):
-            into[part, bucket], before = before, before + into[part, bucket]
+            into[bucket, part], before = before, before + into[bucket, part]
         ends[bucket] = before
-    return into
 
 
-@_compiled
+@Loop
 def distributed(names, here, low, rest, into):
     """Puts the keys of names, without their first bits, into the buckets in `here`. `into` comes from `counted`."""
     each, shift = len(names) // PARTS, np.uint64(rest)
@@ -104,7 +114,7 @@ def distributed(names, here, low, rest, into):
         _put(_key(names[i], low), shift, into, 0, here)
 
 
-@_compiled
+@Loop
 def _written_back(ascending, bucket, low, rest, names, count):
     """Appends the distinct names of a bucket to the first `count` names. Returns the new count."""
     bits, mask = np.uint64(bucket) << np.uint64(rest), (np.uint64(1) << low) - np.uint64(1)
@@ -117,45 +127,46 @@ def _written_back(ascending, bucket, low, rest, names, count):
     return count
 
 
-@_compiled
-def from_buckets(room, places, ends, begin, end, low, rest, largest, names):
+@Loop
+def from_buckets(room, places, ends, begin, end, low, rest, sorting, names):
     """Writes the distinct names of some buckets into `names`, in ascending order. Returns how many there are.
 
     The found names were distributed to the buckets in slices (see `Buckets`). `places` says where the buckets of each
-    slice begin in `room`. Each row of `ends` has the ends of the buckets of one slice. A bucket has at most `largest`
-    names in all slices together.
+    slice begin in `room`. Each row of `ends` has the ends of the buckets of one slice. `sorting` has two arrays, like
+    `room`, with places for the names of the largest bucket in all slices together, and an array of `1 << DIGIT`
+    counters.
     """
-    here, there = np.empty(largest, dtype=room.dtype), np.empty(largest, dtype=room.dtype)
-    counts = np.empty(1 << DIGIT, dtype=np.int32)
+    here, there, counts = sorting
     count = 0
     for bucket in range(begin, end):
         size = 0
         for k in range(len(places)):
             first = ends[k, bucket - 1] if bucket > 0 else 0
-            some = room[places[k] + first : places[k] + ends[k, bucket]]
-            here[size : size + len(some)] = some
-            size += len(some)
-        count = _written_back(_ascending(here[:size], there[:size], rest, counts), bucket, low, rest, names, count)
+            for at in range(places[k] + first, places[k] + ends[k, bucket]):
+                here[size] = room[at]
+                size += 1
+        ascending = there[:size] if _sorted_elsewhere(here[:size], there[:size], rest, counts) else here[:size]
+        count = _written_back(ascending, bucket, low, rest, names, count)
     return count
 
 
-@_compiled
+@Loop
 def _put(key, shift, into, part, here):
     """Puts a key, without its first bits, behind the other keys of its bucket from this part."""
     bucket = key >> shift
-    here[into[part, bucket]] = key & ((np.uint64(1) << shift) - np.uint64(1))
-    into[part, bucket] += 1
+    here[into[bucket, part]] = key & ((np.uint64(1) << shift) - np.uint64(1))
+    into[bucket, part] += 1
 
 
-@_compiled
+@Loop
 def _key(name, low):
     """The two halves of a name without the bits between them; the lower half has `low` bits."""
     return name >> _HALF << low | name & _LOW
 
 
-@_compiled
-def _ascending(here, there, bits, counts):
-    """Sorts numbers of `bits` bits. Returns the array with the result, `here` or `there`; both are overwritten."""
+@Loop
+def _sorted_elsewhere(here, there, bits, counts):
+    """Sorts numbers of `bits` bits. Returns whether the result is in `there`, not in `here`; both are overwritten."""
     if len(here) <= FEW:
         for i in range(1, len(here)):
             number, at = here[i], i
@@ -163,7 +174,7 @@ def _ascending(here, there, bits, counts):
                 here[at] = here[at - 1]
                 at -= 1
             here[at] = number
-        return here
+        return False
     digits = -(-bits // min(_bits(np.uint64(len(here))), DIGIT))  # no more counters than numbers
     width = -(-bits // max(digits, 1))
     kept = (np.uint64(1) << np.uint64(width)) - np.uint64(1)
@@ -180,10 +191,10 @@ def _ascending(here, there, bits, counts):
             there[counts[its]] = number
             counts[its] += 1
         here, there = there, here
-    return here
+    return digits % 2 == 1
 
 
-@_compiled
+@Loop
 def merged(some, others, out):
     """Merges two ascending arrays of distinct names into `out`, without duplicates. Returns the number of names."""
     i = j = count = 0

@@ -1,4 +1,4 @@
-"""The inner loops of random walks, compiled by Numba. They do not depend on the model.
+"""The inner loops of random walks, as compiled code. They do not depend on the model.
 
 Walks run side by side in *lanes*. Each iteration takes one step in every lane. Every choice is drawn from a hash of the
 seed, the walk's number and the position in the walk. So the numbers of lanes, chunks and threads do not change the
@@ -9,12 +9,12 @@ walks.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic
+
+from isrcheck.checker.kernel.instructions import call_batch, call_expand, call_failures
+from isrcheck.checker.kernel.loops import Loop
 
 GOLDEN: Final = 0x9E3779B97F4A7C15
 OUTSIDE_BIT: Final = 2
@@ -45,39 +45,7 @@ FAILURES: Final = 2
 """The entry of the kernel's tally that counts failing instances."""
 
 
-def _call(count: int) -> Any:
-    """Returns a generator of code for a call. The first argument is the function's address; `count` integers follow."""
-
-    def generate(context, builder, signature, arguments):
-        i64 = ir.IntType(64)
-        returns = signature.return_type is types.int64
-        kind = ir.FunctionType(i64 if returns else ir.VoidType(), [i64] * count)
-        value = builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), arguments[1:])
-        return value if returns else context.get_dummy_value()
-
-    return generate
-
-
-@intrinsic
-def call_expand(typingctx, function, states, n, successors, sources, transitions, tally):
-    return types.int64(*[types.int64] * 7), _call(6)
-
-
-@intrinsic
-def call_failures(typingctx, function, states, n, sources, transitions):
-    return types.int64(*[types.int64] * 5), _call(4)
-
-
-@intrinsic
-def call_batch(typingctx, function, states, n, out):
-    """Calls `hashes` or `judge`, which take the same arguments."""
-    return types.void(*[types.int64] * 4), _call(3)
-
-
-_compiled = njit(cache=True, nogil=True, boundscheck=False, error_model="numpy")
-
-
-@_compiled
+@Loop
 def mixed(x):
     """A 64-bit hash of 64 bits (the last steps of splitmix64)."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -85,20 +53,20 @@ def mixed(x):
     return x ^ (x >> np.uint64(31))
 
 
-@_compiled
+@Loop
 def key_of(seed, walk):
     """The key of a walk, from which all its random numbers are computed."""
     return mixed(mixed(np.uint64(seed)) + np.uint64(GOLDEN) * np.uint64(walk + 1))
 
 
-@_compiled
+@Loop
 def draw(key, position, bound):
     """A random number from 0 to `bound - 1`. All numbers are equally likely (to one part in 2**32)."""
     bits = mixed(key + np.uint64(GOLDEN) * np.uint64(position + 1)) >> np.uint64(32)
     return np.int64((bits * np.uint64(bound)) >> np.uint64(32))
 
 
-@_compiled
+@Loop
 def fingerprint(registers, h):
     """Adds a hash to the registers, from which the number of distinct hashes is estimated."""
     h = mixed(h)
@@ -112,7 +80,7 @@ def fingerprint(registers, h):
         registers[place] = rank
 
 
-@_compiled
+@Loop
 def saw(first, verdicts, wanted, position, walk):
     """Records in `first` the wanted bits that a verdict has. Returns whether it has any."""
     code = (position << WALK_BITS) | walk
@@ -127,7 +95,7 @@ def saw(first, verdicts, wanted, position, walk):
     return any_seen
 
 
-@_compiled
+@Loop
 def begin(cursor, seed, initial, initial_bits, initial_hashes, states, walks, positions, keys, seen, registers, lane):
     """Gives a lane the next walk of the chunk. Returns False if no walk is left."""
     if cursor[NEXT] >= cursor[END]:
@@ -145,7 +113,7 @@ def begin(cursor, seed, initial, initial_bits, initial_hashes, states, walks, po
     return True
 
 
-@_compiled
+@Loop
 def fill(cursor, seed, initial, initial_bits, initial_hashes, states, walks, positions, keys, seen, registers):
     """Starts the first walks of a chunk."""
     lane = 0
@@ -156,7 +124,7 @@ def fill(cursor, seed, initial, initial_bits, initial_hashes, states, walks, pos
     cursor[LANES] = lane
 
 
-@_compiled
+@Loop
 def choose(found, sources, verdicts, constrained, lanes, keys, positions, degrees, left, chosen):
     """Draws for each lane one successor inside the constraints. Sets `chosen` to its row, or to -1 if there is none."""
     for i in range(lanes):
@@ -176,7 +144,7 @@ def choose(found, sources, verdicts, constrained, lanes, keys, positions, degree
         left[lane] -= 1
 
 
-@_compiled
+@Loop
 def look_outside(found, sources, verdicts, wanted, walks, positions, first, cursor):
     """Records violations in successors outside the constraints, which no walk enters."""
     for k in range(found):
@@ -186,7 +154,7 @@ def look_outside(found, sources, verdicts, wanted, walks, positions, first, curs
             saw(first, verdicts[k], wanted, positions[lane] + 1, walks[lane])
 
 
-@_compiled
+@Loop
 def note_failing(function, states, lanes, sources, transitions, walks, positions, first, place):
     """Records the first state in which an instance is undefined."""
     found = call_failures(function, states.ctypes.data, lanes, sources.ctypes.data, transitions.ctypes.data)
@@ -196,7 +164,7 @@ def note_failing(function, states, lanes, sources, transitions, walks, positions
             first[place] = code
 
 
-@_compiled
+@Loop
 def note_stuck(lanes, degrees, walks, positions, first, place):
     """Records the first state in which nothing is enabled."""
     for i in range(lanes):
@@ -205,7 +173,7 @@ def note_stuck(lanes, degrees, walks, positions, first, place):
             first[place] = code
 
 
-@_compiled
+@Loop
 def move(lanes, chosen, successors, transitions, states, positions, taken):
     """Moves every lane to its chosen successor."""
     for i in range(lanes):
@@ -217,7 +185,7 @@ def move(lanes, chosen, successors, transitions, states, positions, taken):
             taken[transitions[k]] += 1
 
 
-@_compiled
+@Loop
 def note(cursor, chosen, degrees, hashes, verdicts, wanted, depth, walks, positions, seen, registers, first, ending):
     """Records the new states of the lanes. Sets `ending` to the reason why a walk ends there, or -1 if it continues."""
     for i in range(cursor[LANES]):
@@ -235,7 +203,7 @@ def note(cursor, chosen, degrees, hashes, verdicts, wanted, depth, walks, positi
             ending[i] = AT_DEPTH
 
 
-@_compiled
+@Loop
 def settle(
     cursor, seed, initial, initial_bits, initial_hashes, states, walks, positions, keys, seen, registers,
     ending, lengths, ends, reached,
@@ -255,11 +223,13 @@ def settle(
             last = cursor[LANES] - 1
             cursor[LANES] = last
             walks[i], positions[i], keys[i] = walks[last], positions[last], keys[last]
-            states[i] = states[last]
-            seen[i] = seen[last]
+            for j in range(states.shape[1]):
+                states[i, j] = states[last, j]
+            for j in range(seen.shape[1]):
+                seen[i, j] = seen[last, j]
 
 
-@_compiled
+@Loop
 def advance(functions, constrained, wanted, depth, seed, initial, lanes, buffers, seen, steps):
     """Takes up to `steps` steps in all lanes. `functions` is as in `walks.Start`: functions of the kernel."""
     rows, bits, row_hashes = initial

@@ -1,0 +1,264 @@
+"""Loops over numbers and arrays: Python functions that Numba compiles once and that later processes run without Numba.
+
+Importing Numba takes longer than a search of a million states. So the compiled code is kept among the other compiled
+objects, and only a process that does not find it there imports Numba.
+
+A loop takes integers, arrays whose rows lie one after the other in memory, and tuples of these. It allocates nothing,
+raises nothing, and returns nothing or one number. It may call other loops, and *instructions* that are not Python.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import json
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from functools import cache, cached_property, update_wrapper
+from inspect import Parameter, Signature
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import llvmlite.binding as llvm
+import numpy as np
+
+from isrcheck.checker.kernel.native import begun, loaded, surroundings
+from isrcheck.checker.kernel.objects import objects, version_of
+
+if TYPE_CHECKING:
+    from isrcheck.checker.kernel.objects import Folder
+
+OPTIONS: Final = {"nogil": True, "boundscheck": False, "error_model": "numpy"}
+BARE: Final = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
+"""Options of Numba that leave out what a loop does not need: calls from Python, and memory that Numba manages."""
+OUTSIDE: Final = frozenset({"memcpy", "memset", "memmove", "pread"})
+"""The functions of the C library that a loop may call."""
+RETURNED: Final[dict[str, Any]] = {
+    "none": None,
+    "bool": ctypes.c_bool,
+    "int32": ctypes.c_int32,
+    "int64": ctypes.c_int64,
+    "uint64": ctypes.c_uint64,
+}
+NOTHING: Final = -2
+"""The status of a function that returned None."""
+
+Kind = str | tuple["Kind", ...]
+"""The type of an argument: the name of a number's type; `uint64[2]` for an array with its dimensions; or a tuple."""
+
+
+class Instruction:
+    """An operation that Python does not have, with the names of its result's and its arguments' types.
+
+    `generate` gets a builder of LLVM code and the arguments' values. It returns the value of the result, if any.
+    """
+
+    def __init__(self, generate: Callable[..., Any], result: str, arguments: tuple[str, ...]) -> None:
+        self.function: Any = generate
+        self._types = result, *arguments
+
+    def __call__(self, *arguments: Any) -> Any:
+        raise TypeError(f"{self.function.__name__} is an instruction: only loops can call it")
+
+    @cached_property
+    def numba(self) -> Any:
+        from numba import types
+        from numba.extending import intrinsic
+
+        result, *arguments = (getattr(types, name) for name in self._types)
+
+        def lowered(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            value = self.function(builder, *values)
+            return context.get_dummy_value() if result is types.void else value
+
+        def typed(context: Any, *given: Any) -> Any:
+            return result(*arguments), lowered
+
+        # Numba needs a parameter for each argument.
+        names, signed = ("context", *(f"value_{n}" for n in range(len(arguments)))), cast(Any, typed)
+        signed.__signature__ = Signature([Parameter(name, Parameter.POSITIONAL_ONLY) for name in names])
+        return intrinsic(signed)
+
+
+def instruction(result: str, *arguments: str) -> Callable[[Callable[..., Any]], Instruction]:
+    return lambda generate: Instruction(generate, result, arguments)
+
+
+class Loop:
+    """A function that runs as compiled code. There is one version of the code for each combination of argument types.
+
+    Integers of numpy keep their type; all other integers, and booleans, are 64-bit integers with a sign.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function: Any = function
+        self._versions: dict[tuple[Kind, ...], Version] = {}
+        self._compiling = threading.Lock()
+        update_wrapper(self, function)
+
+    def __call__(self, *arguments: Any) -> Any:
+        kinds = tuple(map(_kind, arguments))
+        version = self._versions.get(kinds)
+        if version is None:
+            version = begun(lambda: self._version(kinds)).result()
+        return version(arguments)
+
+    def _version(self, kinds: tuple[Kind, ...]) -> Version:
+        with self._compiling:
+            if kinds not in self._versions:
+                self._versions[kinds] = Version(kinds, *self._object(kinds, objects()))
+            return self._versions[kinds]
+
+    def _object(self, kinds: tuple[Kind, ...], folder: Folder | None) -> tuple[str, str, bytes]:
+        """The name of the compiled function, the name of its result's type, and the object code."""
+        key = f"{self.function.__qualname__} {kinds} {self._text} {_numba()}"
+        kept = None if folder is None else folder.get(key)
+        if kept is not None:
+            about, _, code = kept.partition(b"\n")
+            name, returned = json.loads(about)
+            return name, returned, code
+        name, returned, code = self._compiled(kinds)
+        if folder is not None:
+            folder.put(key, json.dumps([name, returned]).encode() + b"\n" + code)
+        return name, returned, code
+
+    def _compiled(self, kinds: tuple[Kind, ...]) -> tuple[str, str, bytes]:
+        dispatcher = self.numba
+        dispatcher.compile(tuple(map(_numba_type, kinds)))
+        found = dispatcher.overloads[tuple(map(_numba_type, kinds))]
+        library, returned = found.library, str(found.signature.return_type)
+        code = library.serialize_using_object_code()[2][0]
+        outside = {f.name for f in llvm.parse_assembly(library.get_llvm_str()).functions if f.is_declaration}
+        strange = {name for name in outside - OUTSIDE if not name.startswith("llvm.")}
+        assert not strange, f"the loop {self.function.__name__} calls {sorted(strange)}"
+        assert returned in RETURNED, f"the loop {self.function.__name__} returns {returned}"
+        return found.fndesc.llvm_func_name, returned, code
+
+    @cached_property
+    def numba(self) -> Any:
+        """The function as Numba compiles it: what it calls are no loops and instructions, but their forms for Numba."""
+        import numba
+
+        function = self.function
+        known = {**function.__globals__, **{name: used.numba for name, used in _used(function) if used is not self}}
+        return cast(Any, numba).njit(FunctionType(function.__code__, known, function.__name__), **OPTIONS, **BARE)
+
+    @cached_property
+    def _text(self) -> str:
+        """A hash of what the code depends on: the files of the loop and of what it calls, and numbers from others."""
+        files, numbers, waiting = set[str](), set[str](), [self.function]
+        seen = set[Any]()
+        while waiting:
+            function = waiting.pop()
+            if function in seen:
+                continue
+            seen.add(function)
+            files.add(function.__code__.co_filename)
+            waiting += [used.function for _, used in _used(function) if isinstance(used, Loop)]
+            files |= {used.function.__code__.co_filename for _, used in _used(function)}
+            numbers |= {f"{function.__module__}.{name}={x!r}" for name, x in _numbers(function)}
+        parts = [*(Path(name).read_bytes() for name in sorted(files)), *(x.encode() for x in sorted(numbers))]
+        return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
+
+
+def _used(function: Any) -> list[tuple[str, Loop | Instruction]]:
+    """The loops and instructions that a function uses, with the names under which it knows them."""
+    return [(name, value) for name, value in _globals(function) if isinstance(value, (Loop, Instruction))]
+
+
+def _numbers(function: Any) -> Iterator[tuple[str, Any]]:
+    """The numbers that a function finds by name. What else it finds so is compiled from files, or part of numpy."""
+    for name, value in _globals(function):
+        if isinstance(value, (int, np.integer)):
+            yield name, value
+        elif not isinstance(value, (Loop, Instruction)):
+            assert value is np, f"{function.__name__} uses {name}, which is no number, loop or instruction"
+
+
+def _globals(function: Any) -> Iterator[tuple[str, Any]]:
+    """The names that a function uses and that its file defines or imports, with their values."""
+    known = function.__globals__
+    yield from ((name, known[name]) for name in sorted(set(_names(function.__code__))) if name in known)
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
+
+
+# --- arguments ------------------------------------------------------------------------------------------------------
+
+
+def _kind(argument: Any) -> Kind:
+    if isinstance(argument, np.ndarray):
+        assert argument.flags.c_contiguous
+        return f"{argument.dtype.name}[{argument.ndim}]"
+    if isinstance(argument, tuple):
+        return tuple(map(_kind, argument))
+    if isinstance(argument, np.integer):
+        return argument.dtype.name
+    assert isinstance(argument, (int, np.bool_)), f"no argument of a loop: {type(argument)}"
+    return "int64"
+
+
+def _numba_type(kind: Kind) -> Any:
+    from numba import types
+
+    if isinstance(kind, tuple):
+        return cast(Any, types.Tuple)([_numba_type(each) for each in kind])
+    name, _, dimensions = kind.partition("[")
+    number = getattr(types, name)
+    return types.Array(number, int(dimensions[:-1]), "C") if dimensions else number
+
+
+def _flat(arguments: tuple[Any, ...]) -> Iterator[int]:
+    """The arguments as Numba passes them to compiled code.
+
+    An array becomes two empty owners, its length, the bytes of an entry, its address, its shape and its strides.
+    """
+    for argument in arguments:
+        if isinstance(argument, np.ndarray):
+            yield from (0, 0, argument.size, argument.itemsize, argument.ctypes.data)
+            yield from argument.shape
+            yield from argument.strides
+        elif isinstance(argument, tuple):
+            yield from _flat(argument)
+        else:
+            yield int(argument)
+
+
+def _slots(kind: Kind) -> int:
+    """How many integers `_flat` makes of an argument of this kind."""
+    if isinstance(kind, tuple):
+        return sum(map(_slots, kind))
+    _, _, dimensions = kind.partition("[")
+    return 5 + 2 * int(dimensions[:-1]) if dimensions else 1
+
+
+# --- compiled code --------------------------------------------------------------------------------------------------
+
+
+class Version:
+    """The compiled code of a loop for some kinds of arguments."""
+
+    def __init__(self, kinds: tuple[Kind, ...], name: str, returned: str, code: bytes) -> None:
+        self._engine, self._result = loaded(code), RETURNED[returned]
+        slots = [ctypes.c_int64] * _slots(kinds)
+        form = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *slots)
+        self._call = form(self._engine.get_function_address(name))
+
+    def __call__(self, arguments: tuple[Any, ...]) -> Any:
+        result, error = (self._result or ctypes.c_int64)(), ctypes.c_void_p()
+        status = self._call(ctypes.byref(result), ctypes.byref(error), *_flat(arguments))
+        assert status in (0, NOTHING), f"a loop ended with status {status}"
+        return None if self._result is None else result.value
+
+
+@cache
+def _numba() -> str:
+    """A text that names this machine's processor, and the versions whose change makes other code. Imports no Numba."""
+    return f"{version_of('numba')} {sys.version} {surroundings()} {OPTIONS} {BARE}"
