@@ -1,4 +1,4 @@
-"""Samples of large sets of similar tests: `.ci/run` runs one test in so many, and a release all of them."""
+"""Samples of large sets of similar tests: one test in so many is run often, and the rest where there is more time."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from typing import Any, Final
 
 import pytest
 
+EXHAUSTIVE: Final = (pytest.mark.exhaustive,)
+"""The marks of a test that `.ci/run` runs, and a quick run leaves out."""
 RELEASE: Final = (pytest.mark.exhaustive, pytest.mark.release)
+"""The marks of a test that is for a release only."""
 
 
-def one_in(every: int, values: Iterable[Any]) -> list[Any]:
-    """The parameters of tests, all marked for a release except the first and every `every`th after it.
+def one_in(every: int, values: Iterable[Any], rest: tuple[pytest.MarkDecorator, ...] = RELEASE) -> list[Any]:
+    """The parameters of tests. All are marked as `rest`, except the first and every `every`th after it.
 
     A set of several groups takes a sample of each group, so that no group is without one.
     """
     together = [value if isinstance(value, tuple) else (value,) for value in values]
-    return [pytest.param(*value, marks=RELEASE if i % every else ()) for i, value in enumerate(together)]
+    return [pytest.param(*value, marks=rest if i % every else ()) for i, value in enumerate(together)]

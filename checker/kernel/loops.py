@@ -42,11 +42,17 @@ RETURNED: Final[dict[str, Any]] = {
     "int64": ctypes.c_int64,
     "uint64": ctypes.c_uint64,
 }
+NUMBERS: Final[dict[type, str]] = {int: "int64", bool: "int64", np.bool_: "int64"} | {
+    kind: np.dtype(kind).name
+    for kind in (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64)
+}
+"""The types of numbers that are arguments, and the names of the types that they have in compiled code."""
 NOTHING: Final = -2
 """The status of a function that returned None."""
 
 Kind = str | tuple["Kind", ...]
-"""The type of an argument: the name of a number's type; `uint64[2]` for an array with its dimensions; or a tuple."""
+"""The type of an argument: numpy's name of a number's type; for an array, `<u8[2]` for numbers and dimensions; or a
+tuple."""
 
 
 class Instruction:
@@ -194,15 +200,13 @@ def _names(code: CodeType) -> Iterator[str]:
 
 
 def _kind(argument: Any) -> Kind:
+    if (known := NUMBERS.get(type(argument))) is not None:
+        return known
     if isinstance(argument, np.ndarray):
         assert argument.flags.c_contiguous
-        return f"{argument.dtype.name}[{argument.ndim}]"
-    if isinstance(argument, tuple):
-        return tuple(map(_kind, argument))
-    if isinstance(argument, np.integer):
-        return argument.dtype.name
-    assert isinstance(argument, (int, np.bool_)), f"no argument of a loop: {type(argument)}"
-    return "int64"
+        return f"{argument.dtype.str}[{argument.ndim}]"
+    assert isinstance(argument, tuple), f"no argument of a loop: {type(argument)}"
+    return tuple(map(_kind, argument))
 
 
 def _numba_type(kind: Kind) -> Any:
@@ -211,24 +215,24 @@ def _numba_type(kind: Kind) -> Any:
     if isinstance(kind, tuple):
         return cast(Any, types.Tuple)([_numba_type(each) for each in kind])
     name, _, dimensions = kind.partition("[")
-    number = getattr(types, name)
+    number = getattr(types, np.dtype(name).name)
     return types.Array(number, int(dimensions[:-1]), "C") if dimensions else number
 
 
-def _flat(arguments: tuple[Any, ...]) -> Iterator[int]:
-    """The arguments as Numba passes them to compiled code.
+def _flat(arguments: tuple[Any, ...], into: list[int]) -> list[int]:
+    """Adds the arguments to a list as Numba passes them to compiled code.
 
     An array becomes two empty owners, its length, the bytes of an entry, its address, its shape and its strides.
     """
     for argument in arguments:
-        if isinstance(argument, np.ndarray):
-            yield from (0, 0, argument.size, argument.itemsize, argument.ctypes.data)
-            yield from argument.shape
-            yield from argument.strides
+        if type(argument) in NUMBERS:
+            into.append(int(argument))
         elif isinstance(argument, tuple):
-            yield from _flat(argument)
+            _flat(argument, into)
         else:
-            yield int(argument)
+            address = argument.__array_interface__["data"][0]
+            into += 0, 0, argument.size, argument.itemsize, address, *argument.shape, *argument.strides
+    return into
 
 
 def _slots(kind: Kind) -> int:
@@ -246,14 +250,14 @@ class Version:
     """The compiled code of a loop for some kinds of arguments."""
 
     def __init__(self, kinds: tuple[Kind, ...], name: str, returned: str, code: bytes) -> None:
-        self._engine, self._result = loaded(code), RETURNED[returned]
+        self._engine, self._result, self._error = loaded(code), RETURNED[returned], ctypes.c_void_p()
         slots = [ctypes.c_int64] * _slots(kinds)
         form = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *slots)
         self._call = form(self._engine.get_function_address(name))
 
     def __call__(self, arguments: tuple[Any, ...]) -> Any:
-        result, error = (self._result or ctypes.c_int64)(), ctypes.c_void_p()
-        status = self._call(ctypes.byref(result), ctypes.byref(error), *_flat(arguments))
+        result = (self._result or ctypes.c_int64)()
+        status = self._call(ctypes.byref(result), ctypes.byref(self._error), *_flat(arguments, []))
         assert status in (0, NOTHING), f"a loop ended with status {status}"
         return None if self._result is None else result.value
 

@@ -167,10 +167,8 @@ class _Walk:
 
     def _only_there(self, k: int) -> tuple[str, ...]:
         """The steps that the control can take in its last state, but the model of the trace cannot take in state k."""
-        here = Interpreter(self.walked.model, {})
-        possible = {label_text(here.labels[n]) for n, _ in here.steps(self.walked.trace.steps[k - 1].state)}
-        there = [label_text(self.interpreter.labels[n]) for n, _ in self.interpreter.steps(self.path[-1].state)]
-        return tuple(name for name in there if name not in possible)
+        here = set(possible(Interpreter(self.walked.model, {}), self.walked.trace.steps[k - 1].state))
+        return tuple(name for name in possible(self.interpreter, self.path[-1].state) if name not in here)
 
     # --- differences --------------------------------------------------------------------------------------------------
 
@@ -203,6 +201,12 @@ class _Walk:
         updates = self.walked.step(k).updates
         reads = dict.fromkeys(x for i in sorted(new) if i in updates for x in self.walked.reads(updates[i], k - 1))
         return _read(self.walked, self.here, reads, k - 1)
+
+
+def possible(interpreter: Interpreter, state: State) -> list[str]:
+    """The texts of the instances that are enabled in a state. A step that is undefined there is not possible."""
+    steps = interpreter.steps(state)
+    return [label_text(interpreter.labels[n]) for n, after in steps if not isinstance(after, EvaluationError)]
 
 
 def false_conjunct(model: Model, path: Sequence[tuple[int, ...]], label: Label) -> tuple[str, tuple[Read, ...]]:

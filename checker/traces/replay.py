@@ -114,7 +114,8 @@ class _Walk:
         for number, reached in self.interpreter.steps(before):
             if reached == after:
                 return Step(self.interpreter.labels[number], self.interpreter.actors[number], after)
-            enabled.append(label_text(self.interpreter.labels[number]))
+            if not isinstance(reached, EvaluationError):
+                enabled.append(label_text(self.interpreter.labels[number]))
         some = f": {', '.join(enabled[:5])}{', ...' if len(enabled) > 5 else ''}" if enabled else ""
         return Refusal(i + 1, None, f"none of {plural(len(enabled), 'enabled instance')} leads to this state{some}")
 

@@ -8,6 +8,7 @@ import pytest
 
 from isrcheck.checker.library import load_model_class, model_names
 from tests.cli.running import run
+from tests.marks import EXHAUSTIVE, one_in
 
 
 def test_a_model_to_begin_with_holds(tmp_path: Path) -> None:
@@ -19,7 +20,7 @@ def test_a_model_to_begin_with_holds(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("name", model_names())
+@pytest.mark.parametrize("name", one_in(3, model_names(), EXHAUSTIVE))
 def test_a_variant_of_each_model_has_its_actions_as_they_are(name: str, tmp_path: Path) -> None:
     file, actions = tmp_path / "my_variant.py", load_model_class(name).cls.actions()
     assert run("init", "variant-of", name, file, *(x for each in actions for x in ("--action", each))).code == 0

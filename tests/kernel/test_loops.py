@@ -161,9 +161,7 @@ def test_code_is_kept_for_other_processes_until_something_that_it_depends_on_cha
     assert outcome() == "42 True"
     assert outcome() == "42 False"
     assert outcome(inner=INNER.replace("BEFORE = 1", "BEFORE = 2")) == "44 True"
-    assert outcome(inner=INNER.replace("x + BEFORE", "x - BEFORE")) == "38 True"
     assert outcome(constants="AFTER = 5\n") == "47 True"
-    assert outcome(outer=OUTER.replace("2 * next_of(x)", "next_of(x)")) == "21 True"
     assert outcome() == "42 False"
 
 

@@ -78,7 +78,7 @@ def names_at(p: int, values: Iterable[int], firsts: int, seconds: int) -> list[N
     ]
 
 
-@pytest.mark.parametrize(("firsts", "seconds"), [(1, 1), (1, 7), (7, 1), (2, 2), (13, 29), (40, 5)])
+@pytest.mark.parametrize(("firsts", "seconds"), [(1, 1), (1, 7), (7, 1), (2, 2), (13, 6), (5, 12)])
 def test_the_permutation_is_one_to_one_and_undone(firsts: int, seconds: int) -> None:
     found = set()
     for first in range(firsts):

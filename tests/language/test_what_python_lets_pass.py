@@ -18,6 +18,7 @@ from isrcheck.checker.library import load_model_class, model_names
 from isrcheck.model.language import ModelError, running
 from isrcheck.model.language.tracing import trace
 from tests.language.mistakes import FILE, line_of, made, said_by_running, said_by_tracing, text_of
+from tests.marks import EXHAUSTIVE, one_in
 
 BRANCH = "write s.require(...), & | ~, every(...), some(...), minimum(...) or when(condition, a, b)"
 DECIDES = "a condition on the state decides a branch"
@@ -679,7 +680,7 @@ def test_initial_states_of_which_none_is_counted_are_refused() -> None:
 # --- models that ship, and the page ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", model_names())
+@pytest.mark.parametrize("name", one_in(3, model_names(), EXHAUSTIVE))
 def test_models_that_ship_do_nothing_of_this(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "SHIPPED", "isrcheck.model.language")
     for kept in ("_reached", "_walked", "_settled"):

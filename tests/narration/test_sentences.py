@@ -23,7 +23,7 @@ from isrcheck.model.language import EvaluationError, Model, ModelError, action, 
 from isrcheck.model.language.concrete import initial_states
 from isrcheck.model.language.domains import Broker, BrokerSet, Domain, Per, Record, Sequence_
 from isrcheck.model.language.telling import SeenState
-from tests.marks import one_in
+from tests.marks import EXHAUSTIVE, one_in
 
 SCENARIOS = Path(__file__).parents[2] / "counterexamples"
 ARROW = re.compile(r"(\{[^{}]*\}|[\w.-]+) -> (\{[^{}]*\}|[\w.-]+)")
@@ -116,7 +116,7 @@ def test_every_step_of_every_scenario_has_a_sentence_that_is_true() -> None:
     assert len(recordings()) > 100
 
 
-@pytest.mark.parametrize("name", model_names())
+@pytest.mark.parametrize("name", one_in(3, model_names(), EXHAUSTIVE))
 def test_every_step_of_a_random_walk_has_a_sentence_that_is_true(name: str) -> None:
     model = load_model_class(name).cls()
     for seed in range(5):

@@ -14,6 +14,7 @@ from isrcheck import check
 from isrcheck.checker.scenarios.derived import summary
 from isrcheck.checker.scenarios.scenario import Scenario, read
 from tests.cli.running import Outcome, run
+from tests.marks import EXHAUSTIVE, one_in
 from tests.options.covering import Row, covering, pairs_of
 from tests.scenarios.shipped import FOLDERS
 
@@ -215,7 +216,7 @@ def identity(case: Any) -> str:
     return case if isinstance(case, str) else ""
 
 
-@pytest.mark.parametrize(("name", "row"), spread(1, SYMMETRIC, ()), ids=identity)
+@pytest.mark.parametrize(("name", "row"), one_in(2, spread(1, SYMMETRIC, ()), EXHAUSTIVE), ids=identity)
 def test_options_together_change_nothing(name: str, row: Row, tmp_path: Path) -> None:
     assert_as_plain(name, row, tmp_path)
 

@@ -12,7 +12,7 @@ from isrcheck.checker.refinement.refined import Refined
 from isrcheck.checker.refinement.refining import refine
 from isrcheck.checker.scenarios.scenario import Scenario, read
 from tests.designs.shipped import DESIGNS
-from tests.marks import one_in
+from tests.marks import EXHAUSTIVE, one_in
 from tests.scenarios.shipped import FOLDERS
 
 MISSED = frozenset(
@@ -116,7 +116,7 @@ def lost(name: str) -> None:
         assert [c.path for c in strictly.refused if c.said is not None] == ["kept[0]"]
 
 
-@pytest.mark.parametrize("name", FAST)
+@pytest.mark.parametrize("name", one_in(3, FAST, EXHAUSTIVE))
 def test_a_loss_is_no_replicated_log(name: str) -> None:
     lost(name)
 
@@ -127,7 +127,7 @@ def test_every_other_loss_is_none(name: str) -> None:
     lost(name)
 
 
-@pytest.mark.parametrize("name", MENDED_FAST)
+@pytest.mark.parametrize("name", one_in(3, MENDED_FAST, EXHAUSTIVE))
 def test_what_mends_a_loss_is_a_replicated_log(name: str) -> None:
     assert asked(name).result.verdict == "holds"
 

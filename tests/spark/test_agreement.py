@@ -25,6 +25,7 @@ from tests.agreement.profiles import attempts, examples
 from tests.agreement.random_models import load, models
 from tests.agreement.test_engines_agree import QUESTIONS, essence
 from tests.kernel.test_local_search import TOYS
+from tests.marks import EXHAUSTIVE, one_in
 from tests.spark.searching import StandIn, explored
 
 LIMITS = Limits(states=STATES)
@@ -101,7 +102,7 @@ def test_verdicts_and_traces_are_those_of_the_local_engine(
     assert {name: x for name, x in mine.items() if not name.startswith("spark")} == wanted
 
 
-@pytest.mark.parametrize("owners", [1, 2, 7])
+@pytest.mark.parametrize("owners", one_in(2, [1, 2, 7], EXHAUSTIVE))
 @pytest.mark.parametrize("name", TOYS)
 def test_toys_have_the_levels_of_the_local_engine(name: str, owners: int, tmp_path: Any) -> None:
     toy = TOYS[name]

@@ -20,7 +20,7 @@ from isrcheck.model.language.tracing import trace
 from tests.agreement.profiles import THOROUGH
 from tests.cli.running import run
 from tests.cli.test_exit_codes import valid
-from tests.marks import one_in
+from tests.marks import EXHAUSTIVE, one_in
 from tests.scenarios.shipped import FOLDERS
 from tests.symmetry.favoured import Favoured
 from tests.symmetry.orbits import brokers
@@ -126,7 +126,7 @@ OPTIONS = {
 }
 
 
-@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+@pytest.mark.parametrize("options", one_in(2, [(x,) for x in OPTIONS.values()], EXHAUSTIVE), ids=OPTIONS)
 def test_every_other_option_says_the_same_under_symmetry(options: tuple[str, ...]) -> None:
     small = ("kip-279", "-s", "log_size=1", "-s", "max_records=1", "-s", "max_leader_epoch=0", "-s", "replicas=3")
     one, other = run("check", *small, *options), run("check", *small, *options, "--symmetry")

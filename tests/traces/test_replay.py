@@ -13,6 +13,7 @@ import isrcheck.checker
 from isrcheck.checker.engines.interpreter import Interpreter
 from isrcheck.checker.library import load_model_class
 from isrcheck.checker.results import Step, Trace
+from isrcheck.checker.traces.fixes import possible
 from isrcheck.checker.traces.replay import replay
 from isrcheck.model.language.concrete import initial_states
 from tests.cli.running import Outcome, counter, mistaken, run
@@ -209,3 +210,19 @@ def test_every_step_of_a_published_trace_is_refused_when_another_takes_its_place
         outcome = run("replay", path)
         assert outcome.code == 10
         assert f"INVALID  weak-isr: state {i + 1} of {len(trace)} cannot follow state {i}" in outcome.out
+
+
+def test_an_undefined_step_is_not_an_enabled_one(tmp_path: Path) -> None:
+    path = mistaken(tmp_path, '"""Fails."""\ns.x += 99')
+    path.write_text(
+        path.read_text() + '\n    @action(actor="x")\n    def up(self, s):\n        """Works."""\n        s.x = 1\n'
+    )
+    interpreter = Interpreter(load_model_class(str(path)).cls(), {})
+    (start,) = initial_states(interpreter.model)
+    assert len(list(interpreter.steps(start))) == 2
+    variables = tuple(interpreter.model.domains.items())
+    trace = Trace(variables, (Step(None, None, start), Step(None, None, (2,))))
+    refusal = replay(interpreter, trace).refusal
+    assert refusal is not None
+    assert refusal.what == "none of 1 enabled instance leads to this state: up()"
+    assert possible(interpreter, start) == ["up()"]
