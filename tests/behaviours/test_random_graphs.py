@@ -11,6 +11,7 @@ from isrcheck.checker.behaviours.comparing import Comparison, OneWay, compare
 from isrcheck.checker.behaviours.inclusion import Bounds
 from isrcheck.checker.results import Trace
 from tests.behaviours.graphs import Table, Word, pair, shortest_lacking, words
+from tests.marks import EXHAUSTIVE, one_in
 
 LONGEST = 8
 SEEDS = range(100)
@@ -33,7 +34,7 @@ def word_of(trace: Trace) -> Word:
     return tuple(x for i, x in enumerate(letters) if i == 0 or x != letters[i - 1])
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", one_in(3, SEEDS, EXHAUSTIVE))
 def test_the_first_difference_is_that_of_all_words(seed: int) -> None:
     for way, mine, other in both_ways(seed):
         known = words(other, LONGEST)

@@ -104,7 +104,7 @@ def test_junit_says_what_was_found(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [KIP_101, ("v3", "--profile", "bare", "--liveness", "isr-settles")],
+    [pytest.param(KIP_101, marks=pytest.mark.exhaustive), ("v3", "--profile", "bare", "--liveness", "isr-settles")],
 )
 def test_the_times_of_the_cases_are_those_of_the_check(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     """Invariants share the time of the search; properties share the time after it."""

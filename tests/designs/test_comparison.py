@@ -16,6 +16,7 @@ from isrcheck.checker.library import load_model_class
 from isrcheck.model.designs.watches import Cluster, messages, watches
 from isrcheck.model.language import Model
 from tests.designs.measuring import greatest
+from tests.marks import EXHAUSTIVE, one_in
 from tests.scenarios.shipped import FOLDERS
 
 ROOT = Path(__file__).parents[2]
@@ -80,7 +81,11 @@ def load(what: str, state: dict[str, Any]) -> int:
     return int(state["load"][what])
 
 
-@pytest.mark.parametrize("row", table("The failure of a broker"), ids=lambda row: f"{row[0]}-{row[1]}")
+@pytest.mark.parametrize(
+    "row",
+    one_in(3, [(row,) for row in table("The failure of a broker")], EXHAUSTIVE),
+    ids=lambda row: f"{row[0]}-{row[1]}",
+)
 def test_load_of_a_failure(row: list[str]) -> None:
     replicas, partitions, *expected = map(int, row)
     size = {"replicas": replicas, "partitions": partitions, "log_size": 1, "max_leader_epoch": 1, "crashes": 1}

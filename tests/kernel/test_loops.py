@@ -147,6 +147,7 @@ def twice(x):
 """
 
 
+@pytest.mark.exhaustive
 def test_code_is_kept_for_other_processes_until_something_that_it_depends_on_changes(
     folder: Folder, tmp_path: Path
 ) -> None:

@@ -225,7 +225,7 @@ def essence(report: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.usefixtures("little_room")
 @pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.exhaustive), 3])
 @pytest.mark.parametrize("symmetry", [False, True])
-@pytest.mark.parametrize("kind", ["memory", "disk"])
+@pytest.mark.parametrize("kind", [pytest.param("memory", marks=pytest.mark.exhaustive), "disk"])
 def test_a_space_much_larger_than_the_room_is_the_same(
     kind: str, workers: int, symmetry: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -46,7 +46,7 @@ def test_a_space_that_is_larger_is_explored_by_the_other_search(monkeypatch: pyt
     assert essence(search(toy, **ANYTHING, small=99)[0]) == essence(search(toy, **ANYTHING)[0])  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("keep_going", "workers"), [(False, 1), (True, 2)])
+@pytest.mark.parametrize(("keep_going", "workers"), [pytest.param(False, 1, marks=pytest.mark.exhaustive), (True, 2)])
 def test_the_other_search_goes_on_with_the_whole_levels_of_a_small_one(keep_going: bool, workers: int) -> None:
     x = leaf(leaves_of(("number", 0, 5), ("number", 0, 5))[0])
     toy = grid([6, 6], goals=[predicate("three", eq(x, number(3)))], constraints=[predicate("few", le(x, number(4)))])

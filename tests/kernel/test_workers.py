@@ -28,6 +28,7 @@ from tests.agreement.profiles import examples
 from tests.agreement.random_models import load, models
 from tests.kernel.large import search
 from tests.kernel.toys import explore, grid, ring
+from tests.marks import EXHAUSTIVE, one_in
 
 
 def found_by(toy: TransitionSystem, workers: int, limits: Limits | None = None) -> tuple[Exploration, NativeLevels]:
@@ -71,7 +72,7 @@ def many() -> tuple[TransitionSystem, Kernel, list[int]]:
     return toy, Kernel(toy), [len(level) for level in explore(toy).levels]
 
 
-@pytest.mark.parametrize("again", range(6))
+@pytest.mark.parametrize("again", one_in(2, range(6), EXHAUSTIVE))
 def test_workers_that_meet_all_the_time_keep_every_state_once(
     again: int, many: tuple[TransitionSystem, Kernel, list[int]]
 ) -> None:

@@ -216,7 +216,7 @@ def identity(case: Any) -> str:
     return case if isinstance(case, str) else ""
 
 
-@pytest.mark.parametrize(("name", "row"), one_in(2, spread(1, SYMMETRIC, ()), EXHAUSTIVE), ids=identity)
+@pytest.mark.parametrize(("name", "row"), one_in(4, spread(1, SYMMETRIC, ()), EXHAUSTIVE), ids=identity)
 def test_options_together_change_nothing(name: str, row: Row, tmp_path: Path) -> None:
     assert_as_plain(name, row, tmp_path)
 

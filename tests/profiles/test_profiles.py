@@ -77,7 +77,7 @@ def test_a_profile_is_as_large_as_recorded(design: str, profile: str) -> None:
     assert sized(design, profile) == SIZES[design][profile]
 
 
-@pytest.mark.parametrize("design", ["v3", "alter-isr"])
+@pytest.mark.parametrize("design", ["v3", pytest.param("alter-isr", marks=pytest.mark.exhaustive)])
 def test_a_plain_check_says_what_a_lossy_crash_does(design: str) -> None:
     sentence = profiles_of(load_model_class(design).cls)["plain"].sentence
     (said,) = re.findall(r"with (lossy_crashes=.*) a committed record is lost, in (\d+) states", sentence)

@@ -130,7 +130,7 @@ def assert_met_at_its_level(system: TransitionSystem, pick: Callable[[list[State
     "name",
     [pytest.param(n, marks=[pytest.mark.exhaustive] * (n in ("missionaries", "kip-279"))) for n in SYSTEMS],
 )
-@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("symmetric", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
 def test_one_state_of_each_level_is_met_there(name: str, symmetric: bool) -> None:
     assert_met_at_its_level(SYSTEMS[name](), lambda level: sorted(level)[len(level) // 2], symmetric)
 
