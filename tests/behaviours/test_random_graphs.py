@@ -47,6 +47,7 @@ def test_the_first_difference_is_that_of_all_words(seed: int) -> None:
             assert (() if told is None else word_of(told)) == word_of(way.endings.trace)[:-1]
 
 
+@pytest.mark.exhaustive
 def test_the_random_graphs_are_of_all_kinds() -> None:
     verdicts = Counter((found(seed).new.verdict, found(seed).gone.verdict) for seed in SEEDS)
     assert all(verdicts[new, gone] >= 5 for new in ("none", "found") for gone in ("none", "found"))

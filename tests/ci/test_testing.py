@@ -114,6 +114,7 @@ def test_pending():
 """
 
 
+@pytest.mark.exhaustive
 def test_exceptions_of_other_projects_that_have_a_result_are_left_alone(tmp_path: Path) -> None:
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (tmp_path / "test_foreign.py").write_text(FOREIGN)

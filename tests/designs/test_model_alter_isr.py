@@ -52,6 +52,7 @@ LIVELY: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.exhaustive
 def test_every_action_happens_and_every_goal_is_reached() -> None:
     limits = Limits(states=30_000, memory=MEMORY)
     found = [check(AlterIsr, settings, profile="bare", invariants=(), limits=limits) for settings in LIVELY]

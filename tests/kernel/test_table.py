@@ -17,6 +17,7 @@ from isrcheck.checker.engines.local.store import BEHIND_BITS, PARTITIONS, Store
 from isrcheck.checker.kernel.layout import Layout, Words
 from tests.agreement.profiles import examples
 from tests.kernel.toys import leaves_of
+from tests.marks import EXHAUSTIVE, one_in
 
 Name = tuple[int, int]
 SIZES = (4, 8)
@@ -180,7 +181,7 @@ def test_a_table_that_is_too_small_for_what_moves_there_says_so() -> None:
     assert not loops.moved(old.rows[:1], new.rows[:1], np.uint64(0), np.zeros((4, loops.AT_ONCE), dtype=np.uint64))
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", one_in(2, SIZES, EXHAUSTIVE))
 def test_threads_that_insert_the_same_names_keep_each_once(size: int) -> None:
     """They insert in the same order and start together, again and again, so that they meet in the same entries."""
     generator = np.random.default_rng(2)

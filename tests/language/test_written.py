@@ -227,7 +227,11 @@ def _held(model: Model, state: Any, predicate: Any) -> bool | str:
         ("not " * 499 + "up", "it is nested too deeply; write it with fewer brackets"),
         ("up\nand up", "it has more than one line, or characters that cannot be seen; write it in one line"),
         ("up or " * 400 + "up", f"a condition of 2402 characters; {LONGEST} are the most"),
-        ("every a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, t, u: a == b", "more than 200,000 steps"),
+        pytest.param(
+            "every a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, t, u: a == b",
+            "more than 200,000 steps",
+            marks=pytest.mark.exhaustive,
+        ),
     ],
 )  # fmt: skip
 def test_what_is_no_condition_is_said_with_its_column(text: str, message: str) -> None:

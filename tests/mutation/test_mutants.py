@@ -95,6 +95,7 @@ def test_a_mutant_in_which_an_action_is_never_possible_any_more_is_vacuous() -> 
     assert of("pay", "without s.paid += 1").reason == "never: enter, switch-off"
 
 
+@pytest.mark.exhaustive
 def test_what_only_forbids_is_counted_apart() -> None:
     # `~(...)` is nowhere, so each edit of the toy allows more or drops an update.
     assert asked(TURNSTILE).count("forbids") == 0

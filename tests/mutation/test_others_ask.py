@@ -11,6 +11,7 @@ from tests.cli.running import run
 
 MODEL = '''
 from isrcheck import Model, action, flag, invariant, number
+from tests.marks import EXHAUSTIVE, one_in
 
 
 class Asks(Model):
@@ -38,7 +39,9 @@ class Asks(Model):
 '''
 
 
-@pytest.mark.parametrize("asks", ["s.enabled(self.step)", "getattr(s, 'enab' + 'led')(self.step)"])
+@pytest.mark.parametrize(
+    "asks", one_in(2, ["s.enabled(self.step)", "getattr(s, 'enab' + 'led')(self.step)"], EXHAUSTIVE)
+)
 def test_a_mutant_is_killed_by_what_another_action_does_then(asks: str, tmp_path: Path) -> None:
     """With `x <= 1` in place of `x < 1` a second step is possible, and so is the other action, which violates."""
     (tmp_path / "asks.py").write_text(MODEL.replace("s.enabled(self.step)", asks))

@@ -72,6 +72,7 @@ def test_the_recorded_scenarios_that_hold_are_asked_the_smallest_first(park: Pat
     assert places("kip-101", (str(park),)) == ()
 
 
+@pytest.mark.exhaustive
 def test_a_mutant_that_is_killed_at_the_settings_is_not_asked_elsewhere(asked: Mutation) -> None:
     found = of(asked, "enter", "without s.inside < self.lots")
     assert (found.outcome, found.scenario, found.killed_by, found.length) == ("killed", None, ("never-too-many",), 3)

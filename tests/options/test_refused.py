@@ -15,6 +15,7 @@ from isrcheck.checker.engines.spark.cluster import Cluster
 from isrcheck.checker.exploration import Keeping, Limits, Storing
 from isrcheck.model.language import UnknownName
 from tests.cli.running import run
+from tests.marks import EXHAUSTIVE, one_in
 
 FIXED = ("v3", "--profile", "bare", "-s", "replicas=2", "-s", "max_records=1")
 REFUSED: list[tuple[tuple[str, ...], int, str]] = [
@@ -146,7 +147,7 @@ WRITTEN = {
 }
 
 
-@pytest.mark.parametrize("written", WRITTEN)
+@pytest.mark.parametrize("written", one_in(2, WRITTEN, EXHAUSTIVE))
 def test_a_checkpoint_of_another_question_is_refused(written: str, tmp_path: Path) -> None:
     kept = str(tmp_path / "kept")
     # Every bounded model comes to an end: that is the deadlock.

@@ -229,6 +229,7 @@ def test_a_certificate_that_was_tampered_with_is_refused(certificate: Path, tmp_
     assert last_line(done).startswith(f"isrcheck: {folder}: ")
 
 
+@pytest.mark.exhaustive
 def test_a_certificate_of_what_is_not_so_is_rejected(tmp_path: Path) -> None:
     """The files belong to the question, but a lemma is false, so a solver finds an obligation satisfiable."""
     question = Question(f"{TOYS}:Hill", {}, f"{TOYS}:HillProof", ("never-above-the-greatest",), "bit-vectors", {})
@@ -250,6 +251,7 @@ def test_a_certificate_of_what_is_not_so_is_rejected(tmp_path: Path) -> None:
     assert "is satisfiable for z3" in done.out
 
 
+@pytest.mark.exhaustive
 def test_what_is_looked_at_beside_a_proof_is_looked_at_again(
     certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

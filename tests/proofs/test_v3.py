@@ -17,8 +17,8 @@ from tests.proofs.asking import attempt, pairs
         {},
         {"crashes": 1},
         {"controller_write": "unconditional", "crashes": 1},
-        {"controller_failover": True, "crashes": 1},
-        {"partitions": 2},
+        pytest.param({"controller_failover": True, "crashes": 1}, marks=pytest.mark.exhaustive),
+        pytest.param({"partitions": 2}, marks=pytest.mark.exhaustive),
     ],
     ids=str,
 )

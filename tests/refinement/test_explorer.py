@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from itertools import pairwise
 
+import pytest
 from click.testing import CliRunner
 
 from isrcheck.checker.checking import loaded_of
@@ -59,6 +60,7 @@ def test_steps_are_refused_as_networkx_says() -> None:
     assert min(seen[x] for x in ("allowed", "refused", "nothing")) >= 5, seen
 
 
+@pytest.mark.exhaustive
 def test_a_counterexample_is_walked_to_the_step_that_is_refused() -> None:
     """The explored model has the history that the mapping reads, and its trace is the trace of `refine`."""
     sizes = {"replicas": 2, "log_size": 3, "max_records": 3}

@@ -56,7 +56,7 @@ def test_a_refused_step_is_the_same_where_no_flag_says_so() -> None:
     assert trace.length == 12
 
 
-@pytest.mark.parametrize("asked", [UNFAIR, {"liveness": ["all"]}])
+@pytest.mark.parametrize("asked", [UNFAIR, pytest.param({"liveness": ["all"]}, marks=pytest.mark.exhaustive)])
 def test_what_must_happen_is_the_same(asked: dict[str, Any]) -> None:
     plain, _ = same("kip-320", {"replicas": 2}, "accepting-log", profile="bare", **asked)
     assert plain.result.exit_code == 13

@@ -53,7 +53,7 @@ def test_a_refused_step_is_told_as_an_invariant_is(recorded: dict[str, Path]) ->
     assert mine["why"] == theirs["why"]
 
 
-@pytest.mark.parametrize("form", ["json", "itf"])
+@pytest.mark.parametrize("form", [pytest.param("json", marks=pytest.mark.exhaustive), "itf"])
 def test_a_recorded_one_is_told_alike(recorded: dict[str, Path], form: str) -> None:
     (found,) = replay(recorded[form])
     first = refine("kip-101", SIZES, profile="bare", specification="replicated-log").result.findings

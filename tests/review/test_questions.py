@@ -244,6 +244,7 @@ def test_an_invariant_without_a_meaning_ends_the_review(tmp_path: Path) -> None:
 # --- scenarios -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 def test_a_scenario_that_is_not_decided_is_open_and_one_that_breaks_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

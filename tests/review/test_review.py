@@ -57,6 +57,7 @@ def test_the_first_lines_say_what_kip_279_mends(tmp_path: Path) -> None:
     assert (turns["strong-isr"], turns["weak-isr"], turns["leader-in-isr"]) == ("mended", "mended", "same")
 
 
+@pytest.mark.exhaustive
 def test_the_other_way_round_it_breaks_what_held(tmp_path: Path) -> None:
     said, data = reviewed(tmp_path, "kip-279", "kip-101", *TWO, "--no-scenarios")
     assert said.code == 12
@@ -65,6 +66,7 @@ def test_the_other_way_round_it_breaks_what_held(tmp_path: Path) -> None:
     assert "  broken  strong-isr  holds   violated in 12 states" in said.out.splitlines()
 
 
+@pytest.mark.exhaustive
 def test_the_first_lines_say_what_kip_320_mends(tmp_path: Path) -> None:
     said, data = reviewed(tmp_path, "kip-279", "kip-320", *SMALL)
     verdict, cause, behaviour = essence(said)

@@ -7,17 +7,18 @@ import pytest
 from isrcheck import check
 from isrcheck.checker.exploration import Limits
 from isrcheck.checker.scenarios.collection import one
+from tests.marks import EXHAUSTIVE, one_in
 from tests.scenarios.shipped import FOLDERS
 
-SCENARIOS = (
-    "kraft-pending-expansion-is-not-awaited",
-    pytest.param("kraft-shrink-obeyed-before-it-is-granted", marks=pytest.mark.exhaustive),
+OTHERS = (
+    "kraft-shrink-obeyed-before-it-is-granted",
     "v3-acks-one",
-    *(
-        pytest.param(name, marks=pytest.mark.exhaustive)
-        for name in ("v3-as-written", "v3-empty-isr", "v3-stale-high-watermark", "v3-unclean-election")
-    ),
+    "v3-as-written",
+    "v3-empty-isr",
+    "v3-stale-high-watermark",
+    "v3-unclean-election",
 )
+SCENARIOS = one_in(1 + len(OTHERS), ("kraft-pending-expansion-is-not-awaited", *OTHERS), EXHAUSTIVE)
 
 
 @pytest.mark.parametrize("name", SCENARIOS)

@@ -134,6 +134,7 @@ def test_every_other_option_says_the_same_under_symmetry(options: tuple[str, ...
     assert one.out.splitlines()[0].partition(";")[0] == other.out.splitlines()[0].partition(";")[0]
 
 
+@pytest.mark.exhaustive
 def test_a_scenario_is_as_expected_under_symmetry() -> None:
     folder = FOLDERS["majority-vote-for-anybody"]
     outcome = run("check", "--scenario", folder, "--symmetry")
