@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import run
+from tests.marks import EXHAUSTIVE, one_in
 
 MODEL = '''
 from isrcheck import Model, action, flag, invariant, number
-from tests.marks import EXHAUSTIVE, one_in
 
 
 class Asks(Model):
