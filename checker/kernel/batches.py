@@ -12,11 +12,13 @@ from isrcheck.checker.kernel.words import INTEGERS, LANES, RAMP, Writer
 
 
 class Loop:
-    """A function that walks over its states, `size` at a time.
+    """The LLVM text of a function that walks over its states, `size` at a time.
 
     Between `begin` and `end` the writer is inside the loop. There, `%from` is the address of the group's states, and
     states past the last one are all zero. `%index` is the position of the group's first state. `%left` is the number of
     states from this position on. `%full` tells whether the group is full.
+
+    The loops of `isrcheck.checker.kernel.loops` are something else.
     """
 
     size: int

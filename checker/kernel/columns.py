@@ -7,8 +7,8 @@ columns: two operands and the result. Once numpy has run many instructions, comp
 program fit the processor's cache.
 
 The programs have the same results as the LLVM text of `isrcheck.checker.kernel.llvm`: the same successors in the same
-order, the same tallies and verdicts. If the time of compilation is included, the programs are faster for up to some
-hundred thousand states.
+order, the same tallies and verdicts. That text must be compiled before it runs. With the time for this included, the
+programs are faster for up to some hundred thousand states.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def _failing(loop: Groups, lanes: Lanes, transition: Transition) -> str:
 
 
 def _transition(loop: Groups, lanes: Lanes, number: int, transition: Transition, action: int, degrees: int) -> None:
-    """Writes a transition. The guard is computed for all states, the changes only if the guard holds in any lane."""
+    """Writes a transition. The guard is computed for all states, the changes only if it holds in some lane."""
     w = loop.writer
     enabled = lanes.flag(transition.guard)
     if transition.failure is not FALSE:
@@ -88,7 +88,10 @@ def _transition(loop: Groups, lanes: Lanes, number: int, transition: Transition,
 
 @dataclass(frozen=True)
 class _Change:
-    """How a transition changes a word: to `word & kept | base | new << shift`. `new` is `bits` bits of `%changes`."""
+    """How a transition changes a word: to `word & kept | base | new << shift`.
+
+    `new` is a number of `bits` bits that is computed for each state and stored in `%changes`.
+    """
 
     kept: int
     base: int

@@ -1,4 +1,4 @@
-"""The owner hash: it gives the partition, thread or executor of a state, and the state's slot in a table.
+"""The owner hash of a state. In the Spark engine it says which owner has the state. It also gives slots in hash tables.
 
 For each word w of the state, from h = 0:
 

@@ -1,4 +1,10 @@
-"""The instructions of loops: memory by address, atomic operations, vectors, and calls of compiled functions."""
+"""The instructions of loops: memory by address, atomic operations, vectors, and calls of compiled functions.
+
+A function in this file runs when a loop that calls the instruction is compiled, and writes the LLVM code of the
+instruction (see `Instruction`). Its docstring says what this code does when the loop runs. Its decorator names the type
+of the result, then the types of the arguments. An address is an integer. The instructions of programs over columns
+(`isrcheck.checker.kernel.steps`) are something else.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +38,7 @@ def prefetch(builder: Any, address: Any) -> None:
     """Begins to fetch the cache line at an address that will be read soon."""
     kind = ir.FunctionType(ir.VoidType(), [_BYTES, _I32, _I32, _I32])
     function = _declared(builder, kind, "llvm.prefetch.p0")
+    # 0: for reading; 3: to be kept in the cache; 1: the cache for data.
     builder.call(function, [builder.inttoptr(address, _BYTES), _I32(0), _I32(3), _I32(1)])
 
 
@@ -44,7 +51,7 @@ def memcpy(builder: Any, to: Any, address: Any, size: Any) -> None:
 
 @instruction("int64", "int64", "uint64", "int64", "int64")
 def pread(builder: Any, file: Any, address: Any, size: Any, place: Any) -> Any:
-    """Lets the operating system copy bytes of a file, from byte `place` on, to an address. Returns how many it read."""
+    """Reads at most `size` bytes of a file, from byte `place` on, to an address. Returns how many were read, or -1."""
     function = _declared(builder, ir.FunctionType(_I64, [_I32, _BYTES, _I64, _I64]), "pread")
     return builder.call(function, [builder.trunc(file, _I32), builder.inttoptr(address, _BYTES), size, place])
 
@@ -58,27 +65,27 @@ def _declared(builder: Any, kind: Any, name: str) -> Any:
 
 @instruction("uint64", "uint64")
 def load_entry(builder: Any, address: Any) -> Any:
-    """The 32-bit entry at an address, as 64 bits. Another thread may be writing there."""
+    """The 32-bit entry at an address, as 64 bits. Another thread may write there at the same time."""
     pointer = builder.inttoptr(address, _I32.as_pointer())
     return builder.zext(builder.load_atomic(pointer, "acquire", 4), _I64)
 
 
 @instruction("void", "uint64", "uint64")
 def store_entry(builder: Any, address: Any, value: Any) -> None:
-    """Puts 32 bits at an address, after everything that was stored before."""
+    """Puts 32 bits at an address. A thread that reads them with `load_entry` also sees all that was stored before."""
     pointer = builder.inttoptr(address, _I32.as_pointer())
     builder.store_atomic(builder.trunc(value, _I32), pointer, "release", 4)
 
 
 @instruction("boolean", "uint64", "uint64")
 def take_entry(builder: Any, address: Any, value: Any) -> Any:
-    """Puts 32 bits at an address if 0 is there. Returns whether 0 was there."""
+    """Puts 32 bits at an address if 0 is there, as one atomic step. Returns whether 0 was there."""
     return _taken(builder, address, builder.trunc(value, _I32))
 
 
 @instruction("boolean", "uint64", "uint64")
 def take_wide(builder: Any, address: Any, value: Any) -> Any:
-    """Puts 64 bits at an address if 0 is there. Returns whether 0 was there."""
+    """Puts 64 bits at an address if 0 is there, as one atomic step. Returns whether 0 was there."""
     return _taken(builder, address, value)
 
 
@@ -90,7 +97,7 @@ def _taken(builder: Any, address: Any, value: Any) -> Any:
 
 @instruction("uint64", "uint64", "uint64")
 def fetch_and_add(builder: Any, address: Any, amount: Any) -> Any:
-    """Adds to the 64-bit integer at an address. Returns the former value."""
+    """Adds to the 64-bit integer at an address, as one atomic step. Returns the former value."""
     return builder.atomic_rmw("add", builder.inttoptr(address, _I64.as_pointer()), amount, "monotonic")
 
 
@@ -105,13 +112,17 @@ def lowest_bit(builder: Any, value: Any) -> Any:
 
 @instruction("uint64", "uint64", "uint64", "uint64")
 def look(builder: Any, address: Any, key: Any, mask: Any) -> Any:
-    """Marks with a bit each of a bucket's 16 entries that has this key. The bits from 32 on mark the empty entries."""
+    """Looks for a key in the bucket at an address, which has 16 entries of 32 bits. An empty entry is 0.
+
+    Bit i of the result is set if entry i is not empty and has the key in the bits of `mask`. Bit 32 + i is set if entry
+    i is empty.
+    """
     return _looked(builder, address, builder.trunc(key, _I32), builder.trunc(mask, _I32))
 
 
 @instruction("uint64", "uint64", "uint64", "uint64")
 def look_wide(builder: Any, address: Any, key: Any, mask: Any) -> Any:
-    """Like `look`, for 8 entries of 64 bits."""
+    """Does the same as `look`, for a bucket of 8 entries of 64 bits."""
     return _looked(builder, address, key, mask)
 
 

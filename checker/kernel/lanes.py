@@ -1,8 +1,9 @@
 """LLVM text for expressions: one state in each lane of a vector, in lanes as narrow as the values allow.
 
-A number has lanes of 8, 16, 32 or 64 bits: the narrowest that hold the number's interval with a sign. Its operands are
-widened or cut to this width. A cut is safe, because the low bits of sums, differences, products and sets depend only on
-the low bits of the operands. A comparison uses the width of its wider operand. A flag is a byte, all ones or all zeros.
+The lanes of a number have 8, 16, 32 or 64 bits: the fewest that hold the number's interval with a sign. Its operands
+are widened or cut to this width. A cut is safe, because the low bits of sums, differences, products and sets depend
+only on the low bits of the operands. A comparison uses the width of its wider operand. A flag is a byte, all ones or
+all zeros.
 """
 
 from __future__ import annotations

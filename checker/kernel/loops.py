@@ -1,10 +1,16 @@
-"""Loops over numbers and arrays: Python functions that Numba compiles once and that later processes run without Numba.
+"""Loops: Python functions over numbers and arrays that run as compiled code. Numba compiles them.
 
-Importing Numba takes longer than a search of a million states. So the compiled code is kept among the other compiled
-objects, and only a process that does not find it there imports Numba.
+A *loop* is a function with the decorator `Loop`. Python calls it with integers, with arrays whose rows lie one after
+the other in memory, and with tuples of these, and gets back nothing or one number. A loop allocates nothing and raises
+nothing. It may call other loops, and *instructions*: operations that Python does not have, such as an atomic addition
+(`isrcheck.checker.kernel.instructions`).
 
-A loop takes integers, arrays whose rows lie one after the other in memory, and tuples of these. It allocates nothing,
-raises nothing, and returns nothing or one number. It may call other loops, and *instructions* that are not Python.
+Compiled code is for arguments of certain types. In this file the type of an argument is called its *kind*. A *version*
+is the compiled code of a loop for one combination of kinds. It is made when a call first needs it.
+
+Importing Numba takes longer than a search of a million states. So versions are kept on disk, among the other compiled
+objects (`isrcheck.checker.kernel.objects`). A process imports Numba only to compile a version that is not there. For
+this reason a version must not need Numba when it runs.
 """
 
 from __future__ import annotations
@@ -31,10 +37,12 @@ if TYPE_CHECKING:
     from isrcheck.checker.kernel.objects import Folder
 
 OPTIONS: Final = {"nogil": True, "boundscheck": False, "error_model": "numpy"}
+"""Options of Numba. With them a loop does not check positions in arrays, and raises nothing when it divides by zero."""
 BARE: Final = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
-"""Options of Numba that leave out what a loop does not need: calls from Python, and memory that Numba manages."""
+"""Options of Numba that leave out what a loop does not need: Numba's wrappers for calls from Python and from C, and
+memory that Numba manages."""
 OUTSIDE: Final = frozenset({"memcpy", "memset", "memmove", "pread"})
-"""The functions of the C library that a loop may call."""
+"""The functions of the C library that a loop may call. Compiled code that calls any other function may need Numba."""
 RETURNED: Final[dict[str, Any]] = {
     "none": None,
     "bool": ctypes.c_bool,
@@ -42,23 +50,27 @@ RETURNED: Final[dict[str, Any]] = {
     "int64": ctypes.c_int64,
     "uint64": ctypes.c_uint64,
 }
+"""The types that a loop may return to Python: Numba's name of each type, and the type in `ctypes`."""
 NUMBERS: Final[dict[type, str]] = {int: "int64", bool: "int64", np.bool_: "int64"} | {
     kind: np.dtype(kind).name
     for kind in (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64)
 }
-"""The types of numbers that are arguments, and the names of the types that they have in compiled code."""
+"""The types of the numbers that a loop takes, and for each type its name in compiled code."""
 NOTHING: Final = -2
-"""The status of a function that returned None."""
+"""Numba's status of a compiled function that returned None. The status of one that returned a value is 0."""
 
 Kind = str | tuple["Kind", ...]
-"""The type of an argument: numpy's name of a number's type; for an array, `<u8[2]` for numbers and dimensions; or a
-tuple."""
+"""The kind of an argument. For a number it is the name in `NUMBERS`, such as `int64`. For an array it is numpy's code
+for the type of the entries, and the number of dimensions, such as `<u8[2]`. For a tuple it is the tuple of the kinds of
+the elements."""
 
 
 class Instruction:
-    """An operation that Python does not have, with the names of its result's and its arguments' types.
+    """An operation that Python does not have. Only loops can call it.
 
-    `generate` gets a builder of LLVM code and the arguments' values. It returns the value of the result, if any.
+    `generate` writes the operation's LLVM code into each loop that calls it. It gets an llvmlite builder and the LLVM
+    values of the arguments, and returns the LLVM value of the result, if there is one. `result` and `arguments` are
+    Numba's names of the types.
     """
 
     def __init__(self, generate: Callable[..., Any], result: str, arguments: tuple[str, ...]) -> None:
@@ -70,6 +82,7 @@ class Instruction:
 
     @cached_property
     def numba(self) -> Any:
+        """The instruction in Numba's form: an intrinsic function."""
         from numba import types
         from numba.extending import intrinsic
 
@@ -82,20 +95,22 @@ class Instruction:
         def typed(context: Any, *given: Any) -> Any:
             return result(*arguments), lowered
 
-        # Numba needs a parameter for each argument.
+        # Numba needs a signature that has one parameter for each argument. `*given` is not enough.
         names, signed = ("context", *(f"value_{n}" for n in range(len(arguments)))), cast(Any, typed)
         signed.__signature__ = Signature([Parameter(name, Parameter.POSITIONAL_ONLY) for name in names])
         return intrinsic(signed)
 
 
 def instruction(result: str, *arguments: str) -> Callable[[Callable[..., Any]], Instruction]:
+    """A decorator that makes an instruction of the function that writes its LLVM code (see `Instruction`)."""
     return lambda generate: Instruction(generate, result, arguments)
 
 
 class Loop:
-    """A function that runs as compiled code. There is one version of the code for each combination of argument types.
+    """A function that runs as compiled code. There is one version of the code for each combination of argument kinds.
 
-    Integers of numpy keep their type; all other integers, and booleans, are 64-bit integers with a sign.
+    In compiled code, integers of numpy keep their type. All other integers, and booleans, are 64-bit integers with a
+    sign. `function` is the Python function itself.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -108,6 +123,7 @@ class Loop:
         kinds = tuple(map(_kind, arguments))
         version = self._versions.get(kinds)
         if version is None:
+            # In another thread, so that Python can be interrupted while Numba compiles.
             version = begun(lambda: self._version(kinds)).result()
         return version(arguments)
 
@@ -144,7 +160,7 @@ class Loop:
 
     @cached_property
     def numba(self) -> Any:
-        """The function as Numba compiles it: what it calls are no loops and instructions, but their forms for Numba."""
+        """The function in Numba's form. The loops and instructions that it calls are replaced by theirs."""
         import numba
 
         function = self.function
@@ -153,7 +169,12 @@ class Loop:
 
     @cached_property
     def _text(self) -> str:
-        """A hash of what the code depends on: the files of the loop and of what it calls, and numbers from others."""
+        """A hash of the source that the compiled code depends on.
+
+        This source is the files of the loop and of all loops and instructions that it calls, directly or through
+        others, and the values of the global numbers that these loops use. Such a number may come from a file that is
+        not hashed.
+        """
         files, numbers, waiting = set[str](), set[str](), [self.function]
         seen = set[Any]()
         while waiting:
@@ -175,7 +196,10 @@ def _used(function: Any) -> list[tuple[str, Loop | Instruction]]:
 
 
 def _numbers(function: Any) -> Iterator[tuple[str, Any]]:
-    """The numbers that a function finds by name. What else it finds so is compiled from files, or part of numpy."""
+    """The global numbers that a function uses, with their names.
+
+    Every other global that it uses must be numpy, or a loop or an instruction, whose file is part of `_text`.
+    """
     for name, value in _globals(function):
         if isinstance(value, (int, np.integer)):
             yield name, value
@@ -220,9 +244,10 @@ def _numba_type(kind: Kind) -> Any:
 
 
 def _flat(arguments: tuple[Any, ...], into: list[int]) -> list[int]:
-    """Adds the arguments to a list as Numba passes them to compiled code.
+    """Adds the arguments to a list of integers, in the form in which Numba passes them to compiled code.
 
-    An array becomes two empty owners, its length, the bytes of an entry, its address, its shape and its strides.
+    An array becomes two zeros (addresses of objects that own the memory; there are none), its length, the bytes of an
+    entry, its address, its shape and its strides.
     """
     for argument in arguments:
         if type(argument) in NUMBERS:
@@ -247,7 +272,13 @@ def _slots(kind: Kind) -> int:
 
 
 class Version:
-    """The compiled code of a loop for some kinds of arguments."""
+    """The compiled code of a loop for one combination of argument kinds.
+
+    `name` is the name of the function in the object code `code`. `returned` is Numba's name of the result's type. By
+    Numba's conventions, the function takes the address for its result, the address for an exception, and then the
+    loop's arguments (`_flat`). It returns a status. `ctypes` releases Python's global lock during a call, so loops can
+    run in several threads at once.
+    """
 
     def __init__(self, kinds: tuple[Kind, ...], name: str, returned: str, code: bytes) -> None:
         self._engine, self._result, self._error = loaded(code), RETURNED[returned], ctypes.c_void_p()
@@ -264,5 +295,8 @@ class Version:
 
 @cache
 def _numba() -> str:
-    """A text that names this machine's processor, and the versions whose change makes other code. Imports no Numba."""
+    """A text that names what compiled code depends on besides its source. Does not import Numba.
+
+    It names the versions of Numba, Python and LLVM, this machine's system and processor, and the options of Numba.
+    """
     return f"{version_of('numba')} {sys.version} {surroundings()} {OPTIONS} {BARE}"

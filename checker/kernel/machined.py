@@ -90,6 +90,7 @@ class Machined:
         machine()["unpack"](self._leaves, self._leaf_count, words.ctypes.data, words.shape[1], len(states))
 
     def expand(self, states: Words, first: int) -> Expanded:
+        """The successors of some states. The position of a source is the position of its state, plus `first`."""
         n, size, width, count = len(states), len(states) * self._firing, states.shape[1], self._part_count
         if len(self._sources) < size:
             self._out, self._sources = np.empty((size, width), dtype=np.uint64), np.empty(size, dtype=np.int64)

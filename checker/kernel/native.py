@@ -27,7 +27,7 @@ MODULE: Final = "; --- module\n"
 """The line between the modules of a text. A module is compiled when one of its functions is first needed."""
 DEFINED: Final = re.compile(r"^define .*?@(\w+)\(", re.MULTILINE)
 COMPILING: Final = "isrcheck compiles"
-"""The name of a thread that compiles. Python cannot interrupt this thread."""
+"""The name of the threads that `begun` starts. They compile, or run compiled code, and Python cannot interrupt them."""
 PASSES: Final = "sroa"
 """The only optimisation: it puts variables into registers. The text already shares expressions and uses vectors.
 
@@ -46,8 +46,8 @@ class Objects(Protocol):
 class Code:
     """LLVM text that is compiled when its functions are first needed. The functions are valid while this object lives.
 
-    `addresses` and `calls` have the address and the callable form of each function by name. If `objects` has a module
-    that was compiled before, it is loaded.
+    `addresses` and `calls` have the address and the callable form of each function by name. A module that `objects`
+    already has is loaded and not compiled again.
     """
 
     def __init__(
@@ -91,10 +91,9 @@ class _Lazily(Mapping[str, Any]):
 def begun(work: Callable[[], Any]) -> Future[Any]:
     """Starts some work in another thread. Returns the future result.
 
-    Python cannot interrupt a compiler or compiled code, but it can interrupt the wait for a result.
-
-    After an interruption the thread goes on, and Python waits for the thread before the process exits. A process that
-    must not wait has to exit in another way, such as `os._exit`.
+    The work is a compiler or compiled code, which Python cannot interrupt. But Python can interrupt the wait for the
+    result. After such an interruption the thread goes on, and Python waits for the thread before the process exits. A
+    process that must not wait has to exit in another way, such as `os._exit`.
     """
     outcome: Future[Any] = Future()
 

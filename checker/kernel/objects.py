@@ -1,8 +1,8 @@
-"""Compiled modules that are kept between processes, in the user's own cache folder.
+"""Compiled code that is kept between processes, in the user's own cache folder.
 
 Code from this folder is run, so nobody else may have written it. The folder and each file must belong to the user, and
-nobody else may write to them. A file must also be unchanged since it was written. If a file fails a check, its module
-is compiled again.
+nobody else may write to them. A file must also be unchanged since it was written. If a file fails a check, its code is
+compiled again.
 
 The environment variable ISRCHECK_CACHE can name another folder. If its value is empty, nothing is kept.
 """
@@ -40,7 +40,7 @@ def objects() -> Folder | None:
 
 
 def version_of(package: str) -> str:
-    """A text that is another one after another version of a package was installed. Does not import the package."""
+    """A text that changes when another version of a package is installed. Does not import the package."""
     found = find_spec(package)
     about = None if found is None or found.origin is None else Path(found.origin).stat()
     return f"{package} {about and (about.st_mtime_ns, about.st_size)}"
@@ -48,12 +48,11 @@ def version_of(package: str) -> str:
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder with a file for each object. The file is named by the hash of the key.
+    """A folder with a file for each object. The name of the file is the hash of the object's key.
 
-    The file begins with a hash of key and content.
-
-    Several processes may use the folder at the same time, because a file appears whole or not at all. `get` and `put`
-    raise no OSError: an object that cannot be stored is not kept.
+    The file begins with a hash of the key and the object, which shows whether the file was changed. Several processes
+    may use the folder at the same time, because a file appears whole or not at all. `get` and `put` raise no OSError:
+    an object that cannot be stored is not kept.
     """
 
     path: Path

@@ -123,9 +123,9 @@ def walk(classes: Classes) -> Iterator[Pair]:
 
 
 def _changes(count: int) -> Iterator[int]:
-    """Positions i: exchanging things i and i + 1, one pair after the other, goes through all orders of `count` things.
+    """Yields positions. Exchanges of neighbours at these positions lead through all orders of `count` things.
 
-    This is the Steinhaus-Johnson-Trotter algorithm.
+    A position i stands for the exchange of the things at i and i + 1. This is the Steinhaus-Johnson-Trotter algorithm.
     """
     if count < 2:
         return

@@ -23,8 +23,8 @@ so this bit is free.)
 `keep_new(table, mask, known, count, rows, n, words) -> count`
     Appends to `known` each of `n` rows that `known` does not contain yet. At first `known` has `count` rows. Returns
     how many rows it has at the end.
-    `table` is a hash table of `mask + 1` 32-bit integers: 0, or the position of a row in `known` plus one. The table
-    must not become full.
+    `table` is a hash table of `mask + 1` 32-bit integers. Each is 0, or the position of a row in `known` plus one. The
+    table must not become full.
 """
 
 from __future__ import annotations

@@ -214,7 +214,7 @@ def _placed(code: Sequence[int], parts: Sequence[Part], kept: Sequence[Register]
             fallow = free[out & 1]
             if places[out] < 0:
                 places[out] = fallow.pop()
-            # The place of the result is free for its operands: numpy reads an element before it writes it.
+            # An operand may have the same place as the result, because numpy reads an element before it writes it.
             fallow.append(places[out])
             if places[a] < 0:
                 places[a] = free[a & 1].pop()

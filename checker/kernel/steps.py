@@ -14,7 +14,7 @@ from isrcheck.checker.kernel.machine import OPERATIONS, machine
 from isrcheck.checker.kernel.registers import Change, Column, Function
 
 ENOUGH: Final = 1 << 16
-"""After numpy has run this many instructions (in 0.05 s), compiled code takes over. Loading that code takes as long."""
+"""After numpy has run this many instructions (in 0.05 s), compiled code takes over. Loading it takes about as long."""
 FUNCTIONS: Final = [function for function, _, _ in OPERATIONS]
 """The function of each operation, at the number of the operation."""
 COMPARISONS: Final[tuple[Function, ...]] = (np.equal, np.not_equal, np.less_equal)

@@ -18,9 +18,9 @@ OUTSIDE: Final = 1
 class Verdicts:
     """The verdict bits of a state, in order: FAILED, OUTSIDE, then violated invariants, reached goals, hit bounds.
 
-    If properties are checked, three bits follow for each question (an instance of a property): region, source, mark.
-    Then each instance of an action that can be cut (disabled only by bounds of the search) has one bit, which tells
-    whether the instance is cut. `cuts` has the instance's label and the position of the bit.
+    If properties are checked, three bits follow for each question (an instance of a property): the question's `region`,
+    `source` and `mark`. Then each instance of an action that can be cut (disabled only by bounds of the search) has one
+    bit, which tells whether the instance is cut. `cuts` has the instance's label and the position of the bit.
 
     Goals and bounds are checked only within the constraints. An undefined predicate is neither true nor false.
     """

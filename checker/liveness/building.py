@@ -1,7 +1,8 @@
-"""Builds the region of a question: the states in which the question is open, and the steps between them.
+"""Builds the region of a question: the open states that its sources lead to, and the steps between them.
 
-A state's number is its place in the store. Until a question is answered, it needs one byte for each place, in addition
-to the store. The states that are reached from sources are kept in a queue. A state joins the queue when it is first
+A state is open if the question is open in it. The number of a state is its place in the store's table. If the levels
+have no such places, it is the state's position in a list (`Listed`). A question needs one byte for each number until it
+is answered. The states that are reached from sources are kept in a queue. A state joins the queue when it is first
 reached. Its place in the queue is its number in the region, and the steps to the state are kept with this number. The
 name of a state (see `Numbers`) is needed only until the state is expanded.
 """
@@ -228,7 +229,7 @@ class Builder:
         found = loops.INSIDE + loops.SOURCE * begun + loops.MARKED * flag(verdicts, mark)
         return np.where(flag(verdicts, region), found, 0).astype(np.uint8)
 
-    # --- what sources lead to ---------------------------------------------------------------------------------------
+    # --- the states that sources lead to ----------------------------------------------------------------------------
 
     def _closed(self, among: Candidates) -> Reached:
         """All states that sources lead to, in the order of a breadth-first search.

@@ -35,7 +35,8 @@ class Components:
     `number` has the component of each state, or -1 for a state in no component. For each component, `always` has the
     obligations that are enabled in all its states, `ever` those that are enabled in one of its states, and `taken`
     those that its steps take. `marked` says whether the component has a marked state or, if the question requires a
-    step, such a step. A step that leads to the same state does not count, so a component has two states or more.
+    step, whether it has a step that `never` marks. A step that leads to the same state does not count, so a component
+    has two states or more.
     """
 
     number: Integers

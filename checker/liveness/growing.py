@@ -12,7 +12,8 @@ from isrcheck.checker.liveness.region import Allowance
 
 NUMBERS: Final = (np.uint32, np.uint64)
 LABELS: Final = (np.uint16, np.uint32)
-"""The integer types of state numbers (`NUMBERS`), and of instances and levels (`LABELS`). Numba compiles per type."""
+"""The integer types of state numbers (`NUMBERS`), and of instances and levels (`LABELS`). They are few, because each
+loop is compiled once for each combination of types."""
 GROWTH: Final = 16
 """A full array grows by one sixteenth."""
 
@@ -54,7 +55,7 @@ class Growing:
         size += -size % mmap.PAGESIZE
         try:
             self._memory.resize(size)
-        except SystemError:  # the system cannot do that here
+        except SystemError:  # the system cannot resize memory here
             old, self._memory = self._memory, _anonymous(size)
             self._memory[: len(old)] = old[:]
 

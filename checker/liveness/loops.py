@@ -52,9 +52,10 @@ def rank_of(number, ranks):
 
 @Loop
 def joined(states, ranks, places, length, found):
-    """Gives the next places in the queue to the states that it lacks, and puts them into `found`. Returns their number.
+    """Adds to the queue those of the states that are not in it, and puts them into `found`. Returns how many there are.
 
-    `length` is the length of the queue before.
+    `places` has the place in the queue, plus one, of the state with each rank, or 0. `length` is the length of the
+    queue before the call.
     """
     fresh = 0
     for i in range(len(states)):
@@ -200,8 +201,8 @@ def summaries(
     """Notes for each component the obligations always enabled, ever enabled, and taken by its steps, and two marks.
 
     The marks say whether a state of the component is marked, and whether a step of the component is marked. `never`
-    has a flag for each label: a step is marked if the flag of its label is set. All bits of `always` are set before,
-    and none of the others.
+    has a flag for each label: a step is marked if the flag of its label is set. Before the call, all bits of `always`
+    must be set, and all bits and flags of the other results must be clear.
     """
     words = enabled.shape[1]
     for v in range(len(number)):

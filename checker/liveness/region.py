@@ -41,7 +41,7 @@ class Allowance:
         self._memory, self._until, self._held = memory, until, 0
 
     def take(self, size: int) -> None:
-        """Raises `NotAllowed` if this many more bytes are too many, or if the time is over."""
+        """Counts this many more bytes. Raises `NotAllowed` if they are too many, or if the time is over."""
         self._held += size
         if self._memory is not None and self._held > self._memory:
             raise NotAllowed("memory", self._held - self._memory)

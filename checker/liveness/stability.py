@@ -17,7 +17,10 @@ from isrcheck.checker.traces.canonical import back, walked
 def broken(
     levels: NativeLevels, known: int, number: int, actors: Sequence[str], allowance: Allowance
 ) -> tuple[Path | None, int]:
-    """The canonical path to a first step that ends the condition, and how many states of `known` levels satisfy it."""
+    """The canonical path to a first step that ends the condition, and how many states satisfy the condition.
+
+    Only states of the first `known` levels are examined.
+    """
     bit, states, path = levels.kernel.verdicts.questions[number][0], 0, None
     for level in range(1, known + 1):
         leaving = []

@@ -71,9 +71,10 @@ class Account:
         return array[first : first + size // 8]
 
     def present(self, size: int) -> Words:
-        """An array of this many zero bytes, a number of whole pages. All pages are in memory at once.
+        """An array of this many zero bytes, which must be whole pages. All its pages are in memory from the beginning.
 
-        Filling it takes half as long as filling an array from `allocate`: the processor need not stop at each page.
+        Filling it takes half as long as filling an array from `allocate`, because the processor does not stop at each
+        new page.
         """
         self.take(size)
         return self.reserve(size, getattr(mmap, "MAP_POPULATE", 0))
@@ -81,7 +82,7 @@ class Account:
     def reserve(self, size: int, more: int = 0) -> Words:
         """Returns an array of this many zero bytes, which are not counted. Only pages that are written use memory.
 
-        `more` are further flags of `mmap`, which may change this.
+        `more` are further flags of `mmap`. With `MAP_POPULATE`, all pages use memory from the beginning.
         """
         try:
             memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | more)

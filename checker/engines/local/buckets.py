@@ -1,4 +1,4 @@
-"""The names that all workers have found, distributed to buckets, which are then sorted one by one."""
+"""The names of states that all workers have found, distributed to buckets, which are then sorted one by one."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Buckets:
         self._first = min(max((total >> BUCKET).bit_length(), 1), MOST_BUCKETS, max(sum(bits), 1))
         self._count(each)
         while self.largest > max(4 << BUCKET, total >> 8) and self._first < min(MOST_BITS, sum(bits)):
-            self._slices = _slices(filled, 1)  # each slice has counters for all buckets, now perhaps many
+            self._slices = _slices(filled, 1)  # fewer slices, because each has counters for all buckets
             self._first = min(self._first + 2, MOST_BITS, sum(bits))
             self._count(each)
         self._room, each_word = rooms.reshape(-1), 1
@@ -91,7 +91,10 @@ class Buckets:
     # --- ranges -----------------------------------------------------------------------------------------------------
 
     def ranges(self, tasks: int, most: int) -> Iterator[Range]:
-        """Splits the buckets into ranges of about `most` names or fewer: at least `tasks` ranges, unless too small."""
+        """Splits the buckets into ranges of about `most` names or fewer.
+
+        There are at least `tasks` ranges, unless ranges would have fewer than `LEAST_TOGETHER` names.
+        """
         sizes = self._sizes.copy()
         for run in self._spilled:
             sizes += PIECE * np.bincount(self._bucket_of(run.firsts), minlength=len(sizes))

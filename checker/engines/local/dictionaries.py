@@ -1,4 +1,7 @@
-"""Gives numbers to parts of states: to the values of each word, then to pairs of numbers, up to the state's name."""
+"""Gives numbers to parts of states: to the values of each word, then to pairs of these numbers, and so on.
+
+At the end two numbers are left for each state. This pair is the name of the state.
+"""
 
 from __future__ import annotations
 

@@ -94,11 +94,11 @@ class NativeLevels:
         return [tuple(row) for row in self.kernel.layout.unpack(states).tolist()]
 
     def _leading(self, level: int, wanted: Wanted) -> Iterator[Words]:
-        """The states of a level, in blocks. States without a wanted successor may be left out."""
+        """The states of a level, in blocks. A subclass may leave out states without a wanted successor."""
         return self.blocks(level)
 
     def _before(self, level: int, targets: Words) -> Iterator[Words]:
-        """The states of a level, in blocks. States without a successor among the targets may be left out."""
+        """The states of a level, in blocks. A subclass may leave out states without a successor among the targets."""
         return self.blocks(level)
 
     def _steps(self, blocks: Iterable[Words], wanted: Wanted) -> tuple[Words, Integers, Words]:

@@ -29,10 +29,13 @@ class Stopped(Exception):
 
 @dataclass(frozen=True)
 class Level:
-    """The data of a whole level, whose states are the new states from the expansion of the level before.
+    """The data of a whole level: of the initial states, or of the new states from the expansion of the level before.
 
-    `seen` are the verdict bits of its states and of the successors outside the constraints. `weight` is the number of
-    states in the orbits of its states. Without symmetry, `weight` equals `distinct`.
+    `distinct` is the number of its states. `weight` is the number of states in their orbits; without symmetry, it
+    equals `distinct`. `seen` has the verdict bits of its states and of the successors outside the constraints.
+    `rejected` counts these successors. `generated` counts the enabled instances of each action in the level before.
+    `degrees` are the least and the greatest number of enabled instances in a state of the level before, or None for the
+    first level.
     """
 
     distinct: int
@@ -61,7 +64,7 @@ class Levelwise:
         self.history: list[Level] = []
         self._distinct = self._generated = 0
 
-    # --- what a search does in its own way --------------------------------------------------------------------------
+    # --- defined by each search -------------------------------------------------------------------------------------
 
     def _expand(self, level: int) -> None:
         """Adds all successors of a level. Raises `Stopped` if a limit is reached."""
@@ -88,7 +91,7 @@ class Levelwise:
     def _between_levels(self) -> None:
         """Does further work after a whole level, if there is any."""
 
-    # --- what is the same -------------------------------------------------------------------------------------------
+    # --- common to all searches -------------------------------------------------------------------------------------
 
     def _loop(self, answer: Exploration, keep_going: bool, deadlock: bool) -> None:
         while True:

@@ -194,8 +194,8 @@ def named(rows, words, count, half, pairs, dictionaries, pages, scratch, memo, a
     name of a stored state.
 
     `pairs` has the two dictionaries of each pair; the last pair is the name itself. `half` is the number of bits in the
-    first half of a single word. `memo` has a few values of each dictionary, each with its number plus one: most
-    successors share most of their words with the last few states.
+    first half of a single word. `memo` has a few recent values of each dictionary, each with its number plus one. This
+    saves searches in the tables, because most successors share most of their words with the last few states.
     """
     leaves, last = max(words, 2), len(pairs) - 1
     for d in range(leaves + last):
@@ -638,8 +638,8 @@ def advance(
 
     `frontier` has the addresses of the chunks of names to expand. For each chunk, `counts` says how many names it has,
     and `starts` how many batches come before it (`batch`). `level` is the level of the new states. `functions` are the
-    addresses of `expand`, `judge` and `survey`,
-    then those of `representatives` and `weights`, which are 0 without symmetry.
+    addresses of `expand`, `judge` and `survey`, then those of `representatives` and `weights`, which are 0 without
+    symmetry.
     """
     states, rows, verdicts = buffers
     until = cursor[EXPANDED] + work

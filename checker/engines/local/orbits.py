@@ -1,7 +1,8 @@
 """The levels of a search that keeps one state of each orbit, shown as if it had kept all states.
 
-A trace leads through the states themselves. So a search for traces first finds the representatives from which a step
-leads to a target's orbit. It replaces them by all states of their orbits, and then continues as without symmetry. A
+A trace leads from state to state, but not always from representative to representative. So a search for traces first
+finds the representatives from which a step leads to a target's orbit. It replaces them by all states of their orbits,
+and then continues as without symmetry. A
 level has all states of an orbit or none, because exchanging brokers maps initial states to initial states and steps to
 steps.
 """

@@ -12,7 +12,7 @@ from isrcheck.checker.kernel.objects import objects, version_of
 
 
 def were_compiled() -> bool:
-    """Whether the loops were compiled before. Returns True also if no files can be kept, so that this is unknown."""
+    """Whether the loops were compiled before. If no files can be kept, nothing is known, and the result is True."""
     folder = objects()
     if folder is None or folder.get(_key()) is not None:
         return True
@@ -29,7 +29,7 @@ def note_compiled() -> None:
 
 @cache
 def _key() -> str:
-    """A text that names the versions and files whose change makes Numba compile again. Imports neither."""
+    """A text that changes with the versions and files whose change makes Numba compile again. Imports none of them."""
     here, kernel = Path(__file__).parent, Path(__file__).parents[2] / "kernel"
     files = (
         *(here / name for name in ("loops.py", "run_loops.py", "sort_loops.py")),

@@ -74,7 +74,7 @@ def gather(
 ):  # fmt: skip
     """Does one worker's part of expanding the states with the names in `frontier`. Returns `FINISHED` or `PAUSED`.
 
-    The worker pauses after about `work` states, or when a worker's `found` or a dictionary is full. The names of the
+    The worker pauses after about `work` states, or when any worker's `found` or a dictionary is full. The names of the
     successors go into `found`, after its first `filled[0]` names. A batch has `1 << bits` states. `functions` has the
     same addresses as in `loops.advance`.
     """

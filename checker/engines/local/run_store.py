@@ -3,8 +3,8 @@
 New names are kept in memory. Whenever a worker's memory for names is full, they go as a sorted run to another file.
 When a level has been expanded, the new names that are in no run of an earlier level form the next level. To find them,
 all runs are read once, a range of names at a time (delayed duplicate detection: Stern and Dill 1998, Korf 2004). A
-state takes three to five bytes, in a table about ten. The dictionaries that translate states into names and back stay
-in memory.
+state takes three to five bytes here, and about ten in a table (`store`). The dictionaries that translate states into
+names and back stay in memory.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ sorting."""
 LEAST: Final = 1 << 14
 """Each worker has room in memory for at least this many found names. A batch takes at most half of this room."""
 GROWING: Final = 24
-"""If memory is limited, one of these names is allowed for so many bytes of the limit: the names take at most a third of
-the limit."""
+"""If memory is limited, there is room for one of these names for each `GROWING` bytes of the limit. A name has 8 bytes,
+so the names take at most a third of the limit."""
 SETTLING: Final = (2 * LARGEST + 8 * 8) * PIECE
 """The bytes that a worker needs for each `PIECE` names that it settles together: for these names, their copies and
 their encoding."""
@@ -161,7 +161,7 @@ class RunStore(Stored):
             self.settle(lambda names: None)
         found, run = self.fresh, self._next
         if run is not None and found:
-            # First the run, because an interruption may come at any moment, and the depth is the number of sizes.
+            # An interruption may come at any moment. The level counts only when it has a size, so its run comes first.
             self._levels.append(run)
             self.sizes.append(found)
         self._forget()

@@ -17,7 +17,11 @@ PASSES: Final = 1 << 7
 
 
 def sample(system: TransitionSystem, kernel: Kernel) -> Words:
-    """About `ENOUGH` of the first states, or all if there are fewer, even outside the constraints. Always the same."""
+    """Some of the states that a search meets first, and also of successors outside the constraints.
+
+    These are `ENOUGH` to four times as many states, or fewer in a small or narrow space. The same system always gives
+    the same states.
+    """
     if kernel.words <= 2:  # there is only one way to pair the parts, so any states do
         return kernel.layout.pack(system.initial)
     known = last = np.unique(kernel.layout.pack(system.initial), axis=0)

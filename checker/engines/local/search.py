@@ -78,7 +78,8 @@ def search(
         except KeyboardInterrupt:
             if first is None:
                 raise
-            # The other search had not begun: it was waiting for the compiler and for Numba.
+            # The other search had not begun to explore: it was still compiling or loading its code, or taking over the
+            # known levels.
             found = first.interrupted(deadlock), first.levels
     found[0].seconds = {"compile": compiled - began, "search": time.perf_counter() - compiled}
     return found

@@ -32,7 +32,7 @@ from isrcheck.model.language.system import TransitionSystem
 BATCHES_EACH: Final = 16
 """A further worker is used only if it has this many batches to do in a level."""
 GROWN: Final = 1.02
-"""When the number of states has grown by this factor, it is forecast again."""
+"""When the number of known states has grown by this factor, the final number is forecast again."""
 SLICE: Final = 0.05
 """Seconds of work between two checks of the clock, the limits and signals."""
 
@@ -100,7 +100,7 @@ class Search(Levelwise):
         for number, level in enumerate(self.history, start=1):
             yield level, self.levels.level_states(number)
 
-    # --- what a search does in its own way --------------------------------------------------------------------------
+    # --- defined by each search -------------------------------------------------------------------------------------
 
     def _take(self, states: Words) -> None:
         """Puts the new ones of these states into the store. Judges them now, or when the level is whole."""

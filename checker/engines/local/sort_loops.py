@@ -1,4 +1,4 @@
-"""The loops that sort names and remove duplicates. They call only each other."""
+"""The loops that sort names of states and remove duplicates. They call only each other."""
 
 # mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,misc,call-arg,var-annotated"
 
@@ -25,7 +25,7 @@ DIGIT: Final = 14
 
 
 def sorting_room() -> tuple[Any, Any, Any]:
-    """The counters for `sorted_distinct`: the ends of buckets, where parts begin in them, and those of a digit."""
+    """The counters for `sorted_distinct`: of bucket ends, of beginnings of parts in buckets, of a digit's values."""
     buckets = 1 << MOST_BUCKETS
     return np.empty(buckets, np.int64), np.empty((buckets, PARTS), np.int64), np.empty(1 << DIGIT, np.int32)
 

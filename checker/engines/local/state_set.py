@@ -15,7 +15,7 @@ LEAST: Final = 1 << 12
 
 
 class StateSet:
-    """A set of packed states. When compiled code begins to run the kernel's programs, it also looks states up here."""
+    """A set of packed states. It uses compiled code as soon as the kernel's programs run as compiled code (`steps`)."""
 
     def __init__(self, words: int) -> None:
         self._words = words

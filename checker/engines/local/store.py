@@ -1,9 +1,9 @@
-"""Keeps the found states exactly, in little more than four or eight bytes for each state, without their packed rows.
+"""Keeps the found states exactly, but not their packed rows: a state has an entry of four or eight bytes in a table.
 
-The name of a state is two numbers (`names`). The state's entry in a hash table keeps only the part of the name that
-does not follow from the place of the entry (`loops`). The table consists of partitions that grow one at a time, so
-memory grows smoothly. An entry also has the level of its state, so the states of any level can be found again. The
-names of the last level are in a queue as well.
+The name of a state is two numbers (`names`). The table is a hash table. An entry keeps only the part of the state's
+name that does not follow from the place of the entry (`loops`). The table consists of partitions that grow one at a
+time, so memory grows smoothly. An entry also has the level of its state, so the states of any level can be found again.
+The names of the last level are in a queue as well.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a search requires of a store: that it keeps states by name, level by level."""
+"""The interface of a store, which keeps the states of a search by name, level by level."""
 
 from __future__ import annotations
 

@@ -72,7 +72,10 @@ class Team:
         self._pool = ThreadPoolExecutor(size + 1) if size > 0 else None
 
     def together(self, part: Callable[[Worker], Any], hands: Sequence[Worker], stop: Callable[[], None]) -> list[Any]:
-        """Calls `part` for all workers at once, here for the first. Returns the results. An exception stops all."""
+        """Calls `part` for all workers at once, and returns the results. Calls `stop` if there is an exception.
+
+        The call for the first worker runs in this thread.
+        """
         first, *others = hands
         if self._pool is None or not others:
             return [part(first)]

@@ -231,7 +231,7 @@ def settle(
 
 @Loop
 def advance(functions, constrained, wanted, depth, seed, initial, lanes, buffers, seen, steps):
-    """Takes up to `steps` steps in all lanes. `functions` is as in `walks.Start`: functions of the kernel."""
+    """Takes up to `steps` steps in all lanes. `functions` has the addresses of kernel functions (`walks.Start`)."""
     rows, bits, row_hashes = initial
     states, verdicts, met, hashes, keys, walks, positions, degrees, left, chosen, ending = lanes
     successors, sources, transitions, beside, failing, failing_transitions = buffers

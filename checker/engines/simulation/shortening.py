@@ -80,7 +80,7 @@ class _Shortening:
         return False
 
     def _follow(self, plans: Sequence[list[int]]) -> list[list[int] | None]:
-        """For each plan, those of its steps that are possible, up to the first wrong state; None if it reaches none."""
+        """For each plan, its possible steps up to the first wrong state, or None if the plan reaches no wrong state."""
         width = max(map(len, plans))
         table = np.full((len(plans), width), -1, dtype=np.int64)
         for i, plan in enumerate(plans):
@@ -114,7 +114,7 @@ class _Shortening:
         inside: Flags = self.kernel.judge(states)[:, 0] >> np.uint64(OUTSIDE) & np.uint64(1) == 0
         return inside
 
-    # --- ways round -------------------------------------------------------------------------------------------------
+    # --- shortcuts --------------------------------------------------------------------------------------------------
 
     def _go_round(self) -> None:
         """Takes shortcuts from each state of the path to a later state or to another end."""
