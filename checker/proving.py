@@ -28,13 +28,14 @@ def prove(
 ) -> ProofResult:
     """Proves by induction, without a search, that invariants hold in every reachable state.
 
-    `model`, `settings` and `invariants` are as for `check`. Settings that are not given have the defaults of the model
-    itself (the profile `bare`), because the shipped proofs were written for these. `proof` is the proof that contains
-    the lemmas: its name, its file (`my_proof.py`, `my_proof.py:Class`) or its class. Without `proof` and `k`, the proof
-    that ships with the model is tried if it is about these invariants. Otherwise plain induction is tried. `k` asks for
-    k-induction without lemmas. `unbounded` removes every bound except the number of brokers, which the settings give.
-    `limits` limits memory and time. `stage` is called with a description of the current work. The verdict "incomplete"
-    says nothing about reachable states.
+    `model` and `settings` are as for `check`. `invariants` are names; None means all invariants that the proof is
+    about, or, without a proof, the model's default invariants. Settings that are not given have the defaults of the
+    model itself (the profile `bare`), because the shipped proofs were written for these. `proof` is the proof that
+    contains the lemmas: its name, its file (`my_proof.py`, `my_proof.py:Class`) or its class. Without `proof` and `k`,
+    the proof that ships with the model is tried if it is about these invariants. Otherwise plain induction is tried,
+    or, with `unbounded`, `UnknownName` is raised. `k` asks for k-induction without lemmas. `unbounded` removes every
+    bound except the number of brokers, which the settings give. `limits` limits memory and time. `stage` is called with
+    a description of the current work. The verdicts "not proved" and "incomplete" say nothing about reachable states.
 
     Raises `UnknownName` for names and values that the model or the proof does not have. Raises `ModelError` for a
     mistake in the model or the proof.

@@ -47,11 +47,13 @@ def summary(cases: Sequence[Case], title: str, headline: str) -> str:
     head = [f"## {escaped(title)}", "", escaped(headline), "", "| | invariant | |", "|---|---|---|"]
     rows = [f"| {MARKS[c.outcome]} | {escaped(c.name)} | {escaped(c.message)} |" for c in cases]
     text = "\n".join([*head, *rows]) + "\n"
+    if len(text.encode()) > LARGEST:
+        return text.encode()[:LARGEST].decode(errors="ignore")
     for part in _counterexamples(cases):
         if len((text + part).encode()) > LARGEST:
             return text + "\nThe rest is larger than GitHub shows.\n"
         text += part
-    return text if len(text.encode()) <= LARGEST else text.encode()[:LARGEST].decode(errors="ignore")
+    return text
 
 
 def _counterexamples(cases: Sequence[Case]) -> Iterator[str]:

@@ -44,7 +44,7 @@ def _asked(ctx: click.Context, param: click.Parameter, value: bool) -> None:
 
 @contextmanager
 def _nothing_kept() -> Iterator[None]:
-    """Keeps no compiled code in this process and in the processes that it starts."""
+    """Within this context, this process and those that it starts neither load nor keep compiled code."""
     before = os.environ.get(VARIABLE)
     os.environ[VARIABLE] = ""
     try:

@@ -49,11 +49,11 @@ def command(
     """Drives paths of MODEL step by step through Kafka's own classes, and compares the state after each step.
 
     The paths are the recorded traces of the model's scenarios, then random walks at the settings of -s. A path ends
-    before the first action that cannot be carried out on these classes. The command needs Java 17 and Maven, and keeps
-    its builds.
+    before the first action that cannot be carried out on these classes. The command needs Java 17 or later, and Maven.
+    It keeps its builds.
 
-    Exit codes: 0 every path conforms as far as it was driven; 14 a path does not conform; 150 an unknown name or
-    version; 153 Java or Maven is missing or has failed.
+    Exit codes: 0 every path conforms as far as it was driven, or differs only as is known or as its settings do; 14 a
+    path differs otherwise; 150 an unknown name or version; 153 Java or Maven is missing or has failed.
     """
     require_writable(json_path)
     from isrcheck.checker.conformance.report import headline, report_text

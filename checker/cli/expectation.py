@@ -50,9 +50,15 @@ def _unmet(scenario: Scenario, result: Result) -> list[str]:
 
 def _changed(scenario: Scenario, given: Iterable[str], result: Result) -> list[tuple[str, str]]:
     """Each setting whose value on the command line differs from the scenario's: its name, and both values in words."""
-    own = {name: _text(value) for name, value in scenario.settings.items()}
-    now = {name: _text(result.settings[name]) for name in sorted(given)}
-    return [(n, f"{value}, there {own.get(n, 'the default')}") for n, value in now.items() if value != own.get(n)]
+    from isrcheck.checker.library import load_model_class
+
+    declared = load_model_class(scenario.specification()).cls.declared_settings()
+    found = []
+    for name in sorted(given):
+        now, own = result.settings[name], scenario.settings.get(name, declared[name].default)
+        if _text(now) != _text(own):
+            found.append((name, f"{_text(now)}, there {_text(own) if name in scenario.settings else 'the default'}"))
+    return found
 
 
 def _text(value: Any) -> str:

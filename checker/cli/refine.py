@@ -50,10 +50,11 @@ if TYPE_CHECKING:
 def command(model: str, settings: dict[str, str], quiet: bool, plain: bool, **asked: Any) -> None:
     """Explores MODEL (a name, my_model.py or my_model.py:Class) and compares each of its steps with a specification.
 
-    A mapping turns each state of the model into a state of the specification. Each step of the model must correspond to
-    zero, one or more steps of the specification. If a step does not, the command shows the shortest trace to such a
-    step, with exit code 12. With --liveness, the liveness properties of the specification are also checked, with exit
-    code 13 if one is violated.
+    A mapping turns each state of the model into a state of the specification. Initial states must become initial states
+    of the specification. A step must change nothing in the specification's state, or the specification must be able to
+    make the same change, in one or more steps. Otherwise the command shows the shortest trace to such a step, with exit
+    code 12. With --liveness, the named liveness properties of the specification are also checked, with exit code 13 if
+    one is violated.
     """
     output, asked["fairness"] = Output.taken(asked), fairness_of(asked)
     output.require_apart()

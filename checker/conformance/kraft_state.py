@@ -24,7 +24,7 @@ def expected(model: Any, s: State, seen: SeenState) -> Values:
         replica, up = s["replica"][P][b], b in s["up"] if "up" in s else True
         values[f"up.has({b})"] = up
         values[f"log[0][{b}]"] = [[x["id"], x["epoch"]] for x in s["log"][P][b]]
-        if replica["role"] != "none":  # Before a broker leads or follows, nothing reads its epoch cache.
+        if replica["role"] != "none":  # While a broker neither leads nor follows, no answer depends on its epoch cache.
             values[f"epoch_cache[0][{b}]"] = [[x["epoch"], x["start"]] for x in s["epoch_cache"][P][b]]
         for name in ("role", "high_watermark"):
             values[f"replica[0][{b}].{name}"] = replica[name]
@@ -60,8 +60,8 @@ def expected(model: Any, s: State, seen: SeenState) -> Values:
 def found(model: Any, s: State, answer: Mapping[str, Any]) -> Values:
     """The values of Kafka to compare, under the same names as in the model.
 
-    The model's state `s` is used only to choose the values, and to know how many metadata batches the model has
-    forgotten.
+    The model's state `s` says only which values to compare, and where its `metadata` begins in Kafka's metadata log:
+    the model forgets batches that all running brokers have applied.
     """
     brokers, values = range(len(model.brokers)), Values()
     first_batch = answer["last_batch"] - (len(s["metadata"]) - 1)

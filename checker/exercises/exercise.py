@@ -23,7 +23,8 @@ PAGE: Final = "exercise.md"
 START: Final = "answer.py"
 QUESTION: Final = "question"
 CONTROL: Final = "control"
-"""The two scenarios of an answer. They start as `question.toml` and `control.toml`."""
+"""The folders of the two scenarios in an answer. Their first texts are `question.toml` and `control.toml` in the folder
+of the exercise."""
 KINDS: Final = ("guard", "invariant", "scenario")
 
 
@@ -55,7 +56,8 @@ class Pair:
     """The conditions on a scenario and its control. Both must check `invariant` in the shipped model `model`.
 
     `steps` are actions that the trace of the question must contain, so that the trace tells the intended story. `goals`
-    must be reached and the actions `fires` must happen in the control. Both scenarios must have `settings`.
+    must be reached and the actions `fires` must happen in the control. In both scenarios, the settings that `settings`
+    names must have the values given there.
     """
 
     model: str
@@ -124,14 +126,16 @@ def read(folder: Path) -> Exercise:
     return made
 
 
-def _lists(data: dict[str, Any]) -> dict[str, Any]:
+def _lists(data: Any) -> dict[str, Any]:
+    if not isinstance(data, dict):
+        raise TypeError(f"{data!r} is no table of keys and values")
     return {name: tuple(x) if isinstance(x, list) else x for name, x in data.items()}
 
 
 def _require_sense(path: Path, made: Exercise) -> None:
     """Raises `DamagedExercise` for a wrong kind, missing parts, or a check without an expected result or invariants."""
     if made.kind not in KINDS:
-        raise DamagedExercise(f"{path}: kind is {made.kind!r}; {nearest(made.kind, KINDS)}")
+        raise DamagedExercise(f"{path}: kind is {made.kind!r}; {nearest(str(made.kind), KINDS)}")
     if (made.kind == "scenario") != (made.pair is not None) or (made.pair is None) != bool(made.asks and made.gap):
         raise DamagedExercise(f"{path}: a scenario has [pair]; a guard, or an invariant, has gap and [[asks]]")
     for ask in made.asks:

@@ -35,7 +35,7 @@ class Terminal:
         self.here: dict[str, Any] = {}
 
     def begin(self) -> list[str]:
-        """The first lines: the model, the help, the initial state and the possible steps."""
+        """The first lines: the model, how to ask for help, the initial state and the possible steps."""
         count = self.about["initial"]
         more = f" {count} initial states, this is 0; r N takes another." if count > 1 else ""
         head = f"{self.about['model']}: {self.about['sentence']}"

@@ -1,9 +1,10 @@
 """Writes a model in Promela, for Spin: one process with a `d_step` for each transition.
 
-Spin stores one state more than isrcheck: the state before the initial state is chosen. The intermediate values of a
-transition are in hidden variables, which are not part of the state. With -DJUDGE the text asserts that each new state
-satisfies the invariants and that each step is defined. Without -DJUDGE it asserts nothing. `spin -o2` keeps variables
-that nothing reads.
+Spin stores one state more than isrcheck: the one in which Spin has not chosen an initial state yet. The intermediate
+values of a transition are in hidden variables, which are not part of the state. With -DJUDGE the text asserts that each
+new state satisfies the invariants and that each step is defined. Without -DJUDGE it asserts nothing. Translate it with
+`spin -o1 -o2 -o3`: without these options Spin hides variables that nothing reads, and so takes different states for
+one.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class _Promela:
             "/*",
             *(f" * {line}" for line in heading(self.system)),
             " * Translate it with spin -o1 -o2 -o3 -a, or variables that nothing reads are hidden.",
-            " * Spin stores one state more than isrcheck: that before the first.",
+            " * Spin stores one state more than isrcheck: the one in which no initial state is chosen yet.",
             " */",
             *(self._declared(leaf) for leaf in self.system.leaves),
             "",

@@ -1,4 +1,4 @@
-"""LLVM text over packed words: a vector has one word of each of eight states, in lanes of 64 bits.
+"""Writes LLVM text that works on eight packed states at once: a vector of 64-bit lanes has the same word of each state.
 
 Eight lanes of 64 bits are one AVX-512 register. On narrower machines LLVM splits the vectors, so the text is the same
 everywhere.
@@ -55,7 +55,7 @@ class Writer:
         return self.let(f"shufflevector {kind} {a}, {kind} {b}, <{len(picked)} x i32> <{mask}>")
 
     def interleave(self, words: Sequence[str]) -> str:
-        """Joins vectors, one for each word of eight states, into one vector in the order of memory: state by state."""
+        """Joins vectors into one. Vector j has word j of each of eight states; the result has state after state."""
         joined, lanes = list(words), LANES
         while len(joined) > 1:
             if len(joined) % 2:

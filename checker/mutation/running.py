@@ -24,7 +24,8 @@ Wanted = Callable[[int, Mutant], bool]
 
 @dataclass(frozen=True)
 class Mutation:
-    """The verdicts on all mutants, in the order of actions and of the source, and the check of the model itself.
+    """The check of the model itself, and the verdicts on its mutants: action by action, and then in the order of the
+    source.
 
     `senseless` counts the edits that do not give a model. `properties` are the requested properties, with their
     verdicts on the model.
@@ -105,7 +106,7 @@ def mutation(
         pairs = [(f.instances, m.instances) for f in families for m in f.mutants]
         compared = differences(trace(model, loaded.chosen(question.invariants)), pairs, question.limits)
     if compared is None:
-        return Mutation(question, own, (), 0, "the model's own exploration did not finish once more")
+        return Mutation(question, own, (), 0, "the second exploration of the model, for the comparison, did not finish")
     if question.liveness:
         tell("the model is asked what must happen")
     properties = in_the_model(loaded, question)
@@ -137,7 +138,7 @@ def families_of(question: Question, loaded: LoadedModel) -> list[Family]:
 
 
 def _checked(question: Question, own: Result, unjudged: Sequence[Verdict], tell: Tell) -> Iterator[Verdict]:
-    """The verdicts, in the order of the mutants. If the comparison did not decide, the verdict comes from a check."""
+    """The verdicts, in the order of the mutants. A check gives them where it may say more than the comparison."""
     # A vacuous mutant is checked only if there are properties, because only a property may tell more about it.
     unknown = UNKNOWN if not question.liveness else (*UNKNOWN, "vacuous")
     open_ones = [(question, own.distinct, v) for v in unjudged if v.outcome in unknown]
@@ -149,7 +150,7 @@ def _checked(question: Question, own: Result, unjudged: Sequence[Verdict], tell:
 
 
 UNKNOWN: Final = ("survived", "forbids")
-"""Verdicts of the comparison that a check can refine."""
+"""Verdicts of the comparison about which a check of the invariants may say more."""
 Asked = tuple[Question, int, Verdict]
 
 

@@ -16,10 +16,11 @@ from isrcheck.checker.pages.assets import FOLDER, asset
 
 SCRIPTS: Final = ("drawing.js", "beside.js", "report.js")
 UNSAFE: Final = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
-"""Characters that could end a script or begin a comment in it, with the JSON escapes that replace them."""
+"""Characters that may mean something inside a script element, as in `</script>`, and their escapes in JSON."""
 
 VALUE: Final = r"(?:\{[^{}]{0,14}\}|\S{1,14})"
-"""The pattern of a short text that stays on one line with an arrow beside it. `drawing.js` has the same pattern."""
+"""The pattern of `old` and of `new` in a short `old -> new`, which `flowing` keeps on one line. It is also in
+`drawing.js`."""
 
 
 def page(template: str, data: Any, *, sheet: str = "page.css", files: tuple[str, ...] = SCRIPTS, **values: Any) -> str:

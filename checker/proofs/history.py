@@ -20,7 +20,7 @@ from isrcheck.model.language.system import TransitionSystem
 
 
 def with_history(model: type[Model], proof: type[Proof]) -> type[Model]:
-    """The model with the history variables of the proof, which follow the model's own variables."""
+    """The model with the history variables of the proof. In a state, they come after the model's own variables."""
 
     def variables(self: Model) -> dict[str, Any]:
         own, history = model.variables(self), proof(self).history()
@@ -68,8 +68,8 @@ def _recording(
 def differences(plain: TransitionSystem, remembering: TransitionSystem) -> list[str]:
     """The differences, in words, between the plain model and the model with history. There should be none.
 
-    Only the plain model's variables are compared. Expressions are compared by identity, because equal expressions are
-    the same object.
+    History variables are left out of the comparison. Expressions are compared by identity, because equal expressions
+    are the same object.
     """
     own = len(plain.leaves)
     found = [] if remembering.leaves[:own] == plain.leaves else ["the variables of the model are others"]

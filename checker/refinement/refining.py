@@ -58,10 +58,12 @@ def refine(
     (None: any number of steps). `mapping` is a function or a name. It may be left out if there is only one mapping.
     `specification_settings` override the settings that the mapping gives.
 
-    `liveness` names properties of the specification; `all` selects all properties that it has at its settings. If the
-    refinement holds, these properties are checked on the behaviours of the specification that the model's fair
-    behaviours represent. With `symmetry`, states that differ only by an exchange of brokers are explored once, if
-    neither the model nor the mapping tells these brokers apart. All other arguments are as for `isrcheck.check`.
+    `liveness` names properties of the specification; `all` selects all properties that it has at its settings. Each
+    fair behaviour of the model represents a behaviour of the specification, and the properties are checked on these. If
+    a step is refused, only the levels that were explored are asked: a property may be violated there, but it does not
+    hold. With `symmetry`, states that differ only by an exchange of brokers are explored once, if neither the model nor
+    the mapping tells these brokers apart. All other arguments are as for `isrcheck.check`, but `model` cannot be an
+    instance.
 
     Raises `UnknownName` for unknown names and values, `ModelError` for a mistake in a model or a mapping, and
     `EvaluationError` if the specification is undefined in one of its states.
@@ -134,9 +136,13 @@ def refine(
 
 
 def _as_judged(found: Exploration, watching: Watching) -> None:
-    """If a limit ended an exploration, removes its last level, unless all steps into that level were judged."""
+    """Leaves only what was judged.
+
+    If time, memory or an interruption ended the exploration before all steps into its last level were judged, removes
+    this level.
+    """
     if watching.ended is not None:
-        found.partial = None  # the search ended between two levels
+        found.partial = None  # `watching` is called, and ends a search, only between two levels
     if found.stopped in ("memory", "time", "interrupt") and watching.whole < len(found.levels):
         found.levels, found.generated = found.levels[: watching.whole], found.generated[: max(0, watching.whole - 1)]
         found.degrees = None  # counted over all levels together, so not known for the remaining levels

@@ -31,8 +31,8 @@ GENERATED: Final = (COUNTS, ITF, TEXT)
 class Derived:
     """The summary of a check, and the contents of the derived files by name. Without a violation there is no trace.
 
-    `unfinished` is the reason why the search did not finish, with its exit code. `story` is the shortest trace as the
-    data of a page, if the caller wants it.
+    `unfinished` is the reason why the search did not finish, with its exit code. `story` is the trace of the files, or
+    that of an evaluation error, as the data of a page, if the caller wants it.
     """
 
     summary: dict[str, Any]
@@ -61,7 +61,7 @@ def derive(scenario: Scenario, limits: Limits = Limits(), told: bool = False) ->
 def asked_of(
     scenario: Scenario, loaded: LoadedModel, settings: dict[str, Any], limits: Limits, workers: int | None = None
 ) -> Result:
-    """Checks what a scenario asks in a model at these settings. Raises the errors of `isrcheck.check`."""
+    """Checks a model for what a scenario asks, at these settings. Raises the errors of `isrcheck.check`."""
     from isrcheck.checker.checking import check
 
     return check(
@@ -84,10 +84,13 @@ def files_of(result: Result) -> dict[str, str]:
 
 
 def _story(loaded: LoadedModel, result: Result) -> dict[str, Any] | None:
-    """The data of a page about the shortest trace, which is also the trace in the derived files."""
+    """The data of a page about the trace of the files; without one, about the trace to an evaluation error."""
     from isrcheck.checker.pages.findings import told_traces
 
-    return next(iter(told_traces(result, loaded.cls(**result.settings)).values()), None)
+    told = list(told_traces(result, loaded.cls(**result.settings)).values())
+    if result.deadlock is None and all(finding.trace is None for finding in result.findings.values()):
+        told.sort(key=lambda each: len(each["steps"]) if each["falsified"] else sys.maxsize)  # the shortest lasso
+    return told[0] if told else None
 
 
 def summary(result: Result) -> dict[str, Any]:

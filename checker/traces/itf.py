@@ -31,7 +31,7 @@ EXACT: Final = 2**53
 """Integers of this size or more are written as `#bigint`, because JSON readers may read numbers as doubles."""
 NONE: Final = "none"
 AGAINST: Final = ("specification", "specification_settings", "mapping", "at_most")
-"""The entries about a refinement that a replay of its traces needs."""
+"""The entries of a result's `refinement` that are copied into the file, because a replay needs them."""
 
 
 def to_itf(

@@ -17,7 +17,8 @@ import pytest
 import sarif_om
 import xmlschema
 
-from isrcheck.checker.ci.github import escaped, fenced
+from isrcheck.checker.ci.cases import Case
+from isrcheck.checker.ci.github import LARGEST, escaped, fenced, summary
 from tests.ci import hostile
 from tests.cli.running import Outcome, counter, run
 from tests.scenarios.shipped import FOLDERS
@@ -249,3 +250,14 @@ def test_one_report_goes_to_standard_output(tmp_path: Path) -> None:
     outcome = run("check", counter(tmp_path), "--junit", "-")
     assert outcome.out.startswith("<?xml")
     assert outcome.err.startswith("HOLDS")
+
+
+def test_a_summary_is_never_larger_than_github_takes() -> None:
+    """The table alone may be too large, or a counterexample after it."""
+    long = [Case("suite", f"case {n}", "failed", "m" * 1_000, "A rule.", text="t" * 400_000) for n in range(4)]
+    found = summary(long, "title", "headline")
+    assert found.endswith("\nThe rest is larger than GitHub shows.\n")
+    assert found.count("<details>") == 2
+    assert len(found.encode()) < 1 << 20
+    many = [Case("suite", f"case {n}", "failed", "m" * 1_000, "A rule.", text="text") for n in range(1_100)]
+    assert len(summary(many, "title", "headline").encode()) == LARGEST

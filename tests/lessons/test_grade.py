@@ -158,6 +158,11 @@ DAMAGED: dict[str, tuple[Callable[[str], str], str]] = {
     ),
     "another kind": (lambda text: text.replace('"guard"', '"gard"'), "kind is 'gard'; did you mean guard?"),
     "a guard without a gap": (lambda text: text.replace("gap =", "# gap ="), "has gap and [[asks]]"),
+    "another type of kind": (lambda text: text.replace('"guard"', "3"), "kind is 3; "),
+    "a word in place of a table": (
+        lambda text: f"asks = ['x']\n{text.partition('[[asks]]')[0]}",
+        "'x' is no table of keys and values",
+    ),
     "another verdict": (lambda text: text.replace('"holds"', '"hold"'), 'write expect = "holds" or "violated"'),
 }
 

@@ -65,8 +65,9 @@ def test_other_settings_are_said_and_nothing_is_expected_of_them(many: Path) -> 
         "    few  9, there 2",
         "    top  6, there the default",
     ]
-    outcome = run("check", "--scenario", many, "-s", "few=2", "--quiet")
-    assert outcome.out.splitlines()[-1] == "  as expected: violated, presses-are-few in 3 states"
+    for same in (("-s", "few=2"), ("-s", "top=5"), ("-s", "few=2", "-s", "top=5")):  # also the default itself
+        outcome = run("check", "--scenario", many, *same, "--quiet")
+        assert outcome.out.splitlines()[-1] == "  as expected: violated, presses-are-few in 3 states"
 
 
 def test_a_scenario_says_itself_what_is_checked(many: Path) -> None:

@@ -1,16 +1,19 @@
-"""The executors' part in the search for a trace: they find the cones of levels, and the least failure.
+"""What tasks do in the search for a trace: they find the cones of levels, or the least state that has a failure.
 
-The *cone* of a level has those states of the level from which a path leads to the wanted end in the remaining steps.
-For each state and each actor, the cone has a number: the fewest later changes of actor, if this actor took the step to
-the state. Cones are stored in files, so that no process must hold a whole cone. The files are like those of states,
-with these numbers added to each row. A task returns a small part of a cone with its report, and the driver writes the
-small parts into one file.
+The *cone* of a level has those states of the level from which a path leads to the wanted end in the remaining steps. A
+trace should change its actor as seldom as possible. So for each state and each actor, the cone has a number: if this
+actor took the step to the state, the fewest changes of actor from there to the end. Cones are stored in files, so that
+no process must hold a whole cone. The files are like those of states, with these numbers added to each row. A task
+finds the part of a cone that belongs to one *owner*, because states are divided among owners by their hashes. If the
+part is large, the task writes it into a file. If it is small, the task returns it with its report, and the driver
+writes all small parts into one file.
 
-A *question* is JSON. A question about a cone has `actors` (the actors of the transitions), `root` and `cones` (the
-folder of the cone's files, in the dataset or elsewhere), and one of three entries: `bit` (steps to states with this
-verdict bit), `into` (steps to states of a cone, given by its files) or `stuck` (states without a step). A question
-about the least failure has `places`, the places of the leaves. If it has `failed`, it asks for steps to states with
-this verdict bit. Otherwise it asks for instances that cannot be evaluated.
+A *question* is JSON. A question about a cone has `actors` (the actor of each transition), `root` (the dataset or
+another folder) and `cones` (the folder below `root` for the files of cones). One of three entries says which states it
+has: `bit`, those with a step to a state with this verdict bit; `into`, those with a step into the cone in these files;
+`stuck`, those without a step. A question about a failure has `places`: where each leaf of a state is in the packed
+words. With the entry `failed`, a verdict bit, it asks for the least successor with this bit. Otherwise it asks for the
+least state in which an instance cannot be evaluated. States are compared by their leaves.
 """
 
 from __future__ import annotations
@@ -29,9 +32,9 @@ from isrcheck.checker.engines.spark.steps import blocks
 
 Array = Any
 INLINE = 1 << 14
-"""The largest part of a cone, in bytes, that a task sends to the driver. So 4,000 tasks send at most 64 MB."""
+"""The largest part of a cone, in bytes, that a task sends to the driver. So 4,096 tasks send at most 64 MiB."""
 HELD = 1 << 20
-"""The most states of a cone that a task holds in memory. If a cone is larger, only the needed slabs are read."""
+"""The cone into which the steps lead is read whole if it has at most this many states; otherwise only needed slabs."""
 CHUNK_BYTES = 1 << 25
 """The bytes of successors that are looked up in a cone together."""
 UNREACHED = 2**31 - 1
@@ -172,7 +175,10 @@ def written(root: str, folder: str, found: Array, kernel: Kernel) -> dict[str, A
 
 
 def chunks(work: Work, kernel: Kernel, owner: int) -> Iterator[tuple[Array, Array, Array, Array]]:
-    """Yields an owner's states in chunks, and for the steps: positions of the sources, transitions, and successors."""
+    """Yields an owner's states in chunks, with the steps of each chunk.
+
+    For each step: the position of its source in the chunk, the number of its transition, and its successor.
+    """
     pending: list[tuple[Array, Array, Array, Array]] = []
     count = size = 0
     for states, _ in blocks(work, kernel, owner):
