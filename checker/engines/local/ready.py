@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import sys
 from functools import cache
 from pathlib import Path
@@ -11,18 +10,20 @@ from pathlib import Path
 from isrcheck.checker.kernel.objects import objects, version_of
 
 
+_loaded = False
+"""Whether this process has compiled or loaded the loops."""
+
+
 def were_compiled() -> bool:
-    """Whether the loops were compiled before. If no files can be kept, nothing is known, and the result is True."""
+    """Whether this process has the loops, or can load them as an earlier process compiled and kept them."""
     folder = objects()
-    if folder is None or folder.get(_key()) is not None:
-        return True
-    there = next(path for path in (folder.path, *folder.path.parents) if path.exists())
-    return not os.access(there, os.W_OK)
+    return _loaded or (folder is not None and folder.get(_key()) is not None)
 
 
 def note_compiled() -> None:
-    """Leaves a note for later processes: the loops are compiled."""
-    folder = objects()
+    """Notes for this process and for later processes that the loops are compiled."""
+    global _loaded
+    _loaded, folder = True, objects()
     if folder is not None and folder.get(_key()) is None:
         folder.put(_key(), b"compiled")
 
