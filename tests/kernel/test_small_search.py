@@ -10,7 +10,7 @@ from subprocess import run
 import numpy as np
 import pytest
 
-from isrcheck.checker.engines.local import large, search, small
+from isrcheck.checker.engines.local import large, ready, search, small
 from isrcheck.checker.engines.local.small import SmallSearch, TooLarge
 from isrcheck.checker.exploration import Exploration, Limits, Progress
 from isrcheck.checker.kernel.compile import Kernel

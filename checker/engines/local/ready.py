@@ -9,7 +9,6 @@ from pathlib import Path
 
 from isrcheck.checker.kernel.objects import objects, version_of
 
-
 _loaded = False
 """Whether this process has compiled or loaded the loops."""
 
