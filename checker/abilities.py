@@ -11,10 +11,10 @@ ENGINES: Final = ("local", "reference", "spark", "symbolic")
 
 @dataclass(frozen=True)
 class Ability:
-    """An ability that only `engines` have, and the options of `isrcheck check` and arguments of `check` that use it.
+    """An ability that only `engines` have, with the options of `isrcheck check` and arguments of `check` that need it.
 
-    `lacking` says in an error message what every other engine lacks: `has no workers`. `usual` is the default of the
-    option. No engine refuses this value.
+    `lacking` has the words of an error message about any other engine: `has no workers`. `usual` is the default value
+    of an option. An option with this value needs no ability, so no engine refuses it.
     """
 
     engines: tuple[str, ...]
@@ -59,8 +59,9 @@ TABLE: Final = (
 def refusal_of_options(engine: str, options: Mapping[str, Any]) -> str | None:
     """Returns an error message if the engine cannot use one of the given options, or None if it can use them all.
 
-    The message names only the options of the first ability in `TABLE` that the engine lacks and a given option needs.
-    `options` maps the name of each option (`max_states`) to its value.
+    The message is about one ability: the first in `TABLE` that the engine lacks and that a given option needs. The
+    message names each given option that needs this ability. `options` maps the name of each option (`max_states`) to
+    its value. An option without a value, or with its default value, does not count as given.
     """
 
     def given(ability: Ability) -> Iterator[str]:

@@ -1,8 +1,8 @@
 """Finds which other values of a single setting prevent a violation.
 
-First, the steps of the violation's trace are tried with each other value. If the trace is possible with a value and
-still ends in the violation, the value is no fix, and no search is needed. For each remaining value, a search answers
-the same question within the same bounds and limits.
+For each other value, the steps of the violation's trace are tried first. If the model with this value allows these
+steps, and the invariant is still false after the last step, the value is no fix, and no search is needed. For each
+remaining value, a search tells whether the invariant holds. All other settings stay as they are.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _searched(name: str, value: Any, found: Result, before: Result) -> Alternati
     """The outcome of a search with one changed value.
 
     If the invariant holds, the outcome names the goals that are no longer reached. Such goals suggest that the
-    invariant holds only because the situation that it is about hardly occurs any more.
+    invariant holds only because the situation to which the invariant applies hardly occurs any more.
     """
     (finding,) = found.findings.values()
     lost = tuple(goal for goal in found.goals_never_reached if goal not in before.goals_never_reached)

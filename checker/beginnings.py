@@ -59,9 +59,10 @@ class Lamps(Model):
 
 
 def variant(loaded: LoadedModel, stem: str, actions: Iterable[str]) -> str:
-    """The text of a file with a subclass of the model, and with copies of the named actions.
+    """The text of a file with a subclass of the model. The subclass has copies of the named actions.
 
-    Raises `UnknownName` for a name that is not an action of the model.
+    A comment in the subclass lists the model's other actions. Raises `UnknownName` for a name that is not an action of
+    the model.
     """
     known, cls = loaded.cls.actions(), loaded.cls
     for name in actions:
@@ -95,7 +96,8 @@ def _source(method: Callable[..., Any]) -> list[str]:
 def _imports(cls: type, methods: list[Callable[..., Any]]) -> list[str]:
     """The imports that the model's class and the copied methods need.
 
-    Each name that a method uses is imported from the same module as in the method's own file.
+    A name that a method uses is imported from the module from which the method's own file imports this name. If that
+    file has the name in another way (a definition, `import ...` or `... as ...`), the name is imported from that file.
     """
     wanted = {cls.__module__: {cls.__name__}}
     for method in methods:
@@ -120,6 +122,6 @@ def _import(module: str, names: list[str]) -> str:
 
 
 def _origins(home: str, text: str) -> dict[str, str]:
-    """The module from which a file imports each name."""
+    """For each name that a file imports with `from MODULE import NAME`, the module. Skips names imported with `as`."""
     imports = [x for x in ast.walk(ast.parse(text)) if isinstance(x, ast.ImportFrom) and x.module]
     return {each.name: x.module or home for x in imports for each in x.names if each.asname is None}

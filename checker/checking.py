@@ -61,31 +61,35 @@ def check(
     """Explores a model within its settings and says for each invariant whether it holds.
 
     `model` is a name, a file (`my_model.py`, `my_model.py:Class`), a class, an instance, or a result of
-    `load_model_class`. `settings` override the settings of the `profile`. With an instance, neither `settings` nor
-    `profile` can be given. The default profile is `plain`, if the model has a profile of this name. The profile `bare`
-    has the default of each setting.
+    `load_model_class`. `settings` override the settings of the `profile`. The default profile is `plain` if the model
+    has a profile of this name, and otherwise `bare`. The profile `bare` has the default of each setting. An instance
+    already has its settings, so neither `settings` nor a profile other than `bare` can be given with it.
 
     `invariants` are names; None selects the model's default invariants. `liveness` are names of properties of whole
     behaviours, or `all` for every property that the model has at its settings. These properties are checked under
     `fairness`. Only a complete exploration shows that they hold. With `deadlock` the search also looks for states
-    without an enabled action instance. With `keep_going` the search explores everything even after a violation.
+    without an enabled action instance. With `keep_going` the search continues after a violation, until everything is
+    explored or a limit is reached.
 
     The engine `symbolic` looks for violations level by level, stops at `limits.depth`, and never says `holds`. If
-    `limits` has no limit on memory, the limit is nine tenths of the free memory. For the engine `spark`, `cluster` says
-    where and how to explore, and `spark` is the Spark session to use. Spark's own settings limit the memory of this
-    engine.
+    neither depth nor time is limited, it stops at level 20. If `limits` has no limit on memory, the limit is nine
+    tenths of the free memory. For the engine `spark`, `cluster` says where and how to explore, and `spark` is the Spark
+    session to use. Spark's own settings limit the memory of this engine.
 
-    `workers`, `symmetry`, `keeping` and `storing` are for the local engine. `workers` is the number of threads, by
-    default one for each processor. The result does not depend on `workers`. With `symmetry` the engine keeps one state
-    of each orbit. An orbit is a set of states that differ only by an exchange of brokers. All counts are then counts of
-    orbits. Verdicts and traces are the same as without `symmetry`. `keeping` names the folder for checkpoints, and says
-    whether the search continues from a checkpoint. `storing` says where the states are kept.
+    `workers`, `symmetry`, `keeping` and `storing` are for the local engine. `workers` is the number of threads. The
+    default is one for each processor, or fewer if there is too little memory. The result does not depend on `workers`.
+    With `symmetry` the engine keeps one state of each orbit. An orbit is a set of states that differ only by exchanges
+    of interchangeable brokers. All counts are then about the kept states. Verdicts and traces are the same as without
+    `symmetry`. `keeping` names the folder for checkpoints, and says whether the search continues from a checkpoint.
+    `storing` says where the states are kept.
 
     `report` is called with the progress of the search. `stage` is called at the beginning of each stage, with its name,
     such as "trace", "compile", "search" and "counterexample".
 
-    Raises `UnknownName` for names and values that the model does not have, and for `symmetry` if the model treats every
-    broker differently. Raises `ModelError` for a mistake in the model.
+    Raises `UnknownName` for names and values that the model does not have, for arguments that the engine cannot use,
+    and for `symmetry` if the model tells all brokers apart. Raises `ModelError` for a mistake in the model, OSError
+    for a file that cannot be read, `LimitTooSmall` if a search cannot begin within the memory limit, and
+    `CheckpointRefused` if the search cannot continue from the checkpoint.
 
     >>> check("kip-101", {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 0}).verdict
     'holds'
@@ -169,7 +173,8 @@ def properties_of(
 ) -> dict[str, Callable[[Any, Any], Any]]:
     """The properties with these names. `all` selects each property that the model's settings do not switch off.
 
-    Raises `UnknownName` for unknown names, including unknown names in `fairness`.
+    Raises `UnknownName` for properties that the model does not have. If `names` is not empty, the actions that
+    `fairness` names are checked in the same way.
     """
     if names:
         fairness.require_known(model)
@@ -194,10 +199,11 @@ def _limits(engine: str, limits: Limits) -> Limits:
 def interchangeable(
     system: TransitionSystem, tell: Callable[[str], None], values: Sequence[tuple[str, Expression]] = ()
 ) -> list[list[Member]]:
-    """The classes of interchangeable scalarset members, such as brokers, that a search permutes.
+    """The classes of interchangeable members of scalarsets, such as brokers. A search permutes the members of a class.
 
-    An exchange of two members must also keep the expressions in `values`, each given with a name for messages. Large
-    classes are cut to limit the number of permutations. Raises `UnknownName` if there are no such classes.
+    Each pair in `values` is an expression and its name for messages. Members are interchangeable only if their exchange
+    also leaves the values of these expressions unchanged. Large classes are cut to limit the number of permutations.
+    Raises `UnknownName` if no members are interchangeable.
     """
     from isrcheck.checker.engines.symbolic.symmetry import symmetry
     from isrcheck.checker.kernel.orbits import affordable

@@ -29,7 +29,10 @@ def control(name: str, fixed: LoadedModel, settings: Mapping[str, Any], broken: 
 
 
 def explain(finding: Finding, name: str, model: Model, predicate: Any, controls: Sequence[Control]) -> Finding:
-    """Adds to a finding the step at which each control differs from the finding's trace, if there is a trace."""
+    """Adds to a finding the step at which each control differs from the finding's trace.
+
+    A finding without a trace or without `reasons` is returned unchanged.
+    """
     if finding.trace is None or finding.reasons is None or not controls:
         return finding
     asked = {name: predicate} if is_written(name) else {}  # an invariant given as text is not among the control's own
@@ -46,7 +49,10 @@ def parted(finding: Finding, name: str, walked: Walked | None, controls: Sequenc
 
 
 def _singly(walked: Walked, invariant: str, fixed: Control) -> Iterator[Fix]:
-    """The effect of each change alone, if a fix changes several settings. Skips values that the model refuses."""
+    """Yields the effect of each changed setting alone. A changed setting that the model refuses alone is skipped.
+
+    Yields nothing if the fix changes only one setting, or if the fix is another model.
+    """
     if len(fixed.changes) < 2 or fixed.changes[0][0] == "model":
         return
     for change in fixed.changes:
@@ -57,7 +63,7 @@ def _singly(walked: Walked, invariant: str, fixed: Control) -> Iterator[Fix]:
 
 
 def explain_all(result: Result, loaded: LoadedModel, controls: Sequence[Control]) -> None:
-    """Adds to each violation of a result the steps at which the controls differ from the violation's trace."""
+    """Adds to each violated invariant of a result the steps at which the controls differ from the invariant's trace."""
     model = loaded.cls(**result.settings)
     for name, finding in result.findings.items():
         result.findings[name] = explain(finding, name, model, loaded.invariants.get(name), controls)

@@ -19,7 +19,7 @@ Stop = Literal["violation", "error", "states", "depth", "memory", "time", "inter
 class Limits:
     """The limits at which a search stops; None is no limit.
 
-    `states` is tested at the end of a level. `seconds` and `memory` (in bytes) are tested at any moment. `depth` is the
+    `states` is tested only between two levels, `seconds` and `memory` (in bytes) also within a level. `depth` is the
     last level that a search examines. Only the symbolic engine has this limit.
     """
 
@@ -36,7 +36,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Keeping:
-    """The folder for a search's checkpoints, whether to resume, and the least number of seconds between two of them."""
+    """The folder for a search's checkpoints, whether to resume, and the least seconds between two checkpoints."""
 
     folder: str
     resume: bool = False
@@ -118,10 +118,14 @@ class Exploration:
 
     `deadlock` is the first level with a state without an enabled instance. `error` says where evaluation failed: the
     level, the leaves of the state (the integers that encode it), and the index of the transition (None if a predicate
-    failed). If evaluation failed in several places, `error` is the least of these places. `stopped` says why the search
-    ended early; it is None if the search explored everything. After a limit or an interruption, `partial` has the
-    generated and distinct counts of the level being built. All other data are about whole levels, with one exception:
-    an invariant may be violated in a level that is not whole. `partial_violations` has the names of such invariants.
+    failed). If evaluation failed in several places, `error` is the first place in this order: the earliest level,
+    predicates before transitions, the least leaves, the least index. Only if z3 gives up, `error` may be another place.
+
+    `stopped` says why the search ended early; it is None if the search explored everything. If a limit or an
+    interruption ended the search within a level, `partial` has the generated and distinct counts of this unfinished
+    level. All other data are about whole levels, with two exceptions. An invariant may be violated in the unfinished
+    level; `partial_violations` has the names of such invariants. And a deadlock or a failed transition may be found in
+    the last whole level, though not all states of this level were expanded.
 
     Some searches, such as the symbolic search, count no states. Instead, `unrolled` has two numbers: the number of
     levels whose states were examined, and the number of levels whose steps were also examined (whether each step is
@@ -195,11 +199,11 @@ class Paths(Protocol):
 
 @dataclass(frozen=True)
 class Edges:
-    """The steps that lead from states of one level to given targets.
+    """The steps that lead from states of one level to targets.
 
-    `sources` are the distinct states with such a step, in the engine's own form. `source`, `transition` and `target`
-    are parallel arrays with one entry for each step. The entries are positions in `sources`, in the system's
-    transitions, and in `targets`.
+    `sources` are the distinct states with such a step, and `targets` are the targets, all in the engine's own form.
+    `source`, `transition` and `target` are parallel arrays with one entry for each step. The entries are positions in
+    `sources`, in the engine's action instances, and in `targets`.
     """
 
     sources: Any

@@ -2,10 +2,12 @@
 
 The sizes of levels first rise and then fall. Once their growth slows down, two kinds of curves extrapolate the sizes. A
 line is fitted to the logarithms of the ratios between successive levels. A parabola is fitted to the logarithms of the
-sizes. Each curve is fitted several times, to different numbers of the last levels. The range goes from the least
-estimate to the greatest, widened by a factor of two on each side. There is no range if one of the curves does not slow
-down, if more than nine tenths of the states would remain to be found, or if the range would be too wide. Tests on
-finished runs showed that such a range is only a guess (`benchmarks/forecast.py` measures this).
+sizes. Each curve is fitted several times, to different numbers of the last levels. Each fit gives an estimate of how
+many states remain to be found. The range goes from the least estimate, halved, to the greatest estimate, doubled. The
+states found so far are added to both ends, and then each end is moved outwards by one hundredth. There is no range if
+there are fewer than eight levels, if one of the curves does not slow down, if more than nine tenths of the states would
+remain to be found, or if the upper end would be more than ten times the lower end. Tests on finished runs showed that
+such a range is only a guess (`benchmarks/forecast.py` measures this).
 """
 
 from __future__ import annotations
@@ -74,7 +76,10 @@ def forecast(levels: Sequence[int]) -> Forecast | None:
 
 
 def outlook(result: Result) -> dict[str, Any] | None:
-    """The forecast for an unfinished search as JSON data: states, and the seconds and bytes that they take."""
+    """The forecast for an unfinished search as JSON data, or None if its levels allow no estimate.
+
+    The data have the number of states and, if the result has these figures, the seconds and bytes for all states.
+    """
     expected = forecast(result.levels)
     if expected is None:
         return None

@@ -27,8 +27,8 @@ DEADLOCK: Final = "No instance of any action is enabled."
 class Judge:
     """Makes verdicts and traces from the findings of an engine.
 
-    `system` is the searched system. `numbers` maps the system's instances to the interpreter's instances. The engine
-    gives only paths, and the judge replays each path.
+    `system` is the searched system. For each action instance of the engine, `numbers` has the index of the same
+    instance in the interpreter. The engine gives only paths, and the judge replays each path.
     """
 
     name: str
@@ -197,7 +197,10 @@ class Judge:
 
 
 def reason(found: Exploration, limits: Limits) -> str | None:
-    """The reason, in words, why a run did not finish. Returns None if the run finished."""
+    """Why a run did not finish, in words: a limit, an interruption or an error.
+
+    Returns None for a run that finished, for a search that stopped at a violation, and for a sample of random walks.
+    """
     match found.stopped:
         case "states":
             return f"more than {limits.states} states (--max-states)"

@@ -39,8 +39,8 @@ NO_MODELS: Final = (".language", ".specifications")
 class LoadedModel:
     """A model's class, its name, its file if it is a user's file (else None), and the invariants that fit it.
 
-    `beside` names the invariants in the model's own file. `properties` are the properties of whole behaviours that fit
-    the model. `mappings` are the refinement mappings in the model's file.
+    `properties` are the properties of whole behaviours that fit the model. For a user's file, `beside` names the
+    invariants that the file defines outside of classes, and `mappings` has the refinement mappings of the file.
     """
 
     cls: type[Model]
@@ -81,8 +81,9 @@ class LoadedModel:
     def _default(self) -> set[str]:
         """The names of the invariants that are checked by default.
 
-        If the class lists invariants, the defaults are this list. Without a list, they are the invariants that the
-        class or its file defines. If the list is inherited, the invariants in the user's own file are added.
+        If the class lists invariants, the defaults are this list. If the list comes from a base class in another file,
+        the invariants in the user's own file are added. Without a list, the defaults are the invariants that the class
+        and its base classes define, and those in `beside`.
         """
         if not self.cls.invariants:
             return {*self.cls.predicates("invariant"), *self.beside}
@@ -124,8 +125,9 @@ def model_names() -> list[str]:
 def load_model_class(spec: str) -> LoadedModel:
     """The model with this name, or the model in `file.py` or `file.py:Class`.
 
-    Raises `UnknownName` for an unknown name, `ModelError` for a file with a mistake, OSError for a file that cannot be
-    read. A user's file is run: name only files that you trust.
+    Raises `UnknownName` for an unknown name, or if no class is named for a file with several models. Raises
+    `ModelError` for a file without a model or with a mistake, OSError for a file that cannot be read. A user's file is
+    run: name only files that you trust.
     """
     path, _, wanted = spec.partition(":")
     if path.endswith(".py"):
@@ -138,7 +140,11 @@ def load_model_class(spec: str) -> LoadedModel:
 
 
 def fitting(cls: type[Model], module: ModuleType | None) -> dict[str, Invariant]:
-    """The invariants that can be checked in a model: its own, those in its file, and shipped ones that fit it."""
+    """The invariants that can be checked in a model: its own, those in `module`, and shipped ones that fit the model.
+
+    `module` is the model's file. If `module` is None, the invariants that the file defines outside of classes are left
+    out.
+    """
     beside = _marked(module) if module is not None else {}
     _require_makeable(cls)
     shared = about(cls, library_invariants())
@@ -146,7 +152,10 @@ def fitting(cls: type[Model], module: ModuleType | None) -> dict[str, Invariant]
 
 
 def fitting_properties(cls: type[Model], module: ModuleType | None) -> dict[str, Invariant]:
-    """The properties that can be checked in a model: its own, those in its file, and shipped ones that fit it."""
+    """The properties that can be checked in a model: its own, those in `module`, and shipped ones that fit the model.
+
+    `module` is as for `fitting`.
+    """
     beside = _properties(module) if module is not None else {}
     _require_makeable(cls)
     own = {name: f for kind in KINDS for name, f in cls.predicates(kind).items()}
@@ -205,17 +214,20 @@ def library_properties() -> dict[str, Invariant]:
 
 
 def needed(invariant: Invariant) -> tuple[str, ...]:
-    """The variables that an invariant reads, by its own declaration."""
+    """The variables that an invariant reads, as its decorator `@needs` declares them."""
     return getattr(invariant, "__needs__", ())
 
 
 def needed_setting(invariant: Invariant) -> str | None:
-    """The setting that an invariant is about, or None. A model that lacks or fixes this setting does not fit."""
+    """The setting that an invariant is about, or None. A model that lacks or fixes the setting does not fit.
+
+    A class fixes a setting if it gives the setting's name a value.
+    """
     return getattr(invariant, "__needs_setting__", None)
 
 
 def needed_family(invariant: Invariant) -> str | None:
-    """The folder whose models an invariant is for, or None. Models that inherit from these models are included."""
+    """The folder in `model` whose models an invariant is for, or None. Models that inherit from these are included."""
     return getattr(invariant, "__needs_family__", None)
 
 
@@ -226,14 +238,14 @@ def _shipped() -> dict[str, type[Model]]:
 
 @cache
 def _shipped_model(name: str) -> type[Model] | None:
-    """The model in the shipped file with this name, or None. The files of other models are not imported."""
+    """The last model in the shipped file with this name, or None. Loads only this file and what the file imports."""
     found = models_in(importlib.import_module(_homes()[name])) if name in _homes() else []
     return found[-1] if found else None
 
 
 @cache
 def _homes() -> dict[str, str]:
-    """The names of the modules that may have a model, by the name of the model."""
+    """Maps model names to modules: each shipped module that may define a model, by the name that this model has."""
     packages = [info.name for info in _inside(shipped_models) if info.ispkg and not info.name.endswith(NO_MODELS)]
     modules = [info.name for name in packages for info in _inside(importlib.import_module(name))]
     return {kebab(name.rpartition(".")[2]): name for name in modules}
@@ -317,10 +329,10 @@ def run_file(path: Path) -> ModuleType:
 
 @contextmanager
 def own_neighbours(folder: Path) -> Iterator[None]:
-    """Sets aside each loaded module of another folder that has the same name as a file in this folder.
+    """Sets aside each loaded module that has the same name as a file in this folder, but comes from another folder.
 
-    At the end, these modules are restored. Files beside a model are imported by their bare names. Two models, or two
-    versions of a model, may have different files of the same name beside them.
+    At the end, these modules are restored. A model imports the files beside it by their bare names, and two models, or
+    two versions of a model, may have different files of the same name beside them.
     """
     names = {p.stem for p in folder.glob("*.py")} | {p.parent.name for p in folder.glob("*/__init__.py")}
     others = {name for name in names & sys.modules.keys() if _stands_elsewhere(sys.modules[name], folder)}
@@ -359,7 +371,11 @@ class _FromSource(importlib.machinery.SourceFileLoader):
 
 
 class blaming:
-    """Turns any exception caused by a user's file into a `ModelError` that names the file's line."""
+    """Turns an exception from a user's file into a `ModelError` that names the line of the file.
+
+    An exception stays as it is if it passed through no line of the file, if it is a `ModelError` or KeyboardInterrupt,
+    or if there is no user's file (`path` is None).
+    """
 
     def __init__(self, path: Path | None) -> None:
         self.path = path

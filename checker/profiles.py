@@ -30,7 +30,8 @@ def profile_of(loaded: LoadedModel, wanted: str | None) -> str | None:
 def size_of(loaded: LoadedModel, profile: str) -> dict[str, Any]:
     """The recorded result of checking a shipped model at a profile: verdict, states, depth, lengths of traces.
 
-    The result is empty for a model that is not shipped, even if it is built upon a shipped model.
+    The result is empty if nothing is recorded. Nothing is recorded for a model in a user's file, even if the model is
+    built upon a shipped model.
     """
     if loaded.origin is not None:
         return {}
@@ -48,7 +49,7 @@ def begun(loaded: LoadedModel, profile: str | None, settings: dict[str, Any]) ->
 
 
 def _explained(error: UnknownName, profile: str | None, taken: dict[str, Any]) -> UnknownName:
-    """Adds to an error a note on the values that come from the profile and not from the user."""
+    """Adds a note to an error if its message names values that come from the profile and not from the user."""
     named = [f"{name}={said(value)}" for name, value in taken.items() if f"{name}={said(value)}" in str(error)]
     if not named:
         return error

@@ -28,17 +28,19 @@ def prove(
 ) -> ProofResult:
     """Proves by induction, without a search, that invariants hold in every reachable state.
 
-    `model` and `settings` are as for `check`. `invariants` are names; None means all invariants that the proof is
-    about, or, without a proof, the model's default invariants. Settings that are not given have the defaults of the
-    model itself (the profile `bare`), because the shipped proofs were written for these. `proof` is the proof that
-    contains the lemmas: its name, its file (`my_proof.py`, `my_proof.py:Class`) or its class. Without `proof` and `k`,
-    the proof that ships with the model is tried if it is about these invariants. Otherwise plain induction is tried,
-    or, with `unbounded`, `UnknownName` is raised. `k` asks for k-induction without lemmas. `unbounded` removes every
-    bound except the number of brokers, which the settings give. `limits` limits memory and time. `stage` is called with
-    a description of the current work. The verdicts "not proved" and "incomplete" say nothing about reachable states.
+    `model` and `settings` are as for `check`. Without `profile`, settings that are not given have the defaults of the
+    model itself (the profile `bare`), because the shipped proofs were written for these defaults. `invariants` are
+    names; None means all invariants that the proof is about, or, without a proof, the model's default invariants.
 
-    Raises `UnknownName` for names and values that the model or the proof does not have. Raises `ModelError` for a
-    mistake in the model or the proof.
+    `proof` is the proof that contains the lemmas: its name, its file (`my_proof.py`, `my_proof.py:Class`) or its class.
+    `k` asks for k-induction without lemmas, and cannot be given together with `proof` or `unbounded`. Without `proof`
+    and `k`, the proof that ships with the model is tried if it is about all named invariants. Otherwise plain induction
+    is tried, or, with `unbounded`, `UnknownName` is raised. `unbounded` removes every bound except the number of
+    brokers, which the settings give. `limits` limits memory and time. `stage` is called with a description of the
+    current work. The verdicts "not proved" and "incomplete" say nothing about reachable states.
+
+    Raises `UnknownName` for names and values that the model or the proof does not have, and for arguments that do not
+    go together. Raises `ModelError` for a mistake in the model or the proof, OSError for a file that cannot be read.
 
     >>> tiny = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 0}
     >>> prove("kip-101", tiny, invariants=["leader-in-isr-or-none"], k=1).verdict
@@ -67,7 +69,10 @@ def prove(
 
 
 def chosen_proof(loaded: LoadedModel, spec: str | type[Proof] | None, invariants: Sequence[str]) -> type[Proof] | None:
-    """The named proof or, without a name, the proof that ships with the model if it is about these invariants."""
+    """The given proof (`spec`). If none is given, the proof that ships with the model, if it is about all invariants.
+
+    `invariants` are the names of these invariants. Returns None if no proof is given and no shipped proof fits.
+    """
     from isrcheck.checker.proofs.library import beside, load
 
     if spec is not None:

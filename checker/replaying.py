@@ -34,13 +34,14 @@ def replay(
 ) -> list[Replayed]:
     """Replays the traces of a file (JSON of a result, or ITF), step by step, with the model's own methods.
 
-    `model` must be given if the file is about a model that is not shipped. `settings` replace settings of the file.
+    `model` must be given if the file does not name a shipped model. `settings` replace settings of the file.
     With `invariant` only the trace of this invariant is replayed. For each trace, the answer says whether the model
     allows the trace (`outcome.valid`) and, if not, which step the model refuses first and why. The answer also says
     whether the trace ends as it was recorded (`confirmed`).
 
-    Raises OSError for a file that cannot be read, `DamagedFile` for a file without traces, `UnknownName` for names and
-    values that the model does not have.
+    Raises OSError for a file that cannot be read, and `DamagedFile` for a file that is damaged, has no such trace, or
+    names no shipped model if `model` is None. Raises `UnknownName` for names and values that the model does not have,
+    `ModelError` for a mistake in the model.
     """
     traces = read(Path(file))
     loaded = model_of(traces, model)
@@ -50,7 +51,7 @@ def replay(
 
 
 def walked_again(interpreter: Interpreter, recording: Recording, implementation: Implementation | None) -> Replayed:
-    """Replays a trace. If the trace ends in a step that the specification does not allow, adds the reason.
+    """Replays a trace. For a confirmed trace of a refinement, adds why the specification does not allow the last step.
 
     The reason is left out if the specification has too many states, or if it is undefined in one of its states.
     """
@@ -67,9 +68,9 @@ def walked_again(interpreter: Interpreter, recording: Recording, implementation:
 
 
 def with_specification(found: Replayed, traces: TraceFile, implementation: Implementation | None) -> Replayed:
-    """Adds to each state of a confirmed trace the specification's state that it represents.
+    """Adds to each state of a confirmed trace the state of the specification that the mapping gives for this state.
 
-    Only traces of a refinement or of a liveness property against a specification have such states.
+    Nothing is added unless the trace is of a refinement, or of a property of a specification.
     """
     if traces.against is None or implementation is None:
         return found
@@ -82,9 +83,10 @@ def with_specification(found: Replayed, traces: TraceFile, implementation: Imple
 
 
 def model_of(traces: TraceFile, named: str | type[Model] | LoadedModel | None) -> LoadedModel:
-    """The model that the user names, or else the shipped model that the file names. A path in the file is ignored.
+    """The model that the user names, or else the shipped model that the file names.
 
-    Conditions that the file contains as text become further invariants, unless the traces are of a refinement.
+    Raises `DamagedFile` if neither names a model. A path in the file is never followed. Conditions that the file
+    contains as text become further invariants, unless the traces are of a refinement.
     """
     loaded = _named_or_shipped(traces, named)
     texts = [] if traces.against is not None else [each.name for each in traces.recordings]

@@ -62,9 +62,11 @@ class Step:
 
 @dataclass(frozen=True)
 class Instance:
-    """Why a predicate is false in a state: a choice of its quantified parameters, and the parts of the state it reads.
+    """The reason why a predicate is false in a state.
 
-    `choice` pairs names of parameters with JSON data. `reads` pairs paths in the state (`log[1]`) with JSON data.
+    `choice` has the values of quantified parameters for which the predicate is false: pairs of a name and JSON data.
+    `reads` has the parts of the state that the predicate reads for this choice: pairs of a path (`log[1]`) and JSON
+    data.
     """
 
     choice: tuple[tuple[str, Any], ...]
@@ -87,8 +89,8 @@ class Trace:
     """A path of the model from an initial state, replayed by the reference semantics.
 
     `variables` names the variables of the states and gives their domains. A trace with a `loop` is a *lasso*, which
-    goes on for ever: it repeats the steps from the state at position `loop` (counted from 0) to its last state. These
-    two states are equal. If `loop` is the last position, the behaviour stays in that state.
+    goes on for ever: it repeats the steps from the state at position `loop` (counted from 0) to the last state of the
+    trace. These two states are equal. If `loop` is the last position, the behaviour stays in the last state for ever.
     """
 
     variables: tuple[tuple[str, Domain], ...]
@@ -119,11 +121,13 @@ class Trace:
 class Finding:
     """The verdict on one invariant (or on deadlock), with a trace if it is violated, or a depth if it is not decided.
 
-    `sentence` is the text of the invariant. `instance` is the choice of parameters for which the invariant is false in
-    the last state of the trace. `held` is the last state in which the invariant's `last_held` condition was true.
-    `reasons` are the facts behind the violation, with the steps that made them true. `fixes` are the steps at which
-    fixed designs differ from the trace. `alternatives` are the outcomes with other settings. `story` is the trace in
-    sentences.
+    `sentence` is the text of the invariant. `canonical` is false if another trace may come earlier in canonical order
+    (`checker/traces/canonical.py`), or if the level of the violation was not explored completely. `instance` says for
+    which choice of parameters the invariant is false in the last state of the trace. `checked_depth` is the number of
+    levels without a violation, if the search stopped early. `held` is the last state in which the invariant's
+    `last_held` condition was true. `reasons` are the facts behind the violation, with the steps that made them true.
+    `fixes` are the steps at which fixed designs differ from the trace. `alternatives` are the outcomes with other
+    settings. `story` is the trace in sentences.
     """
 
     verdict: Verdict
@@ -176,14 +180,19 @@ def told_json(trace: Trace, story: Story | None) -> list[dict[str, Any]]:
 class Asked:
     """The result for one choice of a property's parameters.
 
-    The region of a property has the states that are reached while the property is still open: what must happen has not
-    happened yet. `region` counts these states. The property is violated if a fair behaviour stays in the region for
-    ever, in one state (an *end*) or on a cycle (in a *component*). `fair_ends` and `fair_components` count the ends and
-    components where a fair behaviour can stay, and `fair_states` the states of these components. `unfair_components`
-    counts the components where no fair behaviour can stay. `excused_ends` and `excused_components` count the ends and
-    components that are unfair only because the bounds of the search cut off steps. `vacuous` says that nothing had to
-    happen. For a stable condition, the region has the states in which the condition is true, and the property is
-    violated if a step leads out of the region.
+    A violation is a fair behaviour that stays in the *region* for ever and breaks the property there. The region
+    depends on the kind of the property. For `leads_to` it has the states that are reached after the first condition was
+    true and before the second is true. For `eventually_always` it has all reachable states. `region` counts its states.
+
+    A behaviour stays in the region in one state (an *end*) or in a strongly connected set of states (a *component*).
+    `fair_ends` and `fair_components` count the ends and components with a violation, and `fair_states` counts the
+    states of these components. `unfair_components` counts the components without a violation. `excused_ends` and
+    `excused_components` count the ends and components without a violation that would have one if the steps that the
+    bounds of the search cut off did not count as enabled. `vacuous` says that the region is empty: nothing had to
+    happen. If the property holds, the fairness of the actions in `fairness_used` is enough.
+
+    For a stable condition, the region has the states in which the condition is true. A violation is a step out of the
+    region. The counts of ends and components are 0.
     """
 
     choice: tuple[tuple[str, Any], ...]
@@ -206,11 +215,14 @@ class Asked:
 class PropertyFinding:
     """The verdict on a property of whole behaviours, with the result for each choice of its parameters.
 
-    For a violation, `trace` is a lasso for `choice`. For a violated stable condition, the last step of `trace` ends the
-    condition. `kept` says why the lasso is fair although some fairness obligations have no step on its cycle: it pairs
-    each of them with a state, counted from 1, in which the obligation cannot happen. `why` is the reason for an
-    incomplete verdict. `canonical` is false if not everything was explored. Then the counts are only about the explored
-    part, and there may be a shorter lasso.
+    For a violation, `trace` is a lasso for `choice`. For a violated stable condition, `trace` is no lasso: its last
+    step ends the condition. `shortest_cycle` is false if the cycle of the lasso may not be the shortest.
+
+    `kept` says why the lasso is fair although its cycle never takes some actions with weak fairness. For each such
+    fairness obligation that can happen somewhere on the cycle, `kept` has a state of the cycle in which it cannot
+    happen (the position in the trace, counted from 1). `why` is the reason for an incomplete verdict. `canonical` is
+    false if not everything was explored. Then the counts are only about the explored part, and there may be a shorter
+    lasso.
     """
 
     verdict: Verdict
@@ -294,17 +306,18 @@ class EvaluationFailure:
 class Result:
     """The whole result of a check.
 
-    `left` counts the states that were found but not expanded. `generated` maps each action to the numbers of its
-    enabled instances at each level. `degrees` is the (least, mean, greatest) number of enabled instances of an expanded
-    state. An engine that enumerates no states has no counts; `unrolled` is the number of levels that it examined. Under
-    symmetry all counts are counts of orbits, and `orbits` has the counts of states.
+    `left` counts the states that were found but not expanded. `generated` maps each action to a list that has, for each
+    expanded level, the number of enabled instances of the action. `degrees` is the (least, mean, greatest) number of
+    enabled instances of an expanded state. An engine that enumerates no states has no counts; `unrolled` is the number
+    of levels that it examined. Under symmetry all counts are about the kept states (one for each orbit), and `orbits`
+    has the counts of all states.
 
     `profile` is the profile that the settings began with; None represents the defaults. The settings switch off the
     actions in `actions_without_instance` and the goals in `goals_switched_off`. `bounds_not_explored` names the bounds
-    that no state can hit, because the settings switch off what they bound. `idle` has the settings that were changed
-    but have no effect, each with the condition under which it has one. `left_out` has the settings whose values leave
-    out something that happens in the real system, each with a description. `reason` says in words why a run is
-    incomplete, and names the limit.
+    that no state can hit, because the settings switch off what these bounds limit. `idle` has the settings that were
+    changed but have no effect, each with the condition under which the setting has an effect. `left_out` has the
+    settings whose values leave out something that happens in the real system, each with a description of what is left
+    out. `reason` says in words why a run is incomplete, and names the limit if there is one.
     """
 
     model: str
@@ -368,7 +381,7 @@ class Result:
 
     @property
     def distinct(self) -> int:
-        """The number of reachable states, including the initial ones."""
+        """The number of different states found, including the initial ones. Under symmetry, the number of orbits."""
         return sum(self.levels)
 
     @property
@@ -378,7 +391,10 @@ class Result:
 
     @property
     def generated_total(self) -> int:
-        """The number of initial states and enabled action instances, including self-loops and repetitions."""
+        """The number of initial states, plus the number of enabled instances in all expanded states.
+
+        Instances that lead to the same state, or to a state that was known already, also count.
+        """
         return self.initial_states + sum(map(sum, self.generated.values()))
 
     @property

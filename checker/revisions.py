@@ -17,9 +17,9 @@ from isrcheck.model.language.errors import ModelError, UnknownName
 def load_at(spec: str, revision: str, folder: Path) -> LoadedModel:
     """The model of `file.py` or `file.py:Class` at a revision.
 
-    The model's file and the Python files beside it are written to `folder`, which must be empty. Modules that the file
-    imports from elsewhere are today's versions. Raises `UnknownName` for files or revisions that git does not have,
-    `ModelError` for a mistake in the files, OSError if there is no git.
+    The model's file and the Python files beside it are written to `folder`, which must be empty. Packages beside the
+    file, and modules that the file imports from elsewhere, are today's versions. Raises `UnknownName` for files or
+    revisions that git does not have, `ModelError` for a mistake in the files, OSError if there is no git.
     """
     path, _, wanted = spec.partition(":")
     file = Path(path)
@@ -60,7 +60,7 @@ def _content(file: Path, commit: str, name: str) -> bytes | None:
 
 
 def _link_packages(today: Path, folder: Path) -> None:
-    """Lets code in the folder import the packages that are beside the file today."""
+    """Lets code in `folder` import the packages in `today`, except packages that are named like a file in `folder`."""
     for found in today.iterdir():
         is_package = found.is_dir() and found.name.isidentifier() and found.name != "__pycache__"
         if is_package and not (folder / f"{found.name}.py").exists():
@@ -100,9 +100,10 @@ def _taken_away(folder: Path) -> dict[str, ModuleType]:
 
 
 def _refuse_imports_of_functions(file: Path) -> None:
-    """Raises `ModelError` if a function imports a file that is beside the function's own file.
+    """Raises `ModelError` if a function in a model's file imports a file from the model's folder.
 
-    When the function runs, it would find today's version of that file, or no file.
+    Functions in files that the model's file imports from this folder are checked, too. When such a function runs, its
+    import would find today's version of the imported file, or no file.
     """
     trees, pending = {}, [file]
     while pending:

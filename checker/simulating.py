@@ -51,12 +51,14 @@ def simulate(
 ) -> Result:
     """Walks at random through a model. Reports violations with short traces, or that no violation was found so far.
 
-    `model`, `settings`, `profile` and `invariants` are as for `check`. There are `walks` walks of at most `depth`
-    states. Without `walks` there are 10,000 walks, or as many as the given `seconds` allow. All steps are drawn with
+    `model`, `settings`, `profile`, `invariants` and `deadlock` are as for `check`. There are at most `walks` walks of
+    at most `depth` states. Without `walks` there are at most 10,000 walks, or, with `seconds`, as many as this time
+    allows. A round of walks that finds a violation, deadlock or error is the last round. All steps are drawn with
     `seed`. Without `seed` a seed is drawn and reported. The same seed gives the same result for any number of
-    `workers`, unless time ends the walks.
+    `workers`, unless `seconds` or an interruption ends the walks.
 
-    Raises `UnknownName` for names and values that the model does not have, `ModelError` for a mistake in the model.
+    Raises `UnknownName` for names and values that the model does not have, and for numbers out of range. Raises
+    `ModelError` for a mistake in the model, OSError for a file that cannot be read.
 
     >>> simulate("kip-101", seed=1).verdict
     'violated'
@@ -167,7 +169,10 @@ class _Shown:
             self.paths[name] = self._nearest(name, nearby, canonical) or self._made_short(name, nearby)
 
     def _nearest(self, name: str, nearby: Exploration, canonical: CanonicalPaths | None) -> Path | None:
-        """The canonical path to a violation or deadlock that the small search has found in a whole level, or None."""
+        """The canonical path to a violation or deadlock, or None if the small search has not found it in a whole level.
+
+        Also returns None for a violation or deadlock in an initial state.
+        """
         length = nearby.deadlock if name == STUCK else nearby.violated.get(name)
         if length is None or length == 1 or canonical is None or name in nearby.partial_violations:
             return None
@@ -175,7 +180,11 @@ class _Shown:
         return canonical.to_deadlock(length) if name == STUCK else canonical.to_violation(name, length)
 
     def _made_short(self, name: str, nearby: Exploration) -> Path:
-        """The shortened path of a walk. It counts as shortest if the small search has judged all nearer states."""
+        """The shortened path of a walk.
+
+        The path counts as shortest if it has no steps. If it leads to a violation or a deadlock, it also counts as
+        shortest if the small search has judged all states to which shorter paths lead.
+        """
         path = shortened(self.sampled, name)
         known = nearby.expanded if name == STUCK else nearby.depth
         judged = name not in (FAILING, MEANINGLESS) and len(path.instances) <= known
@@ -184,7 +193,10 @@ class _Shown:
         return path
 
     def error(self, name: str) -> tuple[tuple[int, ...], int | None]:
-        """The last state of the path to an error, and the least instance that fails there, if an instance fails."""
+        """The last state of the path to an error, and the first instance that fails there.
+
+        The instance is None if a predicate fails.
+        """
         kernel, path = self.sampled.kernel, self.paths[name]
         state = kernel.layout.pack([path.start])
         for step in path.instances:

@@ -30,8 +30,9 @@ class DrawnLog:
 
     `role` is the role that the broker believes it has (leader, follower, none), or `down`. `leader`, `epoch` and `isr`
     are the broker's beliefs about the partition. `member` says whether the broker is in the authoritative ISR, which
-    ZooKeeper or the controller has. `records` is None if the model has only the length of a log, or if its records have
-    other fields than an id and an epoch. Any field that a model does not have is None.
+    ZooKeeper or the controller has. `partition` is None if there is only one partition. `records` is None if the model
+    has only the length of a log, or if its records have other fields than an id and an epoch. Any field that a model
+    does not have is None.
     """
 
     broker: int
@@ -92,7 +93,7 @@ class Change:
 class Sentence:
     """One step of a trace. The step leads from the previous state to the state at `position`, counted from 1.
 
-    `brokers` are the brokers among the action's parameters, except the broker that acts. `logs` are all logs after the
+    `brokers` are the brokers among the action's parameters, also the broker that acts. `logs` are all logs after the
     step. `redrawn` has the positions of the logs that the step has changed.
     """
 
@@ -265,7 +266,8 @@ class Fix:
     requirement `source`. The part `condition` of this requirement is false, and `reads` has the values that this part
     reads. `absent`: the fixed design has no such action instance. `differs`: the fixed design gives another value to a
     part of the state on which the rest of the trace depends. `allows`: the fixed design allows every step, and
-    `verdict` says whether the invariant holds at the end.
+    `verdict` says whether the invariant holds at the end. `verdict` is None if the fixed design does not have the
+    invariant, or if the invariant is undefined there.
 
     `enabled` has the steps that only the fixed design can take: in place of the refused or absent step, or at the end
     of the trace. `changes` has the settings that the fix changes (and the model, if it is another one), each with its
@@ -313,8 +315,8 @@ class Fix:
 class Alternative:
     """Another value of one setting, and the result of a search with this value within the same bounds.
 
-    `length` is the length of the shortest violation with this value. `lost` are the goals that are no longer reached
-    with this value.
+    If the search finds a violation, `length` is the length of its shortest trace. If the invariant holds, `lost` has
+    the goals that are no longer reached with this value.
     """
 
     setting: str

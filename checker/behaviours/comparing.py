@@ -39,10 +39,10 @@ class Side:
 
 @dataclass(frozen=True)
 class OneWay:
-    """Whether all histories of one side are histories of the other side.
+    """Whether all histories of one side are histories of the other side. The module `inclusion` defines a history.
 
-    This is known for behaviours of up to `depth` states, or for all behaviours if `depth` is None. `pairs` and `sets`
-    count the pairs and sets that were examined (see `inclusion`).
+    This is true for behaviours of up to `depth` states, or for all behaviours if `depth` is None. `pairs` and `sets`
+    count the pairs and sets that were examined (see `inclusion`). `stopped` says why a search ended without an answer.
     """
 
     verdict: Literal["none", "found", "incomplete"]
@@ -105,8 +105,9 @@ class Comparison:
 class Histories:
     """Two sides to compare, and the variables or parts of variables (`replica.isr`) that are visible in both sides.
 
-    `visible` names the visible parts. Without names, all parts that both sides have with the same values are visible.
-    Raises `UnknownName`, before any search, for parts that the two sides do not share.
+    `visible` names the visible parts. Without names, all variables are visible that both sides have with the same kind
+    of values. Raises `UnknownName`, before any search, for parts that the two sides do not share, and also if they
+    share no variable.
     """
 
     def __init__(self, a: Side, b: Side, visible: Iterable[str] = ()) -> None:
@@ -161,7 +162,7 @@ def changed_settings(a: Side, b: Side) -> list[tuple[str, str | None, str | None
 
 
 def _told_apart(a: Side, b: Side) -> tuple[str, str]:
-    """The names of two sides. Equal names are extended by the settings that differ."""
+    """The names of two sides. Equal names are extended by the settings that differ or, without these, by a number."""
     if a.name != b.name:
         return a.name, b.name
     changed = [(n, x, y) for n, x, y in changed_settings(a, b) if x is not None and y is not None]

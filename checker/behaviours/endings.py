@@ -1,8 +1,8 @@
 """Turns a history that only one of two models has into a story with two endings, and replays both endings.
 
 The first ending is the last step of the model that has the history. Before this step, the other model may be in several
-states. The second ending begins in the state that is nearest to the state of the first model. There the step with the
-same name (or the most similar name) is refused, leads elsewhere, or does not exist.
+states. The second ending begins in the one of these states that differs least from the state of the first model. There
+the step with the same name (or the most similar name) is refused, leads elsewhere, or does not exist.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class Ending:
     """The most similar step of the other model. It is `refused`, leads `elsewhere`, or is `absent` (see `how`).
 
     For a refused step, `where` is `file:line`, `source` is the requirement as it is written, `condition` is its false
-    part, and `reads` has the values that this part reads. `room` says that the step is refused only by a bound of the
-    search (`s.room`), which is no difference between the protocols. For a step that leads elsewhere, `differs` has the
-    parts of the state that differ after the step.
+    part, and `reads` has the values that this part reads. An undefined step counts as refused, and `source` is then the
+    error. `room` says that the step is refused only by a bound of the search (`s.room`), which is no difference between
+    the protocols. For a step that leads elsewhere, `differs` has the parts of the state that differ after the step.
     """
 
     how: Literal["refused", "elsewhere", "absent"]
@@ -58,7 +58,7 @@ class Ending:
 class Endings:
     """The story of a behaviour that only one model has, and the story of the other model up to the difference.
 
-    `other` is None if even the first state does not exist in the other model.
+    `other` is None if the other model has no initial state with the same visible part.
     """
 
     trace: Trace
@@ -123,7 +123,7 @@ def _history(graph: Graph, states: Iterable[int]) -> list[int]:
 
 
 def _nearest(left: Graph, right: Graph, found: Found) -> int:
-    """The possible state of the right side that differs from the state of the left side in the fewest scalars."""
+    """The state in `found.right` that differs in the fewest scalars from the left state before the last step."""
     (own,) = left.leaves(found.states[-2:-1])
     here, there = _words(left), _words(right)
     shared = _shared(here, there)
@@ -183,7 +183,11 @@ def _ending(left: Graph, right: Graph, trace: Trace, other: Trace) -> Ending:
 
 
 def _counterpart(label: Label, labels: list[Label]) -> Label | None:
-    """The instance that is like `label`, or else an instance with the most similar name and the same parameters."""
+    """The instance with the same action as `label` and the same values of the shared parameters.
+
+    If there is none, this is an instance with exactly the same parameters and values, of the action whose name is the
+    most similar, or None if no name is similar enough (`LIKE`).
+    """
     same = next((other for other in labels if alike(other, label)), None)
     if same is not None:
         return same

@@ -35,8 +35,8 @@ MANY: Final = 1 << 15
 class View:
     """Gives numbers to the visible parts of states. Equal parts of the two systems have equal numbers.
 
-    `names` are variables, or parts of them (`replica.isr`). Without names, all shared parts are visible. Raises
-    `UnknownName` for parts that the two systems do not share.
+    `names` are variables, or parts of them (`replica.isr`). Without names, all shared variables are visible. Raises
+    `UnknownName` for parts that the two systems do not share, and also if they share no variable.
     """
 
     def __init__(self, one: TransitionSystem, other: TransitionSystem, names: Iterable[str] = ()) -> None:
@@ -57,7 +57,7 @@ class View:
         self._numbers: dict[bytes, int] = {}
 
     def of(self, side: int, leaves: Integers) -> list[int]:
-        """The number of each state's visible part, on a side (0 or 1). The shape of `leaves` is (states, leaves)."""
+        """The number of the visible part of each state of a side (0 or 1). `leaves` has a row for each state."""
         columns = self._from[side]
         values = np.where(columns < 0, self._fill, leaves[:, columns])
         numbers = self._numbers
@@ -98,9 +98,9 @@ def _is_of(part: str, name: str) -> bool:
 class Graph:
     """The states of one side, with their steps.
 
-    `silent[n]` are the targets of silent steps from state n. `changes[n]` are the other targets, each with its visible
-    part. `steps[n]` are all targets, each with the first transition that leads there. Before a state is expanded, it
-    has no targets. States outside the constraints are left out.
+    `steps[n]` has all targets of steps from state n, each with the first transition that leads there. `silent[n]` has
+    the targets of silent steps, except n itself. `changes[n]` has the targets of the other steps, each with its visible
+    part. Before state n is expanded, `steps[n]` is None. States outside the constraints are left out.
     """
 
     def __init__(self, system: TransitionSystem, interpreter: Interpreter, view: View, side: int) -> None:

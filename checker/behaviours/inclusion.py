@@ -1,14 +1,15 @@
 """Decides whether one graph has a history that another graph does not have, by a subset construction on demand.
 
-A *history* is the sequence of the visible parts of a behaviour, without successive repetitions. A *pair* has a state of
-the left graph that some behaviour reaches, and a set of states of the right graph. The set has all states that
-behaviours of the right graph with the same history reach. If the set is empty, the right graph has no such history. The
-search visits pairs in the order of the length of the left behaviour. Therefore the first difference that the search
-finds has a shortest behaviour.
+A *history* is the sequence of the visible parts of a behaviour, without successive repetitions. A *pair* belongs to a
+behaviour of the left graph. It has the last state of this behaviour, and the set of all states of the right graph in
+which a behaviour with the same history can end. If the set is empty, the right graph has no such history. The search
+visits pairs in the order of the length of the left behaviour. Therefore the first difference that the search finds has
+a shortest behaviour.
 
-If two pairs have the same state and one set contains the other set, only the pair with the smaller set is kept. This
-loses no difference: a history that the larger set does not allow is not allowed by the smaller set either. The kept
-sets form an *antichain* (De Wulf, Doyen, Henzinger and Raskin, "Antichains", CAV 2006).
+A new pair is left out if an earlier pair has the same state and the same set or a smaller set, which the new set
+contains. This loses no difference: if the larger set has no behaviour for the rest of a history, the smaller set has
+none either. The smallest sets of each state form an *antichain* (De Wulf, Doyen, Henzinger and Raskin, "Antichains",
+CAV 2006).
 """
 
 from __future__ import annotations
@@ -25,12 +26,16 @@ Stop = Literal["pairs", "time", "memory"]
 SHARE: Final = 0.9
 """The share of the free memory that a search may take by default. The rest is for the system."""
 PART: Final = 1 << 12
-"""The number of sets that are made between two checks of the time and the memory."""
+"""The most sets that are made between two checks of the time and the memory."""
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """The limits of a search: the number of pairs, seconds from now, bytes in use. None is no limit."""
+    """The limits of a search: the number of pairs, seconds, bytes in use.
+
+    None is no limit on pairs or seconds. For the memory, None means that a search may take a share (`SHARE`) of the
+    free memory.
+    """
 
     pairs: int | None = None
     seconds: float | None = None
@@ -39,7 +44,11 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Found:
-    """A behaviour of the left graph that the right graph lacks, and the possible right states before its last step."""
+    """A behaviour of the left graph whose history the right graph lacks.
+
+    `right` has the states of the right graph in which the history before the last step can end. If the first state is
+    the difference, there are none.
+    """
 
     states: tuple[int, ...]
     transitions: tuple[int, ...]
@@ -74,8 +83,8 @@ class Inclusion:
         self._until = None if bounds.seconds is None else time.monotonic() + bounds.seconds
         self._most = bounds.memory if bounds.memory is not None else peak_memory() + int(free_memory() * SHARE)
         # Sets by number. For each set, `_moves` has the targets of its visible steps, by their visible part. For a set
-        # and a visible part, `_after` has the number of a further set: these targets, and all states that silent steps
-        # reach from these targets.
+        # and a visible part, `_after` has the number of a further set: the targets with this part, and all states that
+        # silent steps reach from these targets.
         self._sets: list[frozenset[int]] = []
         self._numbers: dict[frozenset[int], int] = {}
         self._closed: dict[frozenset[int], int] = {}
@@ -120,7 +129,7 @@ class Inclusion:
         return next((Found((state,), (), ()) for state, number in pairs if not self._sets[number]), None)
 
     def _next(self, level: list[int]) -> tuple[Found | None, list[int]]:
-        """The difference that a step from a pair of this level shows, or None, and the pairs of the next level."""
+        """Returns the first difference that a step from a pair of this level shows, or the pairs of the next level."""
         self._look()
         left, visible = self.left, self.left.visible
         left.expand(self._state[pair] for pair in level)
@@ -164,7 +173,7 @@ class Inclusion:
     # --- sets ---------------------------------------------------------------------------------------------------------
 
     def _follow(self, level: Iterable[int]) -> None:
-        """Makes the sets that the visible steps from the pairs of a level reach."""
+        """Makes the sets of the pairs to which visible steps lead from the pairs of a level."""
         left, after = self.left, self._after
         wanted = dict.fromkeys(
             (self._set[pair], v)

@@ -21,7 +21,11 @@ from isrcheck.checker.wording.source import repository_path
 from isrcheck.checker.wording.values import label_text
 
 Outcome = Literal["passed", "failed", "error", "skipped"]
-"""`failed`: a violation or a difference. `error`: no answer. `skipped`: the search stopped at another violation."""
+"""The outcome of a test case.
+
+`failed`: a violation, or another difference from what is expected. `error`: no answer. `skipped`: the search stopped at
+the violation of another invariant.
+"""
 
 
 @dataclass(frozen=True)
@@ -36,11 +40,12 @@ class Location:
 
 @dataclass(frozen=True)
 class Case:
-    """A verdict. `message` is the verdict in one line, and `text` in full. `rule` is the sentence that should be true.
+    """A verdict. `message` tells it in one line, and `text` in full. `rule` is the sentence that should be true.
 
-    `location` has the lines to show. For a violation these are the lines of the action that ends the trace. `path` has
-    the lines of all actions of the trace, in order. `about` has the lines of the invariant or property. `seconds` is
-    the time that the answer took.
+    `path` has the lines of all actions of the trace, in order. `about` has the lines of the invariant or property.
+    `location` has the lines to show. For a violation these are the lines of the action that ends the trace, or of the
+    invariant if the trace has no action. `seconds` is the time of the answer. If several cases are answered together,
+    each has an equal share of the time.
     """
 
     suite: str
@@ -57,11 +62,12 @@ class Case:
 
 
 def cases_of(result: Result, loaded: LoadedModel) -> list[Case]:
-    """The verdicts of a check: on each invariant and property and, if they apply, on deadlock, evaluation and vacuity.
+    """The verdicts of a check, as test cases.
 
-    One search answers all invariants, and all properties are checked on its result. So each invariant gets an equal
-    share of the time of the search, and each property an equal share of the time after the search. All shares add up to
-    the time of the check.
+    There is a case for each invariant and each property, and for deadlock if it was looked for. An evaluation error
+    gives a further case, and so does vacuity if it is a failure. One search answers all invariants (and deadlock), and
+    all properties are checked on its result. So each invariant gets an equal share of the time of the search, and each
+    property an equal share of the time after the search. These shares add up to the time of the check.
     """
     maker = _Maker(result, loaded)
     found = [maker.finding(name, f, loaded.invariants.get(name)) for name, f in result.findings.items()]
@@ -161,10 +167,3 @@ def location_of(function: Callable[..., Any], message: str = "") -> Location:
 def unfinished(suite: str, reason: str, code: int) -> Case:
     """The test case for a check that gave no result."""
     return Case(suite, "check", "error", f"{reason} (exit code {code})", "The model is checked.")
-
-
-def worst(cases: Sequence[Case]) -> Outcome:
-    """The worst outcome of several test cases."""
-    found = {case.outcome for case in cases}
-    order: tuple[Outcome, ...] = ("failed", "error", "passed", "skipped")
-    return next((outcome for outcome in order if outcome in found), "passed")

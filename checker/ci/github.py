@@ -43,7 +43,10 @@ def _property(text: str) -> str:
 
 
 def summary(cases: Sequence[Case], title: str, headline: str) -> str:
-    """The summary in Markdown: the verdict, a table of the cases, and each counterexample as a diagram and as text."""
+    """The summary in Markdown: the verdict, a table of the cases, and each counterexample as a diagram and as text.
+
+    A diagram that is too long for Mermaid is left out. If the summary is too large for GitHub, its end is left out.
+    """
     head = [f"## {escaped(title)}", "", escaped(headline), "", "| | invariant | |", "|---|---|---|"]
     rows = [f"| {MARKS[c.outcome]} | {escaped(c.name)} | {escaped(c.message)} |" for c in cases]
     text = "\n".join([*head, *rows]) + "\n"

@@ -16,7 +16,10 @@ ELEMENTS: Final = {"failed": "failure", "error": "error", "skipped": "skipped"}
 
 
 def junit(cases: Sequence[Case], properties: dict[str, str], name: str = "isrcheck") -> str:
-    """JUnit XML with one test suite for each model; `properties` say what was checked (settings, engine)."""
+    """JUnit XML with one test suite for each `suite` that the cases name (a model, or `scenarios`).
+
+    `properties` are the settings that were checked.
+    """
     root = Element("testsuites", {key: value for key, value in _counts(cases, name).items() if key != "skipped"})
     for suite in dict.fromkeys(case.suite for case in cases):
         mine = [case for case in cases if case.suite == suite]

@@ -16,12 +16,12 @@ COMMANDS: Final = (
 )  # fmt: skip
 COMPILING: Final = (
     "check", "refine", "simulate", "prove", "verify-proof", "mutate", "explore", "graph", "regress", "sweep",
-    "crosscheck", "analyze", "diff", "review", "grade",
+    "crosscheck", "analyze", "diff", "review", "grade", "explain", "replay", "show",
 )  # fmt: skip
 
 
 class Commands(click.Group):
-    """Finds each command by its name. An error in a command is reported in one line, with an exit code."""
+    """Finds each command by its name. `reporting_failures` turns an error in a command into an exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -44,7 +44,7 @@ class Commands(click.Group):
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="isrcheck", message="isrcheck %(version)s")
 def main() -> None:
-    """Explores Kafka's replication protocol, or yours, exhaustively within bounds.
+    """Checks models of Kafka's replication protocol, or of your own protocol, exhaustively within bounds.
 
     Exit codes: 0 holds, 2 usage, 10 a difference (vacuity, drift, invalid replay), 11 deadlock, 12 an invariant is
     violated, 13 a liveness property is violated, 14 Kafka's classes behave differently, 15 a recording is not

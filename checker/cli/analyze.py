@@ -35,8 +35,8 @@ def command(
     """Describes the dataset in DIR: states of each level, actions, bounds, out-degrees, and values of variables.
 
     With --diff it also counts the states that only one of the two datasets has. It counts them by level, and by the
-    action that leads to them from a state of both datasets. States are compared by the variables that both datasets
-    have.
+    action that leads to them from a state of both datasets. States are compared by the common variables: those that
+    both datasets have, with the same kind of values.
 
     Exit codes: 0; with --diff, 10 if one dataset has states that the other does not have.
     """
@@ -87,9 +87,10 @@ def _leaves(dataset: Any, variables: tuple[str, ...]) -> list[int]:
 def _ask_spark(
     dataset: Any, data: dict[str, Any], leaves: list[int], model: str | None, decode: str | None, cluster: Any
 ) -> tuple[Any, Any]:
-    """Starts Spark, adds to `data` the counts that the dataset does not contain, and writes the tables of --decode.
+    """Starts Spark, and adds to `data` the counts that the dataset does not contain.
 
-    Returns the origin of the dataset, and the Spark session.
+    If `decode` names a folder, also writes the dataset there as tables. Returns the origin of the dataset (its model,
+    loaded again), and the Spark session.
     """
     from isrcheck.checker.datasets.origin import origin_of
     from isrcheck.checker.datasets.summary import add_degrees, add_variables
@@ -107,7 +108,7 @@ def _ask_spark(
 
 
 def _decode(spark: Any, dataset: Dataset, origin: Origin, data: dict[str, Any], to: str) -> None:
-    """Writes the dataset as tables, with the canonical trace to each violated invariant."""
+    """Writes the dataset as tables. For each violated invariant, adds the canonical trace to its first violation."""
     from isrcheck.checker.cli.stored import judge_of
     from isrcheck.checker.engines.spark.decode import decode
 

@@ -1,4 +1,4 @@
-"""`isrcheck diff --behaviours`: shows the behaviours that only one of two models has."""
+"""`isrcheck diff --behaviours`: shows a shortest behaviour that only one of two models has."""
 
 from __future__ import annotations
 
@@ -55,7 +55,10 @@ class Asked:
 
 
 def asked_of(options: dict[str, Any]) -> Asked | None:
-    """The comparison of behaviours that the options ask for, or None without --behaviours."""
+    """The comparison of behaviours that the options ask for, or None without --behaviours.
+
+    Raises a usage error if an option that needs --behaviours is given without it.
+    """
     wanted, sides = options.pop("behaviours"), Sides.of(options)
     given = sides.given or next((f"--{n.replace('_', '-')}" for n in options if options[n]), None)
     if not wanted and given is not None:
@@ -67,7 +70,7 @@ def asked_of(options: dict[str, Any]) -> Asked | None:
 
 
 def behaviours(one: str | None, other: str | None, json_path: str | None, asked: Asked) -> NoReturn:
-    """Compares two models in both directions, prints the result, and ends the command."""
+    """Finds what only the second model does and what only the first does, prints the result, and ends the command."""
     require_writable(json_path)
     from isrcheck.checker.behaviours.comparing import compare
     from isrcheck.checker.reports.behaviours import behaviours_text, headline

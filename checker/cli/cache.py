@@ -20,8 +20,8 @@ def command(clear: bool) -> None:
     Each user has a separate folder. Code is used again only on the same kind of processor and with the same version of
     LLVM.
 
-    The environment variable ISRCHECK_CACHE names another folder. If the variable is empty, nothing is kept, as with
-    --no-cache.
+    The environment variable ISRCHECK_CACHE names another folder. If the variable is empty, compiled code is neither
+    loaded nor kept, as with --no-cache.
     """
     from isrcheck.checker.wording.layout import plural
 
@@ -57,6 +57,6 @@ def _nothing_kept() -> Iterator[None]:
 
 
 def no_cache_option() -> Any:
-    """The option `--no-cache`, which every command that compiles has."""
+    """The option `--no-cache` of the commands in `COMPILING` (`isrcheck.checker.cli`)."""
     words = "Neither use nor keep compiled code of other runs."
     return click.Option(["--no-cache"], is_flag=True, expose_value=False, callback=_asked, help=words)

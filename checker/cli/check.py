@@ -38,7 +38,9 @@ if TYPE_CHECKING:
     from isrcheck.checker.library import LoadedModel
     from isrcheck.checker.results import Result
     from isrcheck.checker.scenarios.scenario import Scenario
+    from isrcheck.checker.traces.fixes import Control
     from isrcheck.model.language.fairness import Fairness
+    from isrcheck.model.language.model import Model
 
 
 OF_SPARK: Final = ("master", "partitions", "spark_threshold", "checkpoint", "resume", "conf", "transitions")
@@ -46,7 +48,10 @@ OF_SPARK: Final = ("master", "partitions", "spark_threshold", "checkpoint", "res
 
 @dataclass(frozen=True)
 class Question:
-    """The options of `isrcheck check`, as the command line gives them."""
+    """The options of `isrcheck check`.
+
+    `fairness`, `cluster`, `output`, `keeping` and `storing` each combine several options.
+    """
 
     model: str | None
     scenario: str | None
@@ -123,7 +128,7 @@ class Question:
 def command(watch: bool, **options: Any) -> None:
     """Explores MODEL (a name, my_model.py or my_model.py:Class) and says whether its invariants hold.
 
-    With --scenario, the scenario determines what is checked; -s changes its settings.
+    With --scenario, the scenario determines what is checked. Settings of -s replace those of the scenario.
     """
     if watch:
         watched(options["model"], lambda: _check(dict(options)))
@@ -197,7 +202,9 @@ def _answer(question: Question, scenario: Scenario | None) -> Result:
     with blaming(loaded.origin):
         loaded.chosen(invariants)
         loaded.asked(liveness)
-    resolved(loaded, settings, profile)
+    _, model, _ = resolved(loaded, settings, profile)
+    with blaming(loaded.origin):
+        controls = _controls(question, loaded, model)
     from isrcheck.checker.cli.progress import Watcher
     from isrcheck.checker.exploration import Limits
 
@@ -225,31 +232,41 @@ def _answer(question: Question, scenario: Scenario | None) -> Result:
     if scenario is not None:
         settle(scenario, question.settings, result)
     with blaming(loaded.origin):
-        _explain(question, scenario, loaded, result)
+        _explain(question, scenario, loaded, result, controls)
     return result
 
 
-def _explain(question: Question, scenario: Scenario | None, loaded: LoadedModel, result: Result) -> None:
-    """Adds to the result the step at which each control (a fixed design) differs from each trace.
+def _controls(question: Question, loaded: LoadedModel, model: Model) -> list[Control]:
+    """The controls that --control names. Raises `UnknownName` or `ModelError`."""
+    if not question.controls:
+        return []
+    from isrcheck.checker.scenarios.controls import named
 
-    The controls are those of the scenario and of --control. With --fixes it also tries other values of single settings.
+    return [named(text, loaded, model) for text in question.controls]
+
+
+def _explain(
+    question: Question, scenario: Scenario | None, loaded: LoadedModel, result: Result, controls: list[Control]
+) -> None:
+    """Adds the step at which each control (a fixed design) differs from the trace of each violated invariant.
+
+    The controls are those of the scenario and of --control. With --quiet they are compared only if a file or
+    annotations for GitHub are written as well. With --fixes, other values of single settings are tried as well.
     """
     from isrcheck.checker.explaining import explain_all
-    from isrcheck.checker.scenarios.controls import controls_of, named
+    from isrcheck.checker.scenarios.controls import controls_of
 
-    if result.verdict == "violated":
+    # A single printed line would not show the fixes.
+    if result.verdict == "violated" and not (question.quiet and question.output.is_report_alone):
         changed = settings_of(loaded.cls, loaded.name, question.settings)
         beside = [] if scenario is None else controls_of(scenario, loaded, changed)
-        model = loaded.cls(**result.settings)
-        controls = [*beside, *(named(text, loaded, model) for text in question.controls)]
-        if not (question.quiet and question.output.is_report_alone):  # a single printed line would not show the fixes
-            explain_all(result, loaded, controls)
+        explain_all(result, loaded, [*beside, *controls])
     if question.fixes:
         _add_alternatives(result, loaded, question)
 
 
 def _add_alternatives(result: Result, loaded: LoadedModel, question: Question) -> None:
-    """Tries other values of single settings, and adds the outcomes to the violation with the shortest trace."""
+    """Tries other values of single settings. Adds the outcomes to the violated invariant with the shortest trace."""
     from isrcheck.checker.alternatives import alternatives
     from isrcheck.checker.exploration import Limits
     from isrcheck.checker.reports.text import violated

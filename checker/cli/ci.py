@@ -1,4 +1,4 @@
-"""The options of several commands for continuous integration, and the reports that these options ask for."""
+"""The options for continuous integration, which several commands share, and the reports that these options ask for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from isrcheck.checker.cli.output import write_json, write_text
+from isrcheck.checker.cli.output import all_written, write_json, write_text
 from isrcheck.checker.failures import Failure
 from isrcheck.checker.results import Exit
 
@@ -60,9 +60,10 @@ class Reports:
         return {name: path for name, path in given.items() if path is not None}
 
     def write(self, result: Result, loaded: LoadedModel | None) -> None:
-        """Writes the reports on a check. Raises `Failure` (153) if a report cannot be written."""
-        if self.mermaid is not None:
-            self._write_mermaid(self.mermaid, result)
+        """Writes the reports on a check. Raises `Failure` (153) if one cannot be written, after writing the others."""
+        all_written(lambda: self._write_mermaid(result), lambda: self._write_verdicts(result, loaded))
+
+    def _write_verdicts(self, result: Result, loaded: LoadedModel | None) -> None:
         if self.junit is None and self.sarif is None and not self.github:
             return
         from isrcheck.checker.ci.cases import cases_of
@@ -72,32 +73,43 @@ class Reports:
         title = f"isrcheck: {result.model}"
         self.write_cases(cases_of(result, loaded), result.exit_code, result.settings, title, verdict_line(result))
 
-    def _write_mermaid(self, path: str, result: Result) -> None:
+    def _write_mermaid(self, result: Result) -> None:
+        if self.mermaid is None:
+            return
         from isrcheck.checker.traces.mermaid import mermaid_of
 
         diagram = mermaid_of(result)
         if diagram is None:
-            click.echo(f"isrcheck: there is no counterexample; {path} is not written", err=True)
+            click.echo(f"isrcheck: there is no counterexample; {self.mermaid} is not written", err=True)
         else:
-            write_text(path, diagram)
+            write_text(self.mermaid, diagram)
 
     def write_cases(
         self, cases: list[Case], exit_code: int, settings: dict[str, Any], title: str, headline: str
     ) -> None:
-        """Writes the requested reports (JUnit, SARIF, GitHub) on these test cases."""
+        """Writes the requested reports (JUnit, SARIF, GitHub) on these test cases, as `write` does."""
+        all_written(
+            lambda: self._write_junit(cases, settings),
+            lambda: self._write_sarif(cases, exit_code, settings),
+            lambda: self._tell_github(cases, title, headline),
+        )
+
+    def _write_junit(self, cases: list[Case], settings: dict[str, Any]) -> None:
         if self.junit is not None:
             from isrcheck.checker.ci.junit import junit
 
             texts = {name: str(v).lower() if isinstance(v, bool) else str(v) for name, v in settings.items()}
             write_text(self.junit, junit(cases, texts))
+
+    def _write_sarif(self, cases: list[Case], exit_code: int, settings: dict[str, Any]) -> None:
         if self.sarif is not None:
             from isrcheck.checker.ci.sarif import sarif
 
             write_json(self.sarif, sarif(cases, exit_code, settings))
-        if self.github:
-            self._tell_github(cases, title, headline)
 
     def _tell_github(self, cases: list[Case], title: str, headline: str) -> None:
+        if not self.github:
+            return
         from isrcheck.checker.ci.github import commands, summary
 
         for line in commands(cases):
@@ -111,7 +123,10 @@ class Reports:
                 raise Failure(f"cannot write {SUMMARY} ({path}): {error.strerror}", Exit.OUTPUT) from None
 
     def write_failure(self, suite: str, settings: dict[str, Any], failure: Failure) -> None:
-        """Writes the reports on a check that gave no result. A report that cannot be written is skipped silently."""
+        """Writes the reports on a check that gave no result, except the Mermaid diagram.
+
+        A report that cannot be written is skipped silently.
+        """
         from isrcheck.checker.ci.cases import unfinished
 
         with suppress(Failure):

@@ -31,7 +31,7 @@ def scenarios(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 
 
 def settings(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Completes `NAME=` for each setting of the model and, after the equals sign, the values if they have names."""
+    """Completes the name of a setting, with an equals sign. After the sign, completes true, false and named choices."""
     loaded = _model(ctx)
     if loaded is None:
         return []

@@ -52,8 +52,9 @@ def command(
     before the first action that cannot be carried out on these classes. The command needs Java 17 or later, and Maven.
     It keeps its builds.
 
-    Exit codes: 0 every path conforms as far as it was driven, or differs only as is known or as its settings do; 14 a
-    path differs otherwise; 150 an unknown name or version; 153 Java or Maven is missing or has failed.
+    Exit codes: 0 every path conforms as far as it was driven; 14 a path differs; 150 an unknown name or version; 153
+    Java or Maven is missing or has failed. Two kinds of differences do not change exit code 0: known differences, and
+    differences of paths with settings that do not describe this version of Kafka (docs/conformance.md).
     """
     require_writable(json_path)
     from isrcheck.checker.conformance.report import headline, report_text

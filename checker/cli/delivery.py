@@ -1,6 +1,6 @@
 """Delivers a result: prints the report, then writes the files.
 
-If the report or one of the files fails, the others are still written.
+If the report or one of the files cannot be written, the other files are still written.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ html_option = click.option(
 
 @dataclass
 class Output:
-    """The files that the options name. `-` is standard output; the report then goes to standard error.
+    """The files that the options name. If a file is `-` (standard output), the report goes to standard error.
 
-    `loaded` is the model, once it is loaded: the reports for continuous integration name its source file. `beside` is
+    `loaded` is the model, once it is loaded: the page and the reports for continuous integration need it. `beside` is
     the result that the page of `isrcheck refine` shows: its traces also have the states of the specification.
     """
 
@@ -61,7 +61,7 @@ class Output:
 
     @property
     def is_report_alone(self) -> bool:
-        """True if the report is printed and no file is written."""
+        """True if the printed report is the only output: no file, and no annotations for GitHub."""
         return not self.reports.github and not any(self.files.values())
 
     def require_apart(self) -> None:
@@ -77,9 +77,9 @@ class Output:
         return STDOUT in self.files.values()
 
     def write(self, result: Result) -> Failure | None:
-        """Writes all files, and returns the last failure, or None. Raises `Failure` if the JSON cannot be written.
+        """Writes the files, and returns the last failure, or None. Raises `Failure` if the JSON cannot be written.
 
-        The JSON is last, so it can say which other file failed.
+        The JSON is written last, so its `reason` can say which other file could not be written.
         """
         failure = None
         for write in (self._write_itf, self._write_page, self._write_reports):
@@ -93,7 +93,10 @@ class Output:
         return failure
 
     def write_failure(self, model: str, settings: dict[str, str], engine: str, failure: Failure) -> None:
-        """Writes the files of a check that gave no result. A file that cannot be written is skipped silently."""
+        """Writes the JSON and the reports for continuous integration of a check that gave no result.
+
+        What cannot be written is skipped silently.
+        """
         from isrcheck.checker.reports.unanswered import unanswered
 
         self.reports.write_failure(model, settings, failure)
@@ -128,7 +131,10 @@ class Output:
 
 
 def deliver(output: Output, result: Result, text: Callable[[Ink], str]) -> None:
-    """Prints the report, then writes the files, and ends with the exit code of the result."""
+    """Prints the report, then writes the files, and ends the command with the exit code of the result.
+
+    Raises the failure if the report cannot be printed or a file cannot be written.
+    """
     from isrcheck.checker.wording.layout import Ink
 
     ink = Ink(_coloured(sys.stderr if output.to_stdout else sys.stdout))

@@ -30,13 +30,17 @@ OF_DATASETS: Final = ("model_a", "model_b", "plot", "master", "conf")
 @click.option("--master", metavar="URL", help="The address of Spark, if the platform does not set it.")
 @click.option("--conf", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE", help="A setting of Spark.")
 def command(one: str | None, other: str | None, json_path: str | None, **options: Any) -> None:
-    """Shows which states of dataset A are not in dataset B, compared by the variables that both have.
+    """Shows which states of dataset A are not in dataset B.
 
-    With --behaviours, A and B are models; without B, both sides are A. The command shows the shortest behaviour that
-    only B has, and the shortest behaviour that only A has. Two behaviours differ if the visible variables change
-    differently. Steps that change no visible variable do not count.
+    States are compared by the common variables: those that both datasets have, with the same kind of values.
 
-    Exit codes: 0 no difference, 10 a difference, 152 a limit was reached before the answer was known.
+    With --behaviours, A and B are models. Without B, both sides are A, and an option such as --b-setting or --a-ref
+    says what differs. The command shows a shortest behaviour that only B has, and a shortest behaviour that only A has.
+    Two behaviours differ if the visible variables (--visible) change differently. Steps that change no visible variable
+    do not count.
+
+    Exit codes: 0 no difference, 10 a difference, 152 a limit was reached before it was known what only B has, or what
+    only A has.
     """
     of_datasets = {f"--{name.replace('_', '-')}": options.pop(name) for name in OF_DATASETS}
     asked = asked_of(options)

@@ -17,7 +17,10 @@ DEBUG = "ISRCHECK_DEBUG"
 
 @contextmanager
 def reporting_failures() -> Iterator[None]:
-    """Turns an error in the command into one line and an exit code. ISRCHECK_DEBUG=1 adds a traceback."""
+    """Turns an error in the command into one line on standard error and an exit code.
+
+    ISRCHECK_DEBUG=1 adds a traceback. Usage errors are left to click. A broken pipe gives only the exit code.
+    """
     try:
         yield
         sys.stdout.flush()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def settle(scenario: Scenario, given: Iterable[str], result: Result) -> None:
-    """Sets the exit code 10 if the outcome is not as expected, unless the present exit code takes precedence.
+    """Sets the result's exit code to 10 if the outcome is not as expected, unless its present code takes precedence.
 
     `given` names the settings of the command line. If their values differ from the scenario's, no outcome is expected.
     """

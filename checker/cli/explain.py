@@ -45,11 +45,12 @@ def command(
     json_path: str | None,
     html: str | None,
 ) -> None:
-    """Looks for an order of the lines of FILE that the model allows, with unrecorded steps between the lines.
+    """Looks for a behaviour of the model in which all lines of FILE occur, with hidden (unrecorded) steps between them.
 
-    FILE is a recording (docs/explain.md). The order of the lines on one lane is known, and the order between lanes is
-    not. The answer is a story with all lines. If there is no such story, the answer is a story with as many lines as
-    possible, the next lines that cannot happen at its end, and the reasons.
+    FILE is a recording (docs/explain.md). A lane is the log of one process. The order of the lines in one lane is
+    known. The order of lines in different lanes is not known, unless a line gives it. The answer is a story with all
+    lines. If there is no such story, the answer is a story with as many lines as possible. Then the answer also has the
+    lines that come next in the lanes, and the reasons why they cannot happen.
 
     Exit codes: 0 explained; 12 explained, and an invariant is false in the story; 15 not explained; 75 the model is
     undefined somewhere; 150 a damaged file, or an unknown name; 152 a limit was reached first.

@@ -37,8 +37,8 @@ def command(
 ) -> None:
     """Writes MODEL at the given settings in another language: a block for each transition, grouped by actions.
 
-    With --to tla, a configuration for TLC is written beside FILE, with the ending .cfg. --liveness adds properties, and
-    the fairness that they assume.
+    With --to tla, a configuration for TLC is written beside FILE, with the ending .cfg. If FILE is standard output, no
+    configuration is written. --liveness needs --to tla. It adds properties, and the fairness that they assume.
     """
     fairness = fairness_of(asked)
     if asked["liveness"] and language != "tla":
@@ -97,7 +97,10 @@ def promised(
     liveness: tuple[str, ...],
     fairness: Fairness,
 ) -> tuple[TransitionSystem, tuple[Obligation, ...]]:
-    """The transition system of a model with its liveness properties, and the fairness of its transitions."""
+    """The transition system of a model, with the named liveness properties, and the fairness of its transitions.
+
+    Raises `UnknownName` for a property about steps, which TLC cannot check.
+    """
     from isrcheck.checker.checking import properties_of
     from isrcheck.checker.library import blaming, load_model_class
     from isrcheck.model.language.fairness import obligations

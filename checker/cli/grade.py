@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 def command(exercise: str | None, answer: str | None, start: str | None, json_file: str | None) -> None:
     """Says whether an ANSWER to an EXERCISE is right, criterion by criterion. The code of the answer is run.
 
-    Without ANSWER it shows the exercise. Without EXERCISE it lists all exercises. An EXERCISE is a name, or a folder
-    with an exercise.toml.
+    Without ANSWER it shows the exercise or, with --start, begins an answer. Without EXERCISE it lists all exercises. An
+    EXERCISE is a name, or a folder with an exercise.toml.
 
     Exit codes: 0 solved, 10 not yet solved; after an error, as for the other commands.
     """

@@ -53,9 +53,9 @@ def command(
 ) -> None:
     """Writes the reachable states of MODEL and the steps between them as DOT or GraphML.
 
-    With --around it writes only the states of a trace, and the states that at most --radius steps reach from them. It
-    takes the settings of the trace, unless -s changes them. The exit code is 152 if there are more states than
-    --max-states.
+    With --around it writes only the states of a trace, and the states that can be reached from them in at most --radius
+    steps. The settings are then those of the trace, unless -s changes them. If there are more states than --max-states,
+    nothing is written, and the exit code is 152.
     """
     if radius is not None and around is None:
         raise click.UsageError("--radius goes with --around")

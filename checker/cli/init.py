@@ -1,4 +1,4 @@
-"""`isrcheck init`: writes a first file that runs unchanged: a variant of a shipped model, a model, or a scenario."""
+"""`isrcheck init`: begins a variant of a shipped model, a new model, or a scenario. Each can be checked at once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from isrcheck.checker.results import Exit
 
 @click.group("init", short_help="Begins a file of your own: a variant of a model, a new one, a scenario.")
 def command() -> None:
-    """Writes a first file of your own that runs unchanged: a variant of a model, a new model, or a scenario."""
+    """Begins a file of your own: a variant of a model, a new model, or a scenario. Each can be checked at once."""
 
 
 command.add_command(new, "scenario")
@@ -24,7 +24,7 @@ command.add_command(new, "scenario")
 @click.argument("file")
 @click.option("--action", "actions", multiple=True, metavar="NAME", help="Copy this action, to change it; repeatable.")
 def variant_of(model: str, file: str, actions: tuple[str, ...]) -> None:
-    """Writes FILE: a subclass of the shipped MODEL, with a copy of each named action."""
+    """Writes FILE: a subclass of the shipped MODEL, with a copy of each action that --action names."""
     from isrcheck.checker.beginnings import variant
     from isrcheck.checker.library import load_model_class
 

@@ -33,12 +33,14 @@ def command(
     class_name: str | None,
     settings: dict[str, str],
 ) -> None:
-    """Lists the models, or shows the file, settings, variables, actions and invariants of NAME (or of your own file).
+    """Lists the models, or shows the file, settings, variables, actions and invariants of NAME.
 
-    With --types it prints a Python module: a class with the type of each variable, for all settings or at the settings
-    of -s. If a method of the model declares this class as the type of its state, an editor can complete and check the
-    method. Several NAMEs give one class with the variables of all these models, for models that share methods. --as
-    names the class.
+    NAME is a shipped model or a file of your own.
+
+    With --types it prints a Python module with a class that has the type of each variable. The types fit all settings
+    or, with -s, the settings of -s. If a method of the model declares this class as the type of its state, an editor
+    can complete and check the method. --as names the class. Models that share methods can share one class: with several
+    NAMEs the class has the variables of all these models. Several NAMEs need --as, and do not go with -s.
     """
     from isrcheck.checker.library import load_model_class, model_names
 

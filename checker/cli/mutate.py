@@ -1,4 +1,4 @@
-"""`isrcheck mutate`: changes one guard or update of a model at a time. Does an invariant or a property notice?"""
+"""`isrcheck mutate`: changes one guard or update of a model at a time. Is an invariant or a property then violated?"""
 
 from __future__ import annotations
 
@@ -47,18 +47,24 @@ def command(
     quiet: bool,
     **promised: Any,
 ) -> None:
-    """Removes or weakens each conjunct of each guard of MODEL, drops each update, and checks each mutant.
+    """Makes mutants of MODEL, and checks whether an invariant is violated in each of them.
 
-    Exit codes: 0 each mutant violates an invariant, behaves as MODEL does, or leaves a domain; 10 a mutant survives;
-    152 a mutant did not finish; 12, 75 or 152 if the model itself does not hold.
+    In a mutant, one conjunct of a guard is removed or weakened, or one update is dropped. A mutant is killed if an
+    invariant is violated in it. A mutant survives if every invariant holds in it, and if it may reach states that MODEL
+    does not reach. Other mutants, which cannot violate an invariant or which leave a domain, are neither killed nor
+    survive (docs/mutation.md).
 
-    With --scenarios, a mutant that nothing notices is also checked in each recorded scenario in which MODEL holds, with
-    every invariant that holds there. The scenarios are those of ./counterexamples, or the shipped ones, and the
-    smallest comes first. Scenarios with more states than --max-states are left out.
+    Exit codes: 0 no mutant survives; 10 a mutant survives; 152 a mutant did not finish; 12, 75 or 152 if MODEL itself
+    does not hold.
 
-    With --liveness, a mutant that no invariant kills is checked for liveness: it is killed if it violates a property of
-    MODEL. A property kills nothing if MODEL itself violates it or if it holds vacuously in MODEL. The exit code is also
-    152 if a property has no answer within the limits.
+    With --scenarios, mutants are also checked in recorded scenarios in which MODEL holds, with every invariant that
+    holds there. A mutant is not checked further once it is killed, is vacuous (an action or goal of MODEL never occurs
+    in it), or leaves a domain. The scenarios are those of ./counterexamples, or else the shipped ones. Those with fewer
+    states come first, and those with more states than --max-states are left out.
+
+    With --liveness, a mutant that behaves differently from MODEL, and that no invariant kills, is checked for liveness.
+    It is killed if it violates a property. Only properties that hold in MODEL, and not vacuously, are checked. The exit
+    code is also 152 if a property has no answer within the limits.
     """
     fairness, liveness = fairness_of(promised), promised["liveness"]
     require_writable(json_path)

@@ -25,7 +25,7 @@ SIZE: Final = re.compile(r"(\d{1,18}(?:\.\d{1,9})?(?:e\d{1,2})?) ?([KMGT]?)(i?)(
 
 
 def size_of(text: str) -> int:
-    """The number of bytes in a text such as `512MB`, `2GiB` or `1e9`. K, M, G and T alone are binary."""
+    """The number of bytes in a text such as `512MB`, `2GiB` or `1e9`. `MB` is decimal; `M` and `MiB` are binary."""
     found = SIZE.fullmatch(text)
     count = 0 if found is None else int(float(found[1]) * _unit(found[2].upper(), bool(found[3]), bool(found[4])))
     if count < 1:
@@ -102,7 +102,7 @@ shipped_option = click.option("--shipped", is_flag=True, help="Take the scenario
 
 
 def meant(paths: tuple[str, ...], shipped: bool) -> tuple[str, ...]:
-    """The folders of scenarios that a command line names. An empty result represents the default folder."""
+    """The folders of scenarios that a command line names. An empty result means the default folder."""
     if not shipped:
         return paths
     if paths:
@@ -127,7 +127,7 @@ def limits_options(command: Command) -> Command:
 
 
 def specification_options(default: str | None) -> Callable[[Command], Command]:
-    """Adds the options for the specification that a model should refine. Without a default, `--spec` is optional."""
+    """Adds the options for the specification that a model should refine. `default` is the value without `--spec`."""
 
     def added(command: Command) -> Command:
         for option in reversed((_specification_option(default), *_SPECIFICATION)):

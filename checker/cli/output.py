@@ -1,10 +1,14 @@
-"""Writes the files of a command completely or not at all. Before the work starts, tests that each can be written."""
+"""Writes the files of a command completely or not at all. Before the work starts, tests that each can be written.
+
+Standard output, devices and pipes are written directly, so an error can leave a part of the text there.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -39,12 +43,12 @@ def require_writable(path: str | None) -> None:
 
 
 def svg_file(text: str) -> str:
-    """The name of a file for a picture in SVG. Refuses an ending other than .svg."""
+    """The name of a file for a picture in SVG. The ending must be .svg, or there must be none."""
     return _named(text, ".svg")
 
 
 def plot_file(text: str) -> str:
-    """The name of a file for plots in SVG or PNG. Refuses an ending other than .svg and .png."""
+    """The name of a file for plots in SVG or PNG. The ending must be .svg or .png, or there must be none (SVG)."""
     name = _named(text, ".svg", ".png")
     if name.lower().endswith(".png"):
         from isrcheck.checker.datasets.shapes import require_png
@@ -77,10 +81,24 @@ def require_different(paths: dict[str, str | None]) -> None:
     """Raises a usage error if two options name the same file."""
     named: dict[str, str] = {}
     for option, path in paths.items():
-        if path is not None and path in named:
-            raise click.UsageError(f"{named[path]} and {option} name the same file")
-        if path is not None:
-            named[path] = option
+        if path is None:
+            continue
+        file = path if path == STDOUT else os.path.realpath(path)
+        if file in named:
+            raise click.UsageError(f"{named[file]} and {option} name the same file")
+        named[file] = option
+
+
+def all_written(*writers: Callable[[], None]) -> None:
+    """Calls all writers, also after one has failed. Then raises `Failure` (153) with all messages if any failed."""
+    messages = []
+    for write in writers:
+        try:
+            write()
+        except Failure as failure:
+            messages.append(failure.message)
+    if messages:
+        raise Failure("; ".join(messages), Exit.OUTPUT)
 
 
 def write_json(path: str, data: Any) -> None:

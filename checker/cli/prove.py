@@ -41,9 +41,10 @@ def command(model: str, settings: dict[str, str], json_path: str | None, **optio
 
     Without --profile the settings are the bare defaults, for which the shipped proofs were written.
 
-    Without --proof and --k it tries the shipped proof of the model if this proof covers the invariants, and plain
-    induction otherwise. Exit codes: 0 proved, 10 not proved (which says nothing about reachable states), 12 violated,
-    152 a limit, 150 unknown names.
+    Without --proof and --k it tries the shipped proof of the model if this proof covers the invariants. Otherwise it
+    tries plain induction, unless an option needs a proof with lemmas (--unbounded, --redundant, --houdini, --mutants,
+    --certificate). Exit codes: 0 proved, 10 not proved (which says nothing about reachable states), 12 violated, 152 a
+    limit, 150 unknown names.
     """
     about = {"format": FORMAT, "prove": model, "settings": settings, "verdict": "incomplete"}
     try:

@@ -23,6 +23,7 @@ from isrcheck.checker.profiles import settings_of
 if TYPE_CHECKING:
     from isrcheck.checker.library import LoadedModel
     from isrcheck.checker.refinement.refined import Refined
+    from isrcheck.checker.traces.fixes import Control
     from isrcheck.checker.wording.layout import Ink
 
 
@@ -51,10 +52,10 @@ def command(model: str, settings: dict[str, str], quiet: bool, plain: bool, **as
     """Explores MODEL (a name, my_model.py or my_model.py:Class) and compares each of its steps with a specification.
 
     A mapping turns each state of the model into a state of the specification. Initial states must become initial states
-    of the specification. A step must change nothing in the specification's state, or the specification must be able to
-    make the same change, in one or more steps. Otherwise the command shows the shortest trace to such a step, with exit
-    code 12. With --liveness, the named liveness properties of the specification are also checked, with exit code 13 if
-    one is violated.
+    of the specification. A step of the model must change nothing in the specification's state, or steps of the
+    specification must be able to make the same change: any number of steps, or at most --steps. If an initial state or
+    a step does not fulfil this, the command shows a shortest trace to it, with exit code 12. With --liveness, the named
+    liveness properties of the specification are also checked, with exit code 13 if one is violated.
     """
     output, asked["fairness"] = Output.taken(asked), fairness_of(asked)
     output.require_apart()
@@ -83,10 +84,15 @@ def _answer(model: str, texts: dict[str, str], quiet: bool, asked: dict[str, Any
     from isrcheck.checker.refinement.refining import refine
 
     loaded, specification = load_model_class(model), load_specification(asked["specification"])
-    controls = asked.pop("controls")
+    from isrcheck.checker.checking import resolved
+    from isrcheck.checker.scenarios.controls import named
+
     _, mapping = load_mapping(loaded, specification, asked["mapping"])
     output.loaded = historic(loaded, mapping)
     settings = settings_of(loaded.cls, loaded.name, texts)
+    _, instance, _ = resolved(loaded, settings, asked.get("profile"))
+    with blaming(loaded.origin):
+        controls = [named(text, loaded, instance) for text in asked.pop("controls")]
     given = settings_of(specification.cls, specification.name, asked["specification_settings"])
     limits = Limits(*(asked.pop(f"max_{name}") for name in ("states", "seconds", "memory")))
     asked |= {"specification": specification, "specification_settings": given, "limits": limits, "mapping": mapping}
@@ -97,22 +103,21 @@ def _answer(model: str, texts: dict[str, str], quiet: bool, asked: dict[str, Any
     return found
 
 
-def _explain(found: Refined, loaded: LoadedModel, named: tuple[str, ...], mapping: Any) -> None:
+def _explain(found: Refined, loaded: LoadedModel, controls: list[Control], mapping: Any) -> None:
     """Adds to the finding the step at which each control (a fixed design) differs from the trace.
 
     The controls are those of the scenario and of --control.
     """
     from isrcheck.checker.explaining import parted
     from isrcheck.checker.refinement.named import with_history
-    from isrcheck.checker.scenarios import controls
     from isrcheck.checker.scenarios.collection import one
+    from isrcheck.checker.scenarios.controls import controls_of
 
     if found.walked is None:
         return
-    asked, model = click.get_current_context().params, loaded.cls(**found.result.settings)
+    asked = click.get_current_context().params
     changed = settings_of(loaded.cls, loaded.name, asked["settings"])
-    beside = [] if asked["scenario"] is None else controls.controls_of(one(asked["scenario"]), loaded, changed)
-    every = [*beside, *(controls.named(text, loaded, model) for text in named)]
-    noted = [replace(each, model=with_history(each.model, mapping)) for each in every]
+    beside = [] if asked["scenario"] is None else controls_of(one(asked["scenario"]), loaded, changed)
+    noted = [replace(each, model=with_history(each.model, mapping)) for each in (*beside, *controls)]
     finding = found.result.findings[found.name]
     found.result.findings[found.name] = parted(finding, found.name, found.walked, noted)

@@ -1,4 +1,4 @@
-"""`isrcheck regress`: derives scenarios again and explains what has changed."""
+"""`isrcheck regress`: checks scenarios again and explains what has changed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     """The result of a scenario (or why it could not run, with an exit code), and the seconds that it took."""
 
 ORDER: Final = (*Exit.PRECEDENCE[:-2], Exit.UNKNOWN, *Exit.PRECEDENCE[-2:])
-"""Exit codes by precedence. The code of a scenario that could not run comes before that of a difference."""
+"""Exit codes by precedence: `Exit.PRECEDENCE`, with `UNKNOWN` (a damaged scenario) before `DIFFERENCE`."""
 
 
 @dataclass
@@ -84,13 +84,13 @@ def command(
     max_seconds: float | None,
     **options: Any,
 ) -> None:
-    """Derives the scenarios of PATH again, and compares the generated files with the recorded ones byte by byte.
+    """Checks the scenarios of PATH again, and compares the generated files with the recorded ones byte by byte.
 
-    Without PATH it derives those in ./counterexamples. If there is no such folder, or with --shipped, it derives those
+    Without PATH it checks those in ./counterexamples. If there is no such folder, or with --shipped, it checks those
     that come with isrcheck.
 
-    Exit codes: 0 all as recorded and as expected, 10 a difference, otherwise the code of a scenario that could not run
-    (75, 150, 152).
+    Exit codes: 0 all as recorded and as expected, 10 a difference. If a scenario could not run, the exit code is that
+    of the scenario (75, 150, 152). With --update, a difference from what is recorded does not count.
     """
     output = Output.taken(options)
     output.require_apart()

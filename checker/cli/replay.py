@@ -82,7 +82,10 @@ def command(
 
 
 def shown(replayed: list[Replayed], plain: bool, quiet: bool) -> list[str]:
-    """Lines that say whether each trace is valid, then the stories of the valid traces, without repetitions."""
+    """Lines that say whether each trace is valid, then (unless `quiet`) the stories of the valid traces.
+
+    A trace that several recordings share is told once.
+    """
     from isrcheck.checker.reports.counterexample import replayed_text
 
     lines, told = [each.text() for each in replayed], list[list[Any]]()
@@ -97,7 +100,7 @@ def shown(replayed: list[Replayed], plain: bool, quiet: bool) -> list[str]:
 
 
 def values_along(interpreter: Interpreter, replayed: Replayed, expressions: tuple[str, ...]) -> dict[str, list[str]]:
-    """The value of each expression at each state of a valid trace."""
+    """The value of each expression at each state of a trace; empty for an invalid trace."""
     if not expressions or not replayed.outcome.valid:
         return {}
     from isrcheck.checker.traces.evaluated import evaluated
@@ -153,7 +156,7 @@ def replayed_file(
 def _explained(
     told: list[Replayed], interpreter: Interpreter, controls: list[Control], implementation: Implementation | None
 ) -> list[Replayed]:
-    """Adds to each replayed trace the steps at which the controls differ from the trace."""
+    """Adds to each trace that ends in a violation the steps at which the controls differ from the trace."""
     from isrcheck.checker.explaining import explain, parted
     from isrcheck.checker.refinement.named import with_history
 

@@ -28,7 +28,11 @@ def side_options(command: Command) -> Command:
 
 @dataclass(frozen=True)
 class Sides:
-    """The two sides of a comparison, as the options of the command line name them."""
+    """The two sides of a comparison, as the options of the command line name them.
+
+    `settings` and `profile` are for both sides. `own_settings` and `refs` (revisions in git) are pairs, with an entry
+    for each side.
+    """
 
     settings: dict[str, str]
     profile: str | None
@@ -91,7 +95,7 @@ class Sides:
         return loaded, f"{loaded.name} at {revision}", f"{loaded.origin}{wanted and ':' + wanted}"
 
     def _of_scenario(self, one: str | None, other: str | None) -> tuple[Side, Side]:
-        """A scenario and its control; if one is violated and the other holds, the violated one comes first."""
+        """A scenario and its first control. If only one of them is expected to hold, this one comes second."""
         if one is not None or other is not None or self.profile or any(self.refs):
             raise click.UsageError("--scenario compares a scenario with its control; take all else away")
         from isrcheck.checker.scenarios.collection import one as scenario_named

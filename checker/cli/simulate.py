@@ -46,9 +46,10 @@ DEPTH: Final = 100
 def command(model: str, settings: dict[str, str], quiet: bool, **asked: Any) -> None:
     """Walks at random through MODEL (a name, my_model.py or my_model.py:Class) and shows what it finds.
 
-    Each step is drawn from all enabled steps, all equally likely. A violation is shortened before it is shown. If no
-    violation is found, the model may still have one: exit code 0 means only that all walks were done, and 152 that the
-    time ended first.
+    Each step is drawn from all enabled steps, all equally likely. The trace to a violation is shortened before it is
+    shown. If no violation is found, the model may still have one. Then exit code 0 means only that the walks were done:
+    all of --walks or, with --seconds alone, as many as the time allows. Exit code 152 means that the time ended before
+    all of --walks were done, or before the first walk was done.
     """
     output = Output.taken(asked)
     output.require_apart()

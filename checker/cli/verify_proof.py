@@ -27,11 +27,14 @@ if TYPE_CHECKING:
 @click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after so many seconds.")
 @click.option("--quiet", is_flag=True, help="Print only the verdict; no progress.")
 def command(folder: str, json_path: str | None, quiet: bool, **options: Any) -> None:
-    """Checks that the files of FOLDER are the obligations of its proof, and that z3 (and cvc5, if it can) refutes each.
+    """Checks that the files of FOLDER are the obligations of its proof, and that z3 finds each of them unsatisfiable.
 
-    It also examines the side conditions of the proof again, as `prove` did. Exit codes: 0 accepted, 10 rejected (an
-    obligation is satisfiable, z3 does not know, or a side condition fails), 150 the folder is no certificate, or
-    is not word for word the certificate that its model and proof give.
+    If cvc5 is installed, it is asked as well, unless --z3-only is given. It need not decide every obligation, but it
+    must find none satisfiable.
+    The command also examines the side conditions of the proof again, as `prove` did.
+
+    Exit codes: 0 accepted, 10 rejected (an obligation is satisfiable, z3 does not know, or a side condition fails), 150
+    the folder is no certificate, or is not word for word the certificate that its model and proof give, 152 a limit.
     """
     try:
         require_writable(json_path)

@@ -10,11 +10,14 @@ import click
 from isrcheck.checker.cli.exits import tell
 
 LOOK = 50
-"""Milliseconds between two checks for saved files."""
+"""The time between two looks for saved files, in milliseconds."""
 
 
 def watched(model: str | None, check: Callable[[], None]) -> None:
-    """Checks a model's file, and again after each change of this file or of a file beside it, until Ctrl-C."""
+    """Checks a model's file. Checks it again after each change of a Python file in the same folder, until Ctrl-C.
+
+    Raises a usage error if the model is not a file.
+    """
     path = Path((model or "").partition(":")[0])
     if path.suffix != ".py":
         raise click.UsageError("--watch goes with a file of your own: isrcheck check --watch my_model.py")

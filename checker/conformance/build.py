@@ -1,11 +1,11 @@
 """Builds the harness, a Java program that drives Kafka's classes, and keeps it in the user's own cache folder.
 
-Each version of Kafka has a harness of its own, which Maven builds. The name of its folder contains a hash of the
+Maven builds a separate harness for each version of Kafka, in a folder whose name contains a hash of the harness's
 sources. The files in the folder are executed, so the folder is used only if no other user may write to it. Several
 processes may build a harness at the same time, so the folder appears only when it is complete.
 
-The environment variable ISRCHECK_CACHE can name another folder. If its value is empty, the harness is in a temporary
-folder of this process.
+The environment variable ISRCHECK_CACHE can name another cache folder. If the variable is set to an empty text, the
+harness is in a temporary folder, which is removed when this process ends.
 """
 
 from __future__ import annotations
@@ -69,9 +69,9 @@ MOVED: Final[Mapping[str, Mapping[str, str]]] = {
     "4.3": _SINCE_4_3,
     "4.4": _SINCE_4_4,
 }
-"""For each version of Kafka (its first two numbers): the imported names that differ from those in the sources.
+"""For each version of Kafka (its first two numbers): the imports in the harness's sources that must be changed.
 
-Maps the beginning of a name in the sources to the beginning of the name in that version.
+Maps the beginning of an imported name in the sources to the beginning of the same name in that version.
 """
 NEWEST: Final = "4.4.0"
 BUILD_SECONDS: Final = 540
@@ -85,7 +85,7 @@ Told = Callable[[str], None]
 
 
 def classpath(version: str, tell: Told = lambda line: None) -> str:
-    """The class path of the harness for a version of Kafka. The harness is built if it is missing."""
+    """The class path of the harness for a version of Kafka. The harness is built if it is missing or incomplete."""
     profile = ".".join(known_version(version).split(".")[:2])
     java()
     folder = _folder(version)
@@ -117,7 +117,7 @@ def _has_jacoco(folder: Path) -> bool:
 
 
 def known_version(version: str) -> str:
-    """Returns the version if the harness has sources for it. Raises `Failure` (150) for other versions."""
+    """Returns the version if the harness has sources for it. Raises `Failure` (exit code 150) for other versions."""
     found = re.fullmatch(r"(\d+\.\d+)\.\d+", version, re.ASCII)
     if found is None or found[1] not in MOVED:
         known = ", ".join(f"{x}.x" for x in MOVED)
@@ -126,7 +126,7 @@ def known_version(version: str) -> str:
 
 
 def java() -> str:
-    """The command that runs Java. Raises `Failure` (153) if there is no Java."""
+    """The path of Java, from JAVA_HOME or else from PATH. Raises `Failure` (exit code 153) if there is no Java."""
     return _tool("java", Path(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else None)
 
 
@@ -150,7 +150,7 @@ def _temporary() -> Path:
 
 
 def _root() -> Path:
-    """The folder that keeps harnesses, or a temporary folder of this process if nothing is to be kept."""
+    """The folder for all harnesses and for JaCoCo. It is temporary if ISRCHECK_CACHE is set to an empty text."""
     named = os.environ.get(VARIABLE)
     if named == "":
         return _temporary()
@@ -170,7 +170,10 @@ def _hash() -> str:
 
 
 def _is_whole(folder: Path) -> bool:
-    """Whether the folder exists, belongs to this user alone, and has the harness and all jars of the class path."""
+    """Whether a folder has a complete harness, and no other user may write to the folder.
+
+    Kafka's jars are not in the folder: `classpath.txt` has their paths, and all of these jars must exist.
+    """
     if not is_own_folder(folder) or not (folder / "harness.jar").is_file():
         return False
     try:
@@ -181,7 +184,7 @@ def _is_whole(folder: Path) -> bool:
 
 
 def _rename(sources: Path, moved: Mapping[str, str]) -> None:
-    """Rewrites the imports of classes that are in another package in this version of Kafka."""
+    """Rewrites the imports in the Java files of a folder. `moved` maps old beginnings of names to new ones."""
     for path in sorted(sources.rglob("*.java")):
         text = path.read_text(encoding="utf-8")
         for old, new in moved.items():
@@ -203,7 +206,10 @@ def _build(version: str, profile: str, folder: Path) -> None:
 
 
 def _maven(arguments: list[str], folder: Path, what: str) -> None:
-    """Runs Maven in a folder. Raises `Failure` (153) if Maven cannot do `what`."""
+    """Runs Maven in a folder. Raises `Failure` (exit code 153) if Maven is missing, takes too long or fails.
+
+    `what` says in the message what Maven was to do.
+    """
     command = [_tool("mvn"), "-q", "-B", *arguments]
     try:
         done = subprocess.run(
@@ -217,7 +223,7 @@ def _maven(arguments: list[str], folder: Path, what: str) -> None:
 
 @contextmanager
 def _kept_as(folder: Path, is_whole: Callable[[Path], bool]) -> Iterator[Path]:
-    """Yields a new folder to fill. Afterwards the new folder replaces `folder` if `folder` is missing or not whole."""
+    """Yields a new folder to fill. Afterwards this becomes `folder`, unless `folder` exists already and is whole."""
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     ready = Path(tempfile.mkdtemp(dir=folder.parent, prefix="."))
     try:

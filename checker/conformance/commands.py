@@ -41,7 +41,7 @@ class Conformance(Protocol):
     walks: Mapping[str, Any]
     """Settings of random walks, unless the user gives others."""
     covering: Mapping[str, Any]
-    """Settings that covering walks add to `walks`: they enable every action that the harness can take."""
+    """Settings that covering walks (`covering.py`) add to `walks`, so that more actions are possible."""
     weights: Mapping[str, int]
     """The weights by which a random walk chooses actions. An action without an entry has weight 1."""
     classes: tuple[str, ...]
@@ -52,10 +52,13 @@ class Conformance(Protocol):
     """For each action, a function that returns the calls to carry out the action."""
 
     def of_kafka(self, version: str) -> Mapping[str, tuple[Any, ...]]:
-        """For each setting, the values that describe a version of Kafka. Random walks use the first value."""
+        """For each setting that says how Kafka works, the values that describe a version of Kafka.
+
+        Random walks use the first value, unless `walks`, `covering` or the user gives another one.
+        """
 
     def decided(self, moment: Moment, answer: Mapping[str, Any]) -> Mapping[str, Any]:
-        """After an action's calls: the values that Kafka chose for the arguments that the model leaves open."""
+        """The values that Kafka chose, during an action's calls, for arguments that the model leaves open."""
 
     def is_possible(self, model: Any, action: str, arguments: Mapping[str, Any], answer: Mapping[str, Any]) -> bool:
         """Whether Kafka can now take an action instance that the model allows."""

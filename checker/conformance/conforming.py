@@ -32,9 +32,10 @@ TRACE: Final = "trace.itf.json"
 class Outcome:
     """The outcome of one path.
 
-    `of_others` has the settings of the model whose values do not describe this version of Kafka. If a path with such
-    settings differs, the difference is attributed to the settings. For a recorded path, `Conforming.controlled` tests
-    this first. `length` is the number of steps of a recorded path, and None for a random walk.
+    `of_others` has the model's settings whose values do not describe this version of Kafka. If there are such settings
+    and the path differs, the settings count as the cause. For a recorded path, `Conforming.controlled` tests this, and
+    empties `of_others` if the test shows nothing. `length` is the number of steps of a recorded path, and None for a
+    random walk. `known` has the words for a known difference.
     """
 
     name: str
@@ -54,7 +55,10 @@ class Outcome:
 
     @property
     def left_out(self) -> int:
-        """The number of skipped steps of a recorded path: Kafka would not take them, or they were no longer enabled."""
+        """The number of steps of a recorded path that were skipped because the model or Kafka could not take them.
+
+        It is 0 if the path ended early, at a difference or at an action that the harness cannot take.
+        """
         if self.length is None or self.driven.difference is not None or self.driven.unreached is not None:
             return 0
         return self.length - self.driven.taken
@@ -79,11 +83,11 @@ class Outcome:
 
 @dataclass
 class Report:
-    """The outcomes of all paths of one run. `shown` has the shortest path that was found to the first difference.
+    """The outcomes of all paths of one run. `shown` is the first path with the verdict `differs`, shortened.
 
-    `known` has the names of the model's actions. `pairs` counts pairs of successive actions. For each action that no
-    path took, `why` says why covering walks did not take the action. `reached` is the coverage of Kafka's classes, by
-    class.
+    `known` has the names of the model's actions. `pairs` counts pairs of successive actions. After covering walks,
+    `why` says why they did not take an action, for each action in `never`. If coverage is measured, `reached` has a row
+    for each of Kafka's classes.
     """
 
     model: str
@@ -182,11 +186,11 @@ class Conforming:
             self._add(driver, outcome)
 
     def controlled(self, driver: Driver, outcome: Outcome, path: list[Step]) -> tuple[Driver, Outcome]:
-        """Drives the same steps at Kafka's own settings, to test whether the settings cause the difference.
+        """Drives a path again at Kafka's own settings, to test whether the settings of a scenario cause a difference.
 
-        If model and Kafka differ at these settings, too, returns the driver and the outcome of this test. Otherwise
-        returns `driver` and `outcome`. If a step before the difference was left out in the test, because it is
-        impossible at Kafka's own settings, the test shows nothing. Then `of_others` of the returned outcome is empty.
+        `outcome` is the outcome at the scenario's settings. If model and Kafka differ in the test too, returns the
+        driver and the outcome of the test. Otherwise returns `driver` and `outcome`. The test shows nothing if it did
+        not take each step before the difference. Then `of_others` of the returned outcome is empty.
         """
         kafka = self.mapping.of_kafka(self.report.kafka)
         own = {name: kafka[name][0] for name in outcome.of_others}
@@ -204,7 +208,7 @@ class Conforming:
         return Driver(self.harness, Interpreter(model, {}), self.mapping)
 
     def walks(self, count: int, depth: int, cover: bool = False) -> None:
-        """Drives random walks. With `cover`, the walks prefer the actions that earlier paths have tried least."""
+        """Drives random walks. With `cover` these are covering walks, which also count the steps of earlier paths."""
         driver = self._driver(self.loaded.cls(**self.report.settings))
         covering = Covering(Counter(self.report.pairs), set(self.report.actions)) if cover else None
         for number in range(1, count + 1):
@@ -247,7 +251,10 @@ def recorded(loaded: LoadedModel, scenario: Scenario) -> tuple[Model, list[Step]
 
 
 def with_traces(model: str, names: tuple[str, ...]) -> list[Scenario]:
-    """The scenarios of a model that have a recorded path. If `names` are given, only the scenarios with these names."""
+    """The scenarios of a model that have a recorded path, or the scenarios with these names.
+
+    Raises `UnknownName` if a named scenario is of another model or has no recorded path.
+    """
     found = [collection.one(name) for name in names] if names else list(_all(model))
     for scenario in found:
         if scenario.model != model:

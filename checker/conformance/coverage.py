@@ -38,8 +38,9 @@ LAMBDA: Final = re.compile(r"(?:lambda|\$anonfun)\$(.+?)(?:\$\d+)*(?:\$adapted)?
 class Reached:
     """A method of Kafka. `instructions` and `branches` are pairs: how many were reached, and how many there are.
 
-    `line` is the first line of the method. Methods with the same name count as one method. A function that is written
-    inside a method belongs to that method.
+    `owner` is the class of the method, without its package. An inner class counts as its outermost class. Methods of an
+    owner with the same name count as one method, and `line` is the first line of the first of them. A function that is
+    written inside a method belongs to that method.
     """
 
     owner: str
@@ -73,7 +74,10 @@ class Coverage:
         return (f"-javaagent:{self._agent}=destfile={record},includes={watched}",)
 
     def report(self) -> list[Reached]:
-        """Writes `methods.csv`, `coverage.xml` and HTML pages, and returns each method. The harness must have ended."""
+        """Writes `methods.csv`, `coverage.xml` and HTML pages, and returns every method.
+
+        The harness must have ended, because JaCoCo's agent writes its data when Java ends.
+        """
         with tempfile.TemporaryDirectory(prefix="isrcheck-") as work:
             for name, jar in self.classes.items():
                 zipfile.ZipFile(jar).extract(name, work)

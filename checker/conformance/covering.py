@@ -1,7 +1,7 @@
 """Covering walks: random walks that prefer the actions which were tried least often after the previous action.
 
-So an action that is seldom enabled is likely to be taken when it is enabled. If an action is never enabled after some
-other action, it is tried after that action less and less often.
+So an action that is seldom enabled is likely to be taken when it is enabled. A try counts even if the action is not
+enabled. Therefore an action that is never enabled after some other action is not always tried first after it.
 """
 
 from __future__ import annotations
@@ -18,21 +18,23 @@ Pair = tuple[str, str]
 """An action and the next action. The first action of a path comes after START."""
 START: Final = "start"
 SHARE: Final = 0.5
-"""The share of a covering walk's steps that take the action tried least. The other steps are as in a random walk.
+"""The probability that a step of a covering walk takes the enabled action that was tried least.
 
-The other steps are needed, because some actions need long preparation: for example, a replica must catch up. A walk
-that always takes the action tried least would never reach these actions.
+The other steps are as in a random walk. They are needed because some actions need long preparation: for example, a
+replica must first catch up. A walk that always takes the action tried least would rarely reach these actions.
 """
 
 
 DECIDED: Final = "what Kafka has decided itself"
+"""Counted in place of a condition if the model enables an instance that Kafka cannot take."""
 
 
 @dataclass
 class Covering:
-    """Counts over all walks: how often each action was tried after another action, and where actions were refused.
+    """Counts over all walks: how often each action was tried after another action, and which conditions refused it.
 
-    For each action that no walk has taken yet, `refused` counts the conditions (`file:line`) that were false.
+    `driven` has the actions that a path has taken. Until an action is in `driven`, `refused` counts the conditions
+    (`file:line`) that disabled its instances.
     """
 
     tried: Counter[Pair] = field(default_factory=Counter)
@@ -49,7 +51,7 @@ class Covering:
             self.driven.add(action)
 
     def note_refusals(self, interpreter: Interpreter, state: State, action: str, instances: Sequence[int]) -> None:
-        """Counts the lines of the model that refuse instances of an action, unless the action was taken before."""
+        """Counts what refuses these instances of an action. Does nothing if a path has already taken the action."""
         if action in self.driven:
             return
         places = self.refused.setdefault(action, Counter())

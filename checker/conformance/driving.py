@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -22,13 +23,16 @@ Path = Generator[Step, Step | None, None]
 SHORTENINGS: Final = 400
 """The greatest number of paths that are driven to shorten one path."""
 MISSING: Final = "nothing"
+INDEX: Final = re.compile(r"\[[^\]]*\]|\(\d+\)")
+"""An index in the name of a part: `[0]`, or the `(0)` of `up.has(0)`."""
 
 
 @dataclass(frozen=True)
 class Difference:
     """The first step that Kafka refuses or after which Kafka's state differs. Steps count from 1; 0 is the start.
 
-    `parts` has the path of each differing part of the state, with its value in the model and in Kafka.
+    `refused` is Kafka's error, or an unexpected exception. `parts` has the name of each differing part of the state,
+    with the values of this part in the model and in Kafka.
     """
 
     step: int
@@ -37,8 +41,8 @@ class Difference:
 
     @property
     def kind(self) -> str:
-        """The refusal, or the differing parts without indices. Paths with the same kind differ in the same way."""
-        names = sorted({part.partition("[")[0] + part[part.rfind("]") + 1 :] for part, _, _ in self.parts})
+        """The refusal, or the differing parts without indices. Paths of one kind count as differing in the same way."""
+        names = sorted({INDEX.sub("", part) for part, _, _ in self.parts})
         return f"refused: {self.refused}" if self.refused is not None else ", ".join(names)
 
     def rows(self) -> Iterator[tuple[str, Any, Any]]:
@@ -83,10 +87,10 @@ class Driver:
         return Trace(tuple(self.model.domains.items()), tuple(steps))
 
     def drive(self, path: Iterator[Step]) -> Driven:
-        """Drives the steps of a path, and sends each step that was taken back to the generator.
+        """Drives a path to its end, to the first difference, or to an action that the harness cannot take.
 
-        The path is driven to its end, to the first difference, or to an action that the harness cannot take. If the
-        model leaves a choice open and Kafka decides, the taken step may differ from the wanted step.
+        A generator receives each step that was taken. If the model leaves a choice open and Kafka decides, the taken
+        step may differ from the wanted step.
         """
         first = next(path)
         before, taken = as_data(self.model.domains, first.state), [first]
@@ -112,7 +116,7 @@ class Driver:
         return Moment(self.model, step.label.action, step.label.to_json(), before, after, self.answer["last_batch"])
 
     def _run(self, step: int, commands: list[Command]) -> Difference | None:
-        """Runs commands, and stores the state of the harness after them. A fault or a refusal is a difference."""
+        """Runs commands, and stores Kafka's state after them. Returns a difference if a command is refused or fails."""
         try:
             answer = self.harness.run(commands)
         except HarnessFault as fault:
@@ -148,7 +152,7 @@ class Driver:
         return Difference(step, None, parts) if parts else None
 
     def _is_enabled(self, state: State, action: str) -> bool:
-        """Whether the model has an enabled instance of an action that Kafka can take."""
+        """Whether some instance of an action is enabled in the model and possible in Kafka."""
         labels = self.interpreter.labels
         return any(label.action == action and self._step(state, i) is not None for i, label in enumerate(labels))
 
@@ -157,8 +161,8 @@ class Driver:
     def walk(self, seed: int, number: int, depth: int, covering: Covering | None = None) -> Path:
         """A random walk of at most `depth` steps. Each step chooses an enabled action, then an instance of this action.
 
-        The walk depends only on `seed`, on `number`, and on Kafka's decisions during the walk. A covering walk also
-        depends on the walks before it. No walk takes an action that the harness cannot take.
+        The walk depends only on the model, on `seed`, on `number`, and on Kafka's decisions during the walk. A covering
+        walk also depends on the paths before it. No walk takes an action that the harness cannot take.
         """
         choose = random.Random(f"{seed}/{number}")
         step: Step | None = Step(None, None, choose.choice(initial_states(self.model)))
@@ -192,7 +196,7 @@ class Driver:
         return None
 
     def _step(self, state: State, number: int) -> Step | None:
-        """The step of an action instance from a state, or None if it is not enabled or Kafka cannot take it."""
+        """The step of an action instance from a state; None if the instance is not enabled or Kafka cannot take it."""
         label, after = self.interpreter.labels[number], self.interpreter.step(state, number)
         possible = after is not None and (
             not self.answer or self.mapping.is_possible(self.model, label.action, label.to_json(), self.answer)
@@ -200,11 +204,11 @@ class Driver:
         return Step(label, self.interpreter.actors[number], after) if after is not None and possible else None
 
     def shortened(self, driven: Driven) -> Driven:
-        """A shorter path that differs in the same way, without irrelevant steps. The last step stays.
+        """The shortest path that was found with the same kind of difference, or `driven` itself. The last step stays.
 
-        Larger parts are left out first, then single steps, then pairs of steps. If a later step is then no longer
-        enabled, another instance of the same action may replace it. For example, an offset in the metadata log changes
-        when an earlier batch is left out.
+        Tries to leave out many successive steps first, then fewer, then single steps, then pairs of steps. If a later
+        step then becomes impossible, another instance of the same action replaces it, or it is left out too. For
+        example, an offset in the metadata log changes when an earlier batch is left out.
         """
         best, tries, kind = driven, 0, _kind(driven)
         parts = self._parts(best)
@@ -218,7 +222,11 @@ class Driver:
         return best
 
     def _parts(self, driven: Driven, largest: int | None = None) -> Iterator[set[int]]:
-        """Steps to leave out together: parts of at most `largest` steps, then pairs. The first and last step stay."""
+        """Yields the positions of steps to leave out together. The start and the last step stay.
+
+        First come runs of successive steps, with at most `largest` and at least one step, the longest first. Then come
+        all pairs of steps.
+        """
         last = driven.taken
         size = min(largest or last, max(1, (last - 1) // 2))
         while size:

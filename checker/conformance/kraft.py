@@ -55,7 +55,7 @@ _TODAY: Mapping[str, tuple[Any, ...]] = {
     "assigned_directory": ("keeps-elr",),
     "awaited_in_isr": ("added-or-all-if-fewer",),
 }
-"""For each setting, the values that describe Kafka 4.4. Each of several values describes Kafka in some situations."""
+"""For each setting, the values that describe Kafka 4.4. If there are several, each is Kafka's in some situations."""
 
 _BEFORE: Mapping[tuple[int, ...], Mapping[str, tuple[Any, ...]]] = {
     (4, 0, 0): {"elr": (False,)},
@@ -63,13 +63,13 @@ _BEFORE: Mapping[tuple[int, ...], Mapping[str, tuple[Any, ...]]] = {
     (4, 1, 1): {"last_known_leader": ("may-be-dead",)},
     (4, 3, 0): {"assigned_directory": ("clears-elr",), "awaited_in_isr": ("all",)},
 }
-"""For each version with a change, the values that describe earlier versions.
+"""Maps the first version with a change to the values that describe all versions before it.
 
-The changes, in the same order, are KIP-966; KAFKA-18991; KAFKA-19522; apache/kafka#20716 and KAFKA-19975.
+The changes are, version by version: KIP-966; KAFKA-18991; KAFKA-19522; apache/kafka#20716 and KAFKA-19975.
 """
 
 _BACKPORTED: Mapping[tuple[int, ...], tuple[int, ...]] = {(4, 0, 1): (3, 9, 1)}
-"""Maps the first version with a change to the version of an earlier release line that also has the change."""
+"""Changes that an older release line has too: maps a key of `_BEFORE` to that line's first version with the change."""
 
 
 def of_kafka(version: str) -> Mapping[str, tuple[Any, ...]]:
@@ -99,7 +99,7 @@ walks: Mapping[str, Any] = {
     "note_fetch": "apart",
     "late_notes": 4,
 }
-"""The settings of random walks, unless the user gives others. They allow long paths and every kind of fault."""
+"""The settings of random walks, unless the user gives others. They allow long paths and most kinds of faults."""
 
 covering: Mapping[str, Any] = {
     "reassignments": 2,
@@ -155,8 +155,9 @@ def _call(op: str, **arguments: Any) -> list[Command]:
 def _publish(x: Moment) -> list[Command]:
     """A broker publishes the metadata up to a batch, and late answers arrive.
 
-    If the model drops an answer because the fetcher restarts, that answer is late from now on. The late answer arrives
-    immediately, and again after each batch until the follower fetches again. The late answer must change nothing.
+    If the model drops an answer to a fetch because the fetcher restarts, the answer is late from now on. The harness
+    gives a late answer to Kafka immediately, and again after each batch until the follower fetches again. A late answer
+    must change nothing.
     """
     b, first = x.arguments["b"], x.last_batch - (len(x.before["metadata"]) - 1)
     late = [c for f, leader in dropped(x) for c in _call("late_answer", broker=f, leader=leader) if f == b]
@@ -172,7 +173,7 @@ def _stop_partitions(x: Moment) -> list[Command]:
 def _stop(x: Moment) -> list[Command]:
     """A broker is killed (kill -9), crashes and loses the end of its log, or is shut down.
 
-    The answers that the model drops in this step are lost on their way to other brokers.
+    If the model drops answers to fetches of other brokers in this step, these answers are lost on their way.
     """
     b, clean = x.arguments["b"], x.action == "finish-controlled-shutdown"
     last = _call("finish_shutdown", broker=b) if clean else []
@@ -204,8 +205,8 @@ def _begin_shutdown(x: Moment) -> list[Command]:
 def _directories_offline(x: Moment) -> list[Command]:
     """A heartbeat reports a failed directory.
 
-    A fenced broker asks to stay fenced. Otherwise the heartbeat would unfence the broker, which is a separate step in
-    the model.
+    A broker that is not active asks to be fenced. Otherwise the heartbeat would unfence it, which is a separate step
+    in the model.
     """
     b = x.arguments["b"]
     return _call("heartbeat", broker=b, directories=True, want_fence=b not in x.before["live"])
@@ -216,7 +217,10 @@ def _session_ends(x: Moment) -> list[Command]:
 
 
 def _reassign(x: Moment) -> list[Command]:
-    """The operator names replicas in the model's order. If the partition has this order, the harness reverses it."""
+    """The operator names the new replicas in the model's order.
+
+    If the partition already has these replicas in this order, the harness reverses the order.
+    """
     return _call("reassign", replicas=[b for b in in_order(x.model) if b in x.arguments["target"]])
 
 
@@ -299,8 +303,8 @@ def is_possible(model: Any, action: str, arguments: Mapping[str, Any], answer: M
 
     Kafka has one preferred leader, but a model with `election = any-order` allows any leader. Kafka moves a log only if
     the broker has the partition. In the model any broker may move its log, and without the partition this changes
-    nothing. A directory fails only if the controller knows that the replica is in the directory. Otherwise the broker
-    must first tell the controller, in a step that the model does not have.
+    nothing. If the controller registers a broker's replica in another directory than the one with the log, the
+    directory cannot fail. The broker must first tell the controller, in a step that the model does not have.
     """
     if action == "maybe-replace-current-with-future-replica":
         return bool(answer["brokers"][str(arguments["b"])]["role"] != "none")
@@ -330,12 +334,12 @@ def offers(model: Any, s: State, seen: SeenState, answer: Mapping[str, Any]) -> 
 
 
 def in_order(model: Any) -> list[int]:
-    """The brokers in the order in which a partition is assigned to them."""
+    """The numbers of the brokers in the model's order of replicas."""
     return [b.number for b in model.in_order]
 
 
 def dropped(x: Moment) -> Iterator[tuple[int, int]]:
-    """The pairs of follower and leader whose answer the model has dropped in this step."""
+    """Each follower and leader such that the model drops the leader's answer to the follower in this step."""
     if "answer" in x.before:
         for f, by_leader in enumerate(x.before["answer"][P]):
             for leader, answer in enumerate(by_leader):

@@ -1,6 +1,7 @@
 """The known differences between `kraft` and Kafka. The words for each say whether the model or Kafka is wrong.
 
-Each difference is recognised by its appearance only. docs/conformance.md gives the causes.
+A difference is recognised by the path's actions and by the refusal or the differing values, not by its cause.
+docs/conformance.md gives the causes.
 """
 
 from __future__ import annotations
@@ -120,7 +121,7 @@ def _labels(driven: Driven) -> list[Label]:
 
 
 def _partition(model: Any, driven: Driven, place: int = -1) -> dict[str, Any]:
-    """The partition's registration in the model's controller after a step."""
+    """The partition's registration in the model's controller after the step at a position in the path."""
     found: dict[str, Any] = as_data(model.domains, driven.steps[place].state)["state"][0]
     return found
 
@@ -132,6 +133,6 @@ def _parts(driven: Driven) -> dict[str, tuple[Any, Any]]:
 
 
 def _is_of_the_partition(driven: Driven) -> bool:
-    """Whether all differences are in the controller's data about the partition or in which actions are enabled."""
+    """Whether some parts differ, all of them in the controller's data about the partition or in enabled actions."""
     parts = _parts(driven)
     return bool(parts) and all(name in (STATE, "elr[0]", LAST) or name.startswith("enabled(") for name in parts)

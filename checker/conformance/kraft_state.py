@@ -60,8 +60,9 @@ def expected(model: Any, s: State, seen: SeenState) -> Values:
 def found(model: Any, s: State, answer: Mapping[str, Any]) -> Values:
     """The values of Kafka to compare, under the same names as in the model.
 
-    The model's state `s` says only which values to compare, and where its `metadata` begins in Kafka's metadata log:
-    the model forgets batches that all running brokers have applied.
+    The model's state `s` is used for two things only. It says which values to compare, and how many batches its
+    `metadata` has. This number tells which of Kafka's batches is the first in `metadata`, because the model forgets
+    batches that all running brokers have applied.
     """
     brokers, values = range(len(model.brokers)), Values()
     first_batch = answer["last_batch"] - (len(s["metadata"]) - 1)

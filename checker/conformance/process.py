@@ -1,4 +1,4 @@
-"""The harness as a process. It reads a line of commands, and writes a line with the results and with its state."""
+"""The harness as a process. It reads a line of commands, and writes a line with the results and with Kafka's state."""
 
 from __future__ import annotations
 

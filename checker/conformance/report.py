@@ -91,7 +91,7 @@ def _reached(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _shown(outcome: Outcome, plain: bool) -> Iterator[str]:
-    """The path in words, then the parts in which model and Kafka differ."""
+    """The path step by step, then the parts in which model and Kafka differ."""
     trace, difference = trace_of(outcome), outcome.driven.difference
     assert difference is not None
     yield f"The shortest path that was found to the difference of {outcome.name}:"

@@ -1,8 +1,9 @@
 """Ensures that only one search at a time writes to a dataset.
 
 On a local file system the file `.lock` is locked. The lock ends when its process ends, even if the process is killed.
-The file `.claim.json` names the last writer, because not all file systems have locks (an object store, HDFS). Before a
-search commits a level, it reads this name. It stops if the name is not its own.
+Some file systems have no locks, for example HDFS and object stores. Therefore the file `.claim.json` also names the
+search that was the last to take the dataset. Before a search commits a level, it reads this name. It stops if the name
+is not its own.
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ CLAIM: Final = ".claim.json"
 
 
 class Claim:
-    """The right to write to a dataset, until `end()` is called. Raises `DatasetRefused` if another search has it."""
+    """The right to write to a dataset, until `end()` is called.
+
+    Raises `DatasetRefused` if another search holds the lock. Without locks, only `require` notices another search.
+    """
 
     def __init__(self, storage: Storage) -> None:
         self._storage, self._name = storage, uuid.uuid4().hex
@@ -36,7 +40,7 @@ class Claim:
         self._storage.write_json(CLAIM, mine)
 
     def require(self) -> None:
-        """Raises `DatasetRefused` if another search has taken the dataset since `take`."""
+        """Raises `DatasetRefused` if `.claim.json` does not name this search, because another search has taken over."""
         found = _claimed(self._storage)
         if found.get("search") != self._name:
             raise DatasetRefused(f"another search{_who(found)} has taken {self._storage.root}; this one stops")

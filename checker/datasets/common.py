@@ -15,9 +15,10 @@ from isrcheck.model.language.system import TransitionSystem
 class Common:
     """The names of the common variables (`variables`) and of all others (`apart`), and the leaves of common variables.
 
-    For each model, `numbers` has the indices of these leaves in a state of the model. An index is -1 if the model does
-    not have the leaf. For example, a model with shorter logs does not have the last offsets. The missing leaf then
-    counts as having its value in `fill`: the least value, which unused places of a sequence have, too.
+    A *leaf* is a scalar part of a state. For each model, `numbers` has the indices of the common leaves in a state of
+    the model. An index is -1 if the model does not have the leaf. For example, a model with shorter logs lacks the
+    leaves of the last records. A missing leaf counts as having its value in `fill`. This is the least value, which a
+    leaf of a sequence also has if it is not in use.
     """
 
     variables: tuple[str, ...]
@@ -27,7 +28,7 @@ class Common:
     fill: tuple[int, ...]
 
     def query(self, side: int) -> dict[str, Any]:
-        """How the common leaves are taken from a state of one model (`side` is 0 or 1), as plain data."""
+        """Plain data that tells executors how to take the common leaves from a state of model `side` (0 or 1)."""
         layout = Layout(self.leaves)
         return {
             "from": list(self.numbers[side]),

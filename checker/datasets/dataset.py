@@ -2,17 +2,18 @@
 
     dataset.json                       what was explored: model, settings, the kernel's hash, where each variable lies
     manifests/level-00001.json         a level: counts, files with their hashes, the hash of the manifest before
-    states/level=00001/part-*.parquet  its states, packed, in the order of the owner hash
+    states/level=00001/part-*.parquet  its states, packed, in the order of their hashes
     transitions/level=00001/*.parquet  the steps from its states, if they were asked for
     runs/*.parquet                     states of several levels merged, only for the search
-    cones-*/*.parquet                  states that lead to the end of a trace, while the trace is searched
+    cones-*/*.parquet                  *cones*: states that lead to the end of a trace, while the trace is searched
     levels.parquet, actions.parquet, violations.parquet   the contents of the manifests, as tables
 
 Files of states, transitions and merged states get new names and are never renamed or overwritten. They count only when
 a manifest names them. The manifest of a level is written last. Then two kinds of files are removed: files of the level
-that its manifest does not name, and merged files that were merged again. Cones are removed when a search continues.
-Nothing else is ever removed. A dataset without one of its earlier manifests is refused. If only its last manifests are
-missing, these levels are built again, and nothing is lost.
+that its manifest does not name, and merged files that were merged again. Cones are removed after the
+search for the trace or, if a process was killed, when the search is resumed. Nothing else is ever removed. If a
+manifest is missing, but one of a later level is there, the dataset is refused. If only the last manifests are missing,
+a resumed search builds these levels again.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ MUCH: Final = 1 << 30
 """From this many bytes on, a cluster checks files faster than `READERS` threads."""
 Entries = Iterable[dict[str, Any]]
 Look = Callable[[str, list[tuple[str, str]]], list[str]]
-"""A function that gets a root and paths with their SHA-256, and returns the paths of missing or changed files."""
+"""A function that gets a root and pairs (path, SHA-256), and returns the paths of missing or changed files."""
 
 
 class Dataset:
@@ -59,7 +60,11 @@ class Dataset:
 
     @staticmethod
     def create(root: str, header: dict[str, Any]) -> Dataset:
-        """A new dataset, open for writing. Raises OSError if the folder is not empty."""
+        """A new dataset, open for writing.
+
+        Raises `FileExistsError` if the folder is not empty (names that begin with a dot do not count), and
+        `DatasetRefused` if another search holds the folder's lock.
+        """
         storage = Storage(root)
         if storage.exists(HEADER):
             raise FileExistsError(f"{root} holds a dataset already; go on with --resume {root}, or name another folder")
@@ -81,7 +86,8 @@ class Dataset:
     def open(root: str) -> Dataset:
         """A dataset with all its committed levels, open for reading.
 
-        Raises `DatasetRefused` if a manifest or the header is damaged or of another version.
+        Raises `DatasetRefused` if the header or a manifest is missing or damaged, or if the dataset has another version
+        of the format. If only the last manifests are missing, this is not noticed.
         """
         storage = Storage(root)
         dataset = Dataset(storage, _header(storage))
@@ -92,10 +98,10 @@ class Dataset:
     def resume(
         root: str, require: Callable[[dict[str, Any]], None] = lambda header: None, look: Look | None = None
     ) -> Dataset:
-        """A dataset to continue. It is refused for the reasons of `open`, `require` and `verify`.
+        """A dataset to continue. It is refused for the reasons of `open`, `require`, `verify` and `Claim`.
 
-        Nothing is changed before all files of levels are checked. `look` checks the files if they have more than `MUCH`
-        bytes.
+        Nothing is changed before all files of levels are checked. If the files together have more than `MUCH` bytes,
+        `look` checks them.
         """
         storage = Storage(root)
         header = _header(storage)
@@ -161,7 +167,7 @@ class Dataset:
         return [entry for entry in self.levels[-1].runs if entry["path"].startswith("runs/")] if self.levels else []
 
     def _damaged(self, entries: Entries) -> list[str]:
-        """The paths of files that are missing or have another size or content, in order."""
+        """The sorted paths of the files that are missing or have another size or content."""
 
         def damaged(entry: dict[str, Any]) -> bool:
             path, storage = entry["path"], self.storage
@@ -175,7 +181,10 @@ class Dataset:
             return sorted(entry["path"] for entry, bad in zip(listed, found, strict=True) if bad)
 
     def require_files(self) -> None:
-        """Raises `DatasetRefused` if a file is missing or has another size. The contents are not read."""
+        """Raises `DatasetRefused` if a file of states or transitions is missing or has another size.
+
+        The contents are not read.
+        """
         for entry in (entry for level in self.levels for entry in (*level.files, *level.transitions)):
             if self.storage.size(entry["path"]) != entry["bytes"]:
                 raise DatasetRefused(_missing(self.root, entry["path"]))
@@ -187,7 +196,10 @@ class Dataset:
             self.storage.make(folder)
 
     def prepare(self, number: int) -> tuple[str, str]:
-        """Makes the folders for a level's states and for the steps to the level, and returns their names."""
+        """Returns the folder for a level's states and the folder for the steps from the level before. Makes both.
+
+        The second folder is not made if the dataset keeps no transitions, or for the first level.
+        """
         folders = f"states/{folder_of(number)}", f"transitions/{folder_of(number - 1)}"
         self.storage.make(folders[0])
         if number > 1 and self.header.get("transitions_kept"):
@@ -195,12 +207,15 @@ class Dataset:
         return folders
 
     def commit(self, level: Level) -> None:
-        """Writes a level's manifest. Raises `DatasetRefused` if another search has taken the dataset."""
+        """Writes a level's manifest.
+
+        Raises `DatasetRefused` if another search has taken the dataset or has already written this manifest.
+        """
         self._require_claim().require()
         name = manifest_name(level.number)
         if self.storage.exists(name):
             raise DatasetRefused(f"another search has written {self.root}/{name}; this one stops")
-        # Not indented, because a manifest with thousands of owners has megabytes.
+        # Not indented, because a manifest that names thousands of files has megabytes.
         content = self.storage.write_json(name, manifests.written(level, self._last), indent=None)
         before = self._runs()
         self.levels.append(level)
@@ -216,7 +231,7 @@ class Dataset:
         return self._claim
 
     def _tidy(self) -> None:
-        """Removes the files that failed attempts have left in the folders of committed levels."""
+        """Removes the files that failed attempts have left: of committed levels, of merged states, and cones."""
         for level in self.levels:
             self._tidy_level(level)
         if self.levels:

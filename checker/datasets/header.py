@@ -41,7 +41,7 @@ def header_of(system: TransitionSystem, kernel: Kernel, model: str, transitions:
 
 
 def require_same(root: str, found: dict[str, Any], wanted: dict[str, Any]) -> None:
-    """Raises `DatasetRefused` if the header of a dataset is not that of this model, these settings and this kernel."""
+    """Raises `DatasetRefused` if the header of a dataset (`found`) is not the one that this search would write."""
     for key, words in (("model", "model"), ("settings", "settings")):
         if found.get(key) != wanted[key]:
             raise DatasetRefused(

@@ -13,8 +13,11 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final
 
 ENTRY: Final = {"path", "rows", "bytes", "sha256", "hashes", "owner"}
-"""The fields of the entry for a file of states. `hashes` has the hashes of the first and the last state in the file. (A
-state's hash decides to which owner the state belongs.) `owner` names the owner that wrote the file."""
+"""The fields of the entry for a file of states.
+
+States are divided by their hashes into parts, the *owners*. One task works for one owner. `hashes` has the hashes of
+the first and the last state in the file. `owner` is the number of the owner whose task wrote the file.
+"""
 STEPS: Final = {"path", "rows", "bytes", "sha256"}
 """The fields of the entry for a file of transitions."""
 STATES: Final = re.compile(r"(states/level=\d{5}|runs)/[0-9a-z-]+\.parquet")
@@ -24,15 +27,18 @@ NAME: Final = re.compile(r"level-(\d{5})\.json")
 
 @dataclass(frozen=True)
 class Level:
-    """The data of a manifest: about a level, and about the expansion of the level before.
+    """The data of a manifest: about a level, and about the expansion of the level before (finding its successors).
 
-    `files` are the states of the level, and `counts[bit]` is the number of these states in which a verdict bit is set.
-    `runs` are the files that together hold all states up to this level.
+    `distinct` is the number of states of the level, and `files` are the entries of the files with these states. A
+    *verdict bit* of a state says, for example, whether the state violates an invariant. `counts[bit]` is the number of
+    the level's states in which the bit is set. `runs` are the entries of files that together hold all states up to this
+    level.
 
     The other fields are about the expansion. `generated` counts the enabled instances by action, and `degrees` are the
     least and the greatest number of enabled instances in a state (both None for level 1). `rejected` counts the
-    successors outside the constraints, and `outside` has their verdict bits. `transitions` are the steps that lead to
-    the level. `by` says where the expansion ran (`driver` or `spark`), and `cost` has its seconds and bytes.
+    successors outside the constraints. A verdict bit is set in `outside` if it is set in one of these. `transitions`
+    are the entries of the files with the steps from the level before. `by` says where the expansion ran (`driver` or
+    `spark`), and `cost` has its seconds and bytes.
     """
 
     number: int
@@ -50,7 +56,7 @@ class Level:
 
     @property
     def seen(self) -> int:
-        """The verdict bits of the level's states and of the successors outside the constraints."""
+        """The verdict bits that are set in a state of the level, or in a successor outside the constraints."""
         return self.outside | sum(1 << bit for bit, count in enumerate(self.counts) if count)
 
 
@@ -69,7 +75,7 @@ def written(level: Level, previous: str) -> dict[str, Any]:
 
 
 def read(content: bytes, number: int, previous: str) -> Level:
-    """The level in a manifest. Raises `ValueError` if the manifest was changed, or does not follow the previous one."""
+    """The level in a manifest. Raises `ValueError` if the manifest is damaged, or does not follow the previous one."""
     try:
         data = json.loads(content)
         seal = data.pop("seal")

@@ -25,9 +25,10 @@ class Origin:
 
 
 def origin_of(dataset: Dataset, model: str | None) -> Origin:
-    """The origin of a dataset. Raises `DatasetRefused` if the model now has another kernel.
+    """The origin of a dataset. A shipped model is found by its name in the dataset.
 
-    A shipped model is found by its name in the dataset. A user's model is loaded only if `model` names its file.
+    Raises `DatasetRefused` if the model is a user's model and `model` does not name its file. Raises it also if the
+    header is damaged or does not fit the model, for example because the model now has another kernel.
     """
     header, root = dataset.header, dataset.root
     name = header.get("model")

@@ -23,7 +23,7 @@ LABELS: Final = 20
 
 @dataclass(frozen=True)
 class Panel:
-    """A title, the labels below the bars, and `series`: the height of each name's part of each bar."""
+    """A title, the labels below the bars, and `series`: for each name, the height of its part in each bar."""
 
     title: str
     labels: Sequence[str]

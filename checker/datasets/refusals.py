@@ -1,10 +1,10 @@
-"""The errors of a dataset, or of exploring on a cluster; each message is one line with the remedy."""
+"""The errors of a dataset, or of exploring on a cluster. Each message is one line with the remedy."""
 
 from __future__ import annotations
 
 
 class DatasetRefused(ValueError):
-    """A dataset is damaged, or does not belong to this model, these settings, this kernel or this version."""
+    """A dataset is damaged or in use, or does not fit this model, these options, this kernel or this version."""
 
 
 class MissingTool(OSError):
@@ -16,4 +16,4 @@ class ClusterFailed(OSError):
 
 
 class Unreachable(OSError):
-    """A folder has an unknown scheme, or its file system does not start."""
+    """A folder has an unknown scheme, or its file system cannot be opened."""

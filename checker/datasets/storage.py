@@ -1,4 +1,4 @@
-"""Folders and small files of a dataset, on any file system that pyarrow knows: local paths, `hdfs://`, `s3://`."""
+"""Folders and small files of a dataset, on file systems that pyarrow knows, such as local paths, `hdfs:`, `s3:`."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class Storage:
             self.filesystem.delete_file(self.at(name))
 
     def remove_files(self, names: Iterable[str]) -> None:
-        """Removes files if they exist, many at the same time: an object store is slow with thousands of files."""
+        """Removes files if they exist, many at a time, because thousands one by one take long in an object store."""
         with ThreadPoolExecutor(AT_ONCE) as pool:
             list(pool.map(self.remove, names))
 

@@ -29,7 +29,10 @@ Rows = tuple[tuple[str, ...], list[dict[str, Any]]]
 
 
 def level_rows(levels: list[Level]) -> Rows:
-    """A row for each level: states, enabled instances, successors outside the constraints. Unknown values are null."""
+    """A row for each level that has states: states, bytes, and values from the expansion of the level.
+
+    The values from the expansion are null if the level is not expanded yet.
+    """
     columns = ("level", "states", "generated", "rejected", "least_degree", "greatest_degree", "bytes")
     after: list[Level | None] = [*levels[1:], None]
     rows = [

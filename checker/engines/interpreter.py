@@ -50,7 +50,10 @@ class Interpreter:
         return {*self.actions} - {label.action for label in self.labels}
 
     def step(self, state: State, instance: int) -> State | None:
-        """The state after an instance, or None if it is disabled. Raises `EvaluationError` if the instance fails."""
+        """The state after an instance, or None if the instance is disabled or does not exist (see `exists`).
+
+        Raises `EvaluationError` if the instance fails.
+        """
         method, arguments = self._calls[instance]
         return run(self.model, state, method, arguments)
 
@@ -76,12 +79,18 @@ class Interpreter:
         return refusal(self.model, state, method, arguments)
 
     def exists(self, state: State, instance: int) -> bool:
-        """Whether an instance exists at the model's settings. It need not be enabled in the state."""
+        """Whether an instance exists at the model's settings: its method requires or assigns something.
+
+        An instance that exists need not be enabled in the state.
+        """
         method, arguments = self._calls[instance]
         return is_instance(self.model, state, method, arguments)
 
     def asked(self, state: State, name: str) -> dict[Asked, tuple[bool, ...]]:
-        """Whether the one or two conditions of a property hold in a state, for each choice of its parameters."""
+        """Whether the one or two conditions of a property hold in a state, for each choice of its parameters.
+
+        Raises `EvaluationError` if a condition is undefined.
+        """
         method = self.properties[name]
         answer = said(self.model, state, method)
         found = {}
@@ -105,7 +114,7 @@ class Interpreter:
         return {name for name, predicate in predicates.items() if holds(self.model, state, predicate).value}
 
     def counted(self, state: State) -> bool:
-        """Whether a state satisfies every constraint."""
+        """Whether a state satisfies every constraint. Raises `EvaluationError` if a constraint is undefined."""
         return len(self.true(state, self.constraints)) == len(self.constraints)
 
     def violated(self, state: State) -> set[str]:

@@ -1,4 +1,4 @@
-"""The reference engine: a whole model checker in one function. All other engines are tested against it.
+"""The reference engine: a whole model checker in one short file. All other engines are tested against it.
 
 The engine runs the action methods themselves on concrete states. It compiles no methods and packs no states. The search
 is breadth-first, so no violation has a shorter trace than the first violation found.
@@ -28,7 +28,11 @@ def search(
     limits: Limits = Limits(),
     report: Report | None = None,
 ) -> tuple[Exploration, ReferenceLevels]:
-    """Explores every reachable state, level by level."""
+    """Explores the reachable states level by level until no state is new, or until another reason to stop.
+
+    Such a reason is a limit, an interruption, an evaluation that fails or, without `keep_going`, a violation. With
+    `deadlock`, a deadlock counts like a violation.
+    """
     found, visited = Exploration(), set[State]()
     levels: list[list[State]] = []
     watch = _Watch(limits, report, found)
@@ -102,7 +106,7 @@ class _Tally:
         self.degrees.append(degree)
 
     def admits(self, state: State) -> bool:
-        """True if a state satisfies the constraints. For any other state, the invariants are checked here."""
+        """True if all constraints are defined and true in a state. For any other state, checks the invariants."""
         if not self.interpreter.constraints:
             return True
         if state not in self.seen:

@@ -23,8 +23,8 @@ PAGE: Final = "exercise.md"
 START: Final = "answer.py"
 QUESTION: Final = "question"
 CONTROL: Final = "control"
-"""The folders of the two scenarios in an answer. Their first texts are `question.toml` and `control.toml` in the folder
-of the exercise."""
+"""The folders of the two scenarios in an answer. A learner starts with `question.toml` and `control.toml` of the
+exercise."""
 KINDS: Final = ("guard", "invariant", "scenario")
 
 
@@ -144,7 +144,10 @@ def _require_sense(path: Path, made: Exercise) -> None:
 
 
 def write_start(exercise: Exercise, target: Path) -> list[Path]:
-    """Writes the files that a learner starts with, and returns their paths. Raises `Failure` if `target` exists."""
+    """Writes the files that a learner starts with, and returns their paths.
+
+    Raises `Failure` if `target` exists, and `UnknownName` if it should be a Python file and has no suitable name.
+    """
     if target.exists() or target.is_symlink():
         raise Failure(f"{target} is there already; name another {'folder' if exercise.pair else 'file'}", Exit.OUTPUT)
     if exercise.pair is None and (target.suffix != ".py" or not target.stem.isidentifier()):

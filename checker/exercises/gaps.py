@@ -1,4 +1,4 @@
-"""Checks that an answer fills the gap of its starting file and leaves the rest unchanged."""
+"""Checks that an answer changes only the gap of its starting file, and that its conditions only read the state."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CHANGE: Final = ("append", "truncate", "remove_first", "add", "remove", "put", "
 class Part:
     """A statement of a file, or of a class (`inside`) in the file: its name if it has one, its line, and its text.
 
-    An answer may add *helpers*: functions without a decorator, constants, and imports.
+    An answer may add *helpers*: functions without a decorator and, outside of classes, constants and imports.
     """
 
     inside: str
@@ -35,8 +35,8 @@ class Part:
 def changed(start: str, answer: str, file: str, gap: tuple[str, ...], models: dict[str, type[Model]]) -> list[str]:
     """Messages about the lines of an answer that differ from the starting file outside of the gap.
 
-    `models` are the classes of the answer. A helper must not replace anything that these classes inherit from shipped
-    code. Imports may be added and removed, but nothing else may take a name that the starting file imports.
+    `models` are the classes of the answer. A helper must not replace anything that these classes inherit. Imports may
+    be added and removed, but a name of the starting file must keep its meaning, also if the file imports the name.
     """
     before, after = list(_of(_tree(start, file).body, gap, "")), list(_of(_tree(answer, file).body, gap, ""))
     kept, taken = {(x.inside, x.text) for x in before}, {x.place for x in before}

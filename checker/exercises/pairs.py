@@ -21,7 +21,8 @@ from isrcheck.model.language.together import said
 def paired(pair: Pair, answer: Path) -> Iterator[Criterion]:
     """The criteria for a scenario and its control.
 
-    If a scenario has a wrong model, invariant or expectation, there is only the first criterion.
+    If a scenario has a wrong model, invariant or expectation, there is only the first criterion. The criterion about
+    given settings is left out if the exercise gives none.
 
     Raises `DamagedScenario` if one of the scenarios is missing or damaged, and `UnknownName` for settings that do not
     exist.
@@ -41,7 +42,7 @@ def paired(pair: Pair, answer: Path) -> Iterator[Criterion]:
 
 
 def _other_subject(pair: Pair, scenario: Scenario, place: str) -> Iterator[str]:
-    """Messages about a scenario that does not have the wanted model, invariant and expectation."""
+    """Messages about a scenario whose model, checks or expected result are not those that the exercise wants."""
     expected = "violated" if place == QUESTION else "holds"
     if scenario.model != pair.model:
         yield f"{place}: model is {scenario.model!r}"

@@ -71,7 +71,10 @@ class Beside:
             return None
 
     def refusals(self, old: State | None, new: State) -> tuple[Change, ...]:
-        """The changes of a step that the specification does not allow. Each refused change comes with the reason."""
+        """The changes of the specification's state in a step that is not allowed. A refused change has the reason.
+
+        Without `old`, these are all parts of an initial state that is not allowed.
+        """
         rows = self._rows(old, new)
         return begins_otherwise(self._allowed, rows[0]) if len(rows) == 1 else refusals(self._allowed, *rows)
 

@@ -76,7 +76,11 @@ def _into(trace: Trace, at: int) -> tuple[State | None, State]:
 
 
 class Walking:
-    """A model at its settings, and the questions about it. `beside` is a specification that the model should refine."""
+    """A model at its settings, and the questions about it. `beside` is a specification that the model should refine.
+
+    `there` has the numbers of the action instances that exist, enabled or not. `mark` identifies the model and its
+    settings in the addresses of the page.
+    """
 
     def __init__(self, loaded: LoadedModel, model: Model, beside: Beside | None = None) -> None:
         self.loaded, self.model, self.beside = loaded, model, beside
@@ -278,14 +282,14 @@ class Walking:
         return {"name": name, "reason": "", **why}
 
     def _refused(self, path: Path, beside: Beside) -> dict[str, Any]:
-        """The changes in the step to a path's current state that the specification refuses, or why there are none."""
+        """Why the specification refuses the step to a path's current state, or why this question has no answer."""
         old, new = _into(self._walked(path), path.at)
         about = {"name": beside.name, "reason": "", "choice": [], "reads": []}
         match beside.allows(old, new):
             case True:
                 return about | {"reason": "it is true here"}
             case None:
-                return about | {"reason": "it is not known here: the specification has too many states"}
+                return about | {"reason": "it is not known here: the specification is undefined or has too many states"}
         changes = beside.refusals(old, new)
         changed = ((c.path, c.new if c.old is None else f"{c.old} -> {c.new}", c.said) for c in changes)
         return about | {"reads": [[part, text if said is None else f"{text}: {said}"] for part, text, said in changed]}
@@ -303,7 +307,10 @@ class Walking:
         return [(part, f"{old} -> {new}") for part, old, new in found]
 
     def evaluated(self, path: Path, text: Any) -> dict[str, Any]:
-        """The value of an expression in each state of a path, as text. Raises `NotRead` if `text` is no expression."""
+        """The value of an expression in each state of a path, as text.
+
+        Raises `Unanswerable` if there is no text, and `ModelError` for a mistake in the expression.
+        """
         if not isinstance(text, str) or not text.strip():
             raise Unanswerable("write an expression, such as s.quorum.isr")
         return {"values": evaluated(self.model, [step.state for step in self._walked(path).steps], text)}

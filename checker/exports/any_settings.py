@@ -34,8 +34,8 @@ def at_any_settings(models: Iterable[type[Model]]) -> Variables:
 def _from(model: type[Model]) -> Variables:
     """The variables of a model at its defaults, with each setting changed, and with combinations of changes.
 
-    If a change of a setting adds a variable, the change is kept while every other setting is changed. In this way the
-    search finds a variable that needs two settings.
+    If a change of a setting adds a variable or a part of one, the change is kept while every other setting is changed.
+    In this way the search finds a variable that needs two settings.
     """
     found, showing, before = _variables(model, {}), dict[Change, None](), -1
     while before < len(showing):
@@ -74,7 +74,7 @@ def _changed(model: type[Model], changes: Iterable[Change]) -> dict[str, Any]:
 
 
 def _changes(model: type[Model]) -> list[Change]:
-    """All changes of one setting: a flag or text to each other choice, a number to its least value or default + 1."""
+    """All changes of one setting: a flag or text to any other choice, a number to its least value or to default + 1."""
     declared = model.declared_settings().items()
     return [(name, value) for name, setting in declared for value in _values(setting) if value != setting.default]
 

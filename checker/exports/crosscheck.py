@@ -24,7 +24,7 @@ STEP: Final = 512
 """The second limit on the path is the memory limit, divided by this many bytes. A step takes about sixty bytes."""
 TOO_SHORT: Final = "max search depth too small"
 WHOLE: Final = ("-o1", "-o2", "-o3")
-"""Options with which Spin keeps variables that nothing reads. Without them, different states would be equal."""
+"""Options with which Spin keeps variables that nothing reads. Without them, it would count different states as one."""
 LARGE: Final = 300_000
 """From this many steps on, gcc optimises the generated code. For fewer steps, optimising takes longer than it saves."""
 MEMORY: Final = 1 << 34
@@ -109,7 +109,10 @@ TOOLS: Final[dict[str, Tool]] = {"spin": spin, "rumur": rumur}
 
 
 def _run(command: Sequence[str], folder: Path, seconds: float | None, failing: bool = False) -> str:
-    """The standard output of a command. Raises `ToolFailed` if the command fails, unless `failing` allows this."""
+    """The standard output of a command. Raises `ToolFailed` if the command fails, is killed or takes too long.
+
+    With `failing`, an exit code other than 0 is no failure.
+    """
     try:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=seconds, check=False)
     except subprocess.TimeoutExpired:

@@ -37,7 +37,10 @@ Parts = tuple[str, ...]
 
 
 def murphi(system: TransitionSystem, judged: bool = True) -> str:
-    """The text of a model. With `judged` the text also has the invariants, and checks that each step is defined."""
+    """The text of a model. With `judged` the text also has the invariants, and checks that each step is defined.
+
+    Raises `UnknownName` if a guard is too large for Murphi.
+    """
     return _Murphi(system, judged).text()
 
 
@@ -230,7 +233,7 @@ def _number(flag: str) -> str:
 
 
 def _as(part: str, leaf: Leaf, value: Expression) -> str:
-    """The text of a value that is assigned to a leaf. A flag becomes 0 or 1 if the leaf is a number."""
+    """The text of a value that is assigned to a leaf. The value of a flag becomes 0 or 1 if the leaf is a number."""
     return _number(part) if value.kind == "flag" and leaf.kind not in ("flag", "set") else part
 
 

@@ -2,7 +2,7 @@
 
 Expressions form a graph in which a node may have many parents. Written as trees, the expressions could become very
 large. So a node that is used more than once is written only once and gets a name, if it is larger than a comparison of
-two leaves.
+two leaves (a *leaf* is a scalar part of a state).
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ SMALL: Final = 4
 
 @dataclass(frozen=True)
 class Spelled(Generic[Text]):
-    """The texts of expressions (`roots`), and the names that must be defined before them, in order (`named`)."""
+    """The texts of expressions (`roots`), and the names that these texts use (`named`).
+
+    Each name comes with its expression and with the text of the expression. A name may use the names before it.
+    """
 
     named: tuple[tuple[str, Expression, Text], ...]
     roots: tuple[Text, ...]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -17,7 +17,7 @@ from isrcheck.model.language.errors import EvaluationError
 from isrcheck.model.language.plain import State
 
 LONGEST_LABEL = 12
-"""The most changed values that a node's label shows."""
+"""The most values in a node's label. The label shows values that differ from those of the first state."""
 
 
 class TooLarge(Exception):
@@ -32,7 +32,7 @@ class TooLarge(Exception):
 class _Found:
     """The states found so far, each with its number in the order of finding (`numbers`).
 
-    `near` has the number of steps that lead to each state from the nearest start.
+    `near` has, for each state, the least number of steps from a start to this state.
     """
 
     limit: int
@@ -49,44 +49,54 @@ class _Found:
 
 
 def state_graph(interpreter: Interpreter, limit: int) -> nx.MultiDiGraph:
-    """The graph of the reachable states within the constraints, and their steps. Raises `TooLarge` beyond `limit`."""
+    """The graph of the reachable states within the constraints, and of the steps between them.
+
+    Raises `TooLarge` if there are more than `limit` states, `EvaluationError` if a step or a constraint is undefined.
+    """
     starts = sorted(filter(interpreter.counted, initial_states(interpreter.model)), key=interpreter.leaves)
     return _graph(interpreter, starts, None, limit, ())
 
 
 def around(interpreter: Interpreter, trace: Trace, radius: int, limit: int) -> nx.MultiDiGraph:
-    """The graph around a trace: its states, the states at most `radius` steps after them, and all steps in between."""
+    """The graph around a trace: its states, the states at most `radius` steps after them, and the steps between these.
+
+    Of the states outside the constraints, only the last state of the trace can be in the graph. Raises the same errors
+    as `state_graph`.
+    """
     path = [step.state for step in trace.steps]
     return _graph(interpreter, path, radius, limit, path)
 
 
 def _graph(
-    interpreter: Interpreter, starts: Iterable[State], radius: int | None, limit: int, path: Iterable[State]
+    interpreter: Interpreter, starts: Iterable[State], radius: int | None, limit: int, path: Sequence[State]
 ) -> nx.MultiDiGraph:
-    found, waiting = _Found(limit), deque[State]()
+    found, waiting, ends = _Found(limit), deque[State](), set(path)
     waiting.extend(state for state in starts if found.add(state, 0))
     steps: list[tuple[State, int, State]] = []
     while waiting:
         state = waiting.popleft()
-        for instance, after in _steps(interpreter, state):
+        for instance, after in _steps(interpreter, state, ends):
             steps.append((state, instance, after))
             if (radius is None or found.near[state] < radius) and found.add(after, found.near[state] + 1):
                 waiting.append(after)
-    return _drawn(interpreter, found, [s for s in steps if s[2] in found.numbers], list(path))
+    return _drawn(interpreter, found, [s for s in steps if s[2] in found.numbers], path)
 
 
-def _steps(interpreter: Interpreter, state: State) -> Iterator[tuple[int, State]]:
-    """The steps from a state to states within the constraints. A state outside the constraints has no steps."""
+def _steps(interpreter: Interpreter, state: State, ends: set[State]) -> Iterator[tuple[int, State]]:
+    """The steps from a state to states within the constraints or in `ends`.
+
+    A state outside the constraints has no steps.
+    """
     if interpreter.counted(state):
         for instance, after in interpreter.steps(state):
             if isinstance(after, EvaluationError):
                 raise after
-            if interpreter.counted(after):
+            if after in ends or interpreter.counted(after):
                 yield instance, after
 
 
 def _drawn(
-    interpreter: Interpreter, found: _Found, steps: list[tuple[State, int, State]], path: list[State]
+    interpreter: Interpreter, found: _Found, steps: list[tuple[State, int, State]], path: Sequence[State]
 ) -> nx.MultiDiGraph:
     graph = nx.MultiDiGraph(name=interpreter.model.name())
     variables, initial = tuple(interpreter.model.domains.items()), set(initial_states(interpreter.model))

@@ -14,9 +14,10 @@ from isrcheck.checker.kernel.words import INTEGERS, LANES, RAMP, Writer
 class Loop:
     """The LLVM text of a function that walks over its states, `size` at a time.
 
-    Between `begin` and `end` the writer is inside the loop. There, `%from` is the address of the group's states, and
-    states past the last one are all zero. `%index` is the position of the group's first state. `%left` is the number of
-    states from this position on. `%full` tells whether the group is full.
+    Between `begin` and `end` the writer is inside the loop. There, `%index` is the position of the group's first state,
+    and `%left` is the number of states from this position to the end of the batch. `%full` tells whether the group has
+    `size` states. Only the last group may have fewer. `%from` is the address of the group's states. In a group that is
+    not full, zeros follow the states.
 
     The loops of `isrcheck.checker.kernel.loops` are something else.
     """
@@ -40,7 +41,7 @@ class Loop:
         self._place()
 
     def _place(self) -> None:
-        """Whole groups are read in place. The last few states are copied, so that nothing after them is read."""
+        """Sets `%from`. Copies a group that is not full, so that no memory after its last state is read."""
         w, size = self.writer, self._words
         w.block("some")
         w.do(f"%place = getelementptr i64, ptr %states, i64 {w.let(f'mul i64 %index, {size}')}")
@@ -84,10 +85,10 @@ class Loop:
         self.put(place, self.writer.let(f"add i64 {self.get(place)}, {amount}"))
 
     def store_rows(self, name: str, groups: Sequence[Sequence[str]]) -> None:
-        """Stores one row in `%out` for each state, and nothing past the last row, even if the group is not full.
+        """Stores one row in `%out` for each state of the group, and nothing after the last row.
 
-        `groups` has a list for every eight states, with one vector for each word of a row. The caller has reserved
-        memory for the rows of a full group (`%written`).
+        `groups` has a list for every eight states. The list has one vector for each word of a row. The caller has
+        reserved memory at `%written` for the rows of a full group.
         """
         w, size = self.writer, len(groups[0])
         vectors = [w.interleave(rows) for rows in groups]
@@ -162,7 +163,10 @@ class Groups(Loop):
 
     @contextmanager
     def each(self, name: str, bits: str, start: str) -> Iterator[tuple[str, str]]:
-        """Loops over set bits (at least one). Yields a bit's position, and a number that counts up from `start`."""
+        """Loops over the set bits of `bits`. Yields a bit's position, and a number that counts up from `start`.
+
+        `bits` must not be 0.
+        """
         w = self.writer
         w.do(f"br label %{name}_begin")
         w.block(f"{name}_begin")

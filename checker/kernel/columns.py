@@ -1,14 +1,16 @@
-"""A transition system as programs over columns of states. They start without delay, because no model is compiled.
+"""A transition system as programs over columns of states.
+
+The programs can run at once, because nothing is compiled for the model.
 
 A *column* holds the values of an expression in up to `LANES` states: as bytes if the interval of the expression allows
 it, else as 64-bit integers. A flag is a byte, 0 or 1. An instruction is a numpy function and the numbers of three
-columns: two operands and the result. Once numpy has run many instructions, compiled code runs whole programs
-(`isrcheck.checker.kernel.passes`). A column is reused as soon as no later instruction reads it, so the columns of a
-program fit the processor's cache.
+columns: two operands and the result. Once numpy has run many instructions, compiled code that is the same for all
+models runs whole programs (`isrcheck.checker.kernel.passes`). As soon as no later instruction reads the values in a
+column, the column is used for other values. So the columns of a program fit the processor's cache.
 
 The programs have the same results as the LLVM text of `isrcheck.checker.kernel.llvm`: the same successors in the same
-order, the same tallies and verdicts. That text must be compiled before it runs. With the time for this included, the
-programs are faster for up to some hundred thousand states.
+order, the same tallies and verdicts. But that text must be compiled first. Including the time for this, the programs
+are faster in searches of up to some hundred thousand states.
 """
 
 from __future__ import annotations
@@ -51,7 +53,10 @@ class Columns:
     # --- functions --------------------------------------------------------------------------------------------------
 
     def expand(self, states: Words, tally: Integers) -> tuple[Words, Integers, Integers]:
-        """Returns packed successors, the positions of their sources in `states`, their transitions. Updates `tally`."""
+        """Returns packed successors and, for each, the position of its source in `states` and its transition's number.
+
+        Updates `tally`.
+        """
         if self._expanding is None:
             self._expanding = programs.expansion(self._system, self._layout)
         blocks = [self._expanded(self._expanding, block, start, tally) for start, block in _blocks(states)]
@@ -105,7 +110,7 @@ class Columns:
         return out
 
     def hashes(self, states: Words) -> npt.NDArray[np.uint64]:
-        """The owner hash of each state."""
+        """The owner hash of each state (see `isrcheck.checker.kernel.hashing`)."""
         h = np.zeros(len(states), dtype=np.uint64)
         for word in states.T:
             h ^= word

@@ -83,8 +83,9 @@ class Kernel:
     def identity(self) -> str:
         """A hash of the text, the initial states and the meaning of a state's bits.
 
-        Stored states may be read only if the hash is the same. A hash of the text alone would not be enough. The text
-        does not contain the initial states, and if nothing reads a leaf, the text does not say what the leaf means.
+        Stored states may be read only if this hash is still the same as when they were stored. A hash of the text alone
+        would not be enough: the text does not contain the initial states, and if nothing reads a leaf, the text does
+        not say what the leaf means.
         """
         known = [self.digest, self.system.initial, [(x.path, x.kind, x.low, x.high) for x in self.system.leaves]]
         return hashlib.sha256(json.dumps(known).encode()).hexdigest()
@@ -112,7 +113,7 @@ class Kernel:
         return self._functions.failures(np.ascontiguousarray(states))
 
     def hashes(self, states: Words) -> npt.NDArray[np.uint64]:
-        """The owner hash of each state."""
+        """The owner hash of each state (see `isrcheck.checker.kernel.hashing`)."""
         return self._functions.hashes(np.ascontiguousarray(states))
 
     def judge(self, states: Words) -> Words:

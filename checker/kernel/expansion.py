@@ -1,4 +1,7 @@
-"""LLVM text that expands states: guards for many states at a time, then one successor after the other."""
+"""LLVM text that expands states.
+
+It computes each guard for many states at a time, and then writes the successors one by one.
+"""
 
 from __future__ import annotations
 
@@ -46,14 +49,18 @@ def expand(system: TransitionSystem, layout: Layout) -> str:
 
 
 def _failing(loop: Groups, lanes: Lanes, transition: Transition) -> str:
-    """The states in which an instance fails, as bits. The result is empty if the instance never fails."""
+    """The name of an integer with a bit for each state, set if an instance fails there; "" if it never fails."""
     if transition.failure is FALSE:
         return ""
     return loop.writer.let(f"and i64 {loop.bits(lanes.flag(transition.failure))}, {loop.valid}")
 
 
 def _transition(loop: Groups, lanes: Lanes, number: int, transition: Transition, action: int, degrees: int) -> None:
-    """Writes a transition. The guard is computed for all states, the changes only if it holds in some lane."""
+    """Writes the code of a transition, for the states of a group.
+
+    This code computes the guard for all states. It computes the changes only if a state enables the transition, but
+    then also for all states.
+    """
     w = loop.writer
     enabled = lanes.flag(transition.guard)
     if transition.failure is not FALSE:
@@ -90,7 +97,8 @@ def _transition(loop: Groups, lanes: Lanes, number: int, transition: Transition,
 class _Change:
     """How a transition changes a word: to `word & kept | base | new << shift`.
 
-    `new` is a number of `bits` bits that is computed for each state and stored in `%changes`.
+    `new` is computed for each state. It has `bits` bits and lies in the memory `%changes` of this word. If `bits` is 0,
+    nothing is computed, and `new` is left out.
     """
 
     kept: int
@@ -100,7 +108,10 @@ class _Change:
 
 
 def _changes(lanes: Lanes, transition: Transition) -> dict[int, _Change]:
-    """How a transition changes each word. The new values of leaves are computed and stored for all lanes."""
+    """The change of each word that a transition changes.
+
+    The new values of leaves, except constants, are computed and stored for all lanes.
+    """
     places, found = lanes.layout.places, dict[int, _Change]()
     for word in range(lanes.layout.words):
         changed = {i: x for i, x in transition.updates.items() if places[i].word == word and places[i].width}
@@ -118,7 +129,7 @@ def _changes(lanes: Lanes, transition: Transition) -> dict[int, _Change]:
 
 
 def _add_field(lanes: Lanes, bytes_: dict[int, str], place: Place, update: Expression) -> None:
-    """Puts the new value of a leaf into its place among the bytes of a word."""
+    """Adds the new value of a leaf to the bytes of its word. `bytes_` has these bytes by position."""
     w, bits = lanes.writer, stored_width(place.width)
     value = lanes.integer(update, bits)
     if place.low:
@@ -131,7 +142,11 @@ def _add_field(lanes: Lanes, bytes_: dict[int, str], place: Place, update: Expre
 
 
 def _stored(lanes: Lanes, word: int, bytes_: dict[int, str]) -> tuple[int, int]:
-    """Stores bytes of a word as a number per state. Returns the number's size in bits and its first bit in the word."""
+    """Stores bytes of a word as one number for each state.
+
+    Returns the number's size in bits, and its first bit in the word. If there are no bytes, stores nothing and returns
+    zeros.
+    """
     if not bytes_:
         return 0, 0
     size = 1

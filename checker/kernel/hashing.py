@@ -1,11 +1,13 @@
-"""The owner hash of a state. In the Spark engine it says which owner has the state. It also gives slots in hash tables.
+"""The owner hash of a state. It also gives the slots of states in hash tables.
+
+The Spark engine divides states into parts, the *owners*. The hash of a state says which owner has the state.
 
 For each word w of the state, from h = 0:
 
     h = h ^ w;  h = h ^ (h >> 32);  h = h * 0x9E3779B97F4A7C15;  h = h ^ (h >> 29)
 
-and in the end h = h * 0xD6E8FEB86659FD93; h = h ^ (h >> 32), all modulo 2**64. Datasets on disk are partitioned by this
-hash, so it does not change between versions.
+and in the end h = h * 0xD6E8FEB86659FD93; h = h ^ (h >> 32), all modulo 2**64. Datasets on disk are divided by this
+hash, so no version of isrcheck may change the hash.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The instructions of loops: memory by address, atomic operations, vectors, and calls of compiled functions.
 
-A function in this file runs when a loop that calls the instruction is compiled, and writes the LLVM code of the
-instruction (see `Instruction`). Its docstring says what this code does when the loop runs. Its decorator names the type
-of the result, then the types of the arguments. An address is an integer. The instructions of programs over columns
-(`isrcheck.checker.kernel.steps`) are something else.
+A function with the decorator `instruction` defines an instruction. It runs when a loop that calls the instruction is
+compiled, and writes the instruction's LLVM code (see `Instruction`). The docstring of the function says what this code
+does when the loop runs. The decorator names the type of the result, then the types of the arguments. An address is an
+integer. The instructions of programs over columns (`isrcheck.checker.kernel.steps`) are something else.
 """
 
 from __future__ import annotations
@@ -51,7 +51,10 @@ def memcpy(builder: Any, to: Any, address: Any, size: Any) -> None:
 
 @instruction("int64", "int64", "uint64", "int64", "int64")
 def pread(builder: Any, file: Any, address: Any, size: Any, place: Any) -> Any:
-    """Reads at most `size` bytes of a file, from byte `place` on, to an address. Returns how many were read, or -1."""
+    """Reads at most `size` bytes of a file, from byte `place` on, to an address.
+
+    Returns how many bytes were read, or -1 for an error.
+    """
     function = _declared(builder, ir.FunctionType(_I64, [_I32, _BYTES, _I64, _I64]), "pread")
     return builder.call(function, [builder.trunc(file, _I32), builder.inttoptr(address, _BYTES), size, place])
 
@@ -72,7 +75,10 @@ def load_entry(builder: Any, address: Any) -> Any:
 
 @instruction("void", "uint64", "uint64")
 def store_entry(builder: Any, address: Any, value: Any) -> None:
-    """Puts 32 bits at an address. A thread that reads them with `load_entry` also sees all that was stored before."""
+    """Puts 32 bits at an address.
+
+    A thread that reads them with `load_entry` also sees everything that this thread stored before.
+    """
     pointer = builder.inttoptr(address, _I32.as_pointer())
     builder.store_atomic(builder.trunc(value, _I32), pointer, "release", 4)
 
@@ -106,16 +112,16 @@ def fetch_and_add(builder: Any, address: Any, amount: Any) -> Any:
 
 @instruction("uint64", "uint64")
 def lowest_bit(builder: Any, value: Any) -> Any:
-    """The position of the lowest bit that is set."""
+    """The position of the lowest bit that is set. The value must not be 0."""
     return builder.cttz(value, ir.Constant(ir.IntType(1), 1))
 
 
 @instruction("uint64", "uint64", "uint64", "uint64")
 def look(builder: Any, address: Any, key: Any, mask: Any) -> Any:
-    """Looks for a key in the bucket at an address, which has 16 entries of 32 bits. An empty entry is 0.
+    """Looks for a key in the bucket at an address. A bucket has 16 entries of 32 bits, and an empty entry is 0.
 
-    Bit i of the result is set if entry i is not empty and has the key in the bits of `mask`. Bit 32 + i is set if entry
-    i is empty.
+    Bit i of the result is set if entry i is not empty and `entry & mask` equals the key. Bit 32 + i is set if entry i
+    is empty.
     """
     return _looked(builder, address, builder.trunc(key, _I32), builder.trunc(mask, _I32))
 

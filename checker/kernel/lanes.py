@@ -1,9 +1,10 @@
 """LLVM text for expressions: one state in each lane of a vector, in lanes as narrow as the values allow.
 
-The lanes of a number have 8, 16, 32 or 64 bits: the fewest that hold the number's interval with a sign. Its operands
-are widened or cut to this width. A cut is safe, because the low bits of sums, differences, products and sets depend
-only on the low bits of the operands. A comparison uses the width of its wider operand. A flag is a byte, all ones or
-all zeros.
+A lane has 8, 16, 32 or 64 bits. The lanes of a number have the fewest bits that hold, with a sign, all values in the
+number's interval. An operation on numbers is computed in the width of its result, and its operands are widened or cut
+to this width. A cut is safe, because the low bits of sums, differences, products and set operations depend only on the
+low bits of the operands. A comparison is computed in the width of its wider operand. The size of a set, and tests of
+members and subsets, are computed in the width of the set. A flag is a byte, all ones or all zeros.
 """
 
 from __future__ import annotations
@@ -44,8 +45,9 @@ def vector(bits: int) -> str:
 class Lanes:
     """Writes the values of expressions, each value once, where it is first needed.
 
-    `known` maps an expression and a width to the name of the value in the text. A block that does not always run gets
-    a copy (`fork`), because later blocks cannot use its values.
+    `known` maps an expression and a width to the name of the value in the text. It also has helper values, such as
+    planes. A block of the text that does not always run gets a copy of this object (`fork`), because later blocks
+    cannot use values that are computed in this block.
     """
 
     def __init__(self, writer: Writer, layout: Layout) -> None:
@@ -63,7 +65,7 @@ class Lanes:
         return self._written(of)
 
     def integer(self, of: Expression, bits: int) -> str:
-        """The lowest `bits` bits of a value, as an integer. A flag gives 0 or 1."""
+        """The value of an expression as an integer, widened or cut to `bits` bits. A flag gives 0 or 1."""
         self._written(of)
         return self._as(of, bits)
 
@@ -184,7 +186,10 @@ class Lanes:
         return self._let(f"{_ARITHMETIC[node.operator]} {vector(bits)} {a}, {b}")
 
     def if_(self, node: Expression) -> str:
-        """Writes `no ^ ((yes ^ no) & mask)`, which is one instruction on some machines."""
+        """Writes `no ^ ((yes ^ no) & mask)`, which is one instruction on some machines.
+
+        The mask is the condition, a flag.
+        """
         condition, yes, no = node.arguments
         bits = width_of(node)
         kind = vector(bits)
@@ -218,7 +223,10 @@ class Lanes:
         return result
 
     def _shifted(self, broker: Expression, bits: int) -> str:
-        """Shifts up by one place too many, so that no broker (-1) gives bit 0. Then shifts down, and bit 0 is lost."""
+        """Shifts 1 up by the broker's number.
+
+        If the value may be -1 (no broker), shifts up by one place more, and then down by one place. So -1 gives no bit.
+        """
         kind, count = vector(bits), self._as(broker, bits)
         if broker.low >= 0:
             return self._let(f"shl {kind} {splat(1, bits)}, {count}")

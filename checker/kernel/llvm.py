@@ -3,11 +3,9 @@
 `n` is the number of given states. Arrays have 64-bit integers, and a state is `words` successive integers.
 
 `expand(states, n, successors, sources, transitions, tally) -> count`
-    Writes every successor. If `sources` is not null, also writes the source position and the transition of each.
-    Successors of a group of 64 states stand together, transition by transition. The arrays need room for
-    n * (number of transitions) entries. `tally` is updated: the least and the greatest number of enabled instances of a
-    state, the number of failing instances, then for each action how many instances were enabled. A failing instance is
-    not enabled.
+    Writes every successor. If `sources` is not null, also writes each successor's transition and the position of its
+    source. The successors of each group of 64 states lie together, sorted by transition. The arrays need room for
+    n * (number of transitions) entries. Updates `tally` (see `isrcheck.checker.kernel.tally`).
 `failures(states, n, sources, transitions) -> count`
     Writes the state and the transition of each failing instance. The arrays need as much room as those of `expand`.
 `hashes(states, n, out)`
@@ -15,7 +13,7 @@
 `judge(states, n, out)`
     Writes the verdict bits of each state, in as many words as these bits need.
 `survey(states, n, totals)`
-    Sets in `totals` each verdict bit that any of the states has.
+    Sets every verdict bit in `totals` that at least one of the states has.
 """
 
 from __future__ import annotations
@@ -53,7 +51,10 @@ SURVEYED: Final = 512
 
 
 def kernel_text(system: TransitionSystem, layout: Layout, bits: Sequence[Expression]) -> str:
-    """The text of the modules, equal for equal systems. `failures` has its own module: most searches never need it."""
+    """The text of the modules, equal for equal systems.
+
+    `failures` has its own module, because most searches never need it.
+    """
     for transition in system.transitions:
         require_fitting((transition.guard, transition.failure, *transition.updates.values()))
     require_fitting(bits)
@@ -112,7 +113,7 @@ def _judge(layout: Layout, bits: Sequence[Expression]) -> str:
 
 
 def _survey(layout: Layout, bits: Sequence[Expression]) -> str:
-    """Calls `judge` on blocks of states, because a copy of its code would be long if there are many verdict bits."""
+    """Calls `judge` on blocks of states. A copy of its code would be long if there are many verdict bits."""
     words, size = layout.words, (len(bits) + 63) // 64
     totals = "\n".join(
         f"""\

@@ -1,16 +1,16 @@
 """Loops: Python functions over numbers and arrays that run as compiled code. Numba compiles them.
 
-A *loop* is a function with the decorator `Loop`. Python calls it with integers, with arrays whose rows lie one after
-the other in memory, and with tuples of these, and gets back nothing or one number. A loop allocates nothing and raises
-nothing. It may call other loops, and *instructions*: operations that Python does not have, such as an atomic addition
+A *loop* is a function with the decorator `Loop`. Its arguments are integers, arrays whose rows lie one after the other
+in memory, and tuples of these. To Python it returns nothing or one number. A loop allocates nothing and raises nothing.
+It may call other loops, and *instructions*: operations that Python does not have, such as an atomic addition
 (`isrcheck.checker.kernel.instructions`).
 
 Compiled code is for arguments of certain types. In this file the type of an argument is called its *kind*. A *version*
-is the compiled code of a loop for one combination of kinds. It is made when a call first needs it.
+is the compiled code of a loop for one combination of kinds. A version is compiled when a call first needs it.
 
-Importing Numba takes longer than a search of a million states. So versions are kept on disk, among the other compiled
-objects (`isrcheck.checker.kernel.objects`). A process imports Numba only to compile a version that is not there. For
-this reason a version must not need Numba when it runs.
+Importing Numba takes longer than a search of a million states. So versions are kept on disk, like all compiled objects
+(`isrcheck.checker.kernel.objects`). A process imports Numba only to compile a version that is not on disk. For this
+reason a version must not need Numba when it runs.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ class Loop:
 
     @cached_property
     def numba(self) -> Any:
-        """The function in Numba's form. The loops and instructions that it calls are replaced by theirs."""
+        """The function in Numba's form, with the loops and instructions that it calls also in this form."""
         import numba
 
         function = self.function
@@ -171,9 +171,9 @@ class Loop:
     def _text(self) -> str:
         """A hash of the source that the compiled code depends on.
 
-        This source is the files of the loop and of all loops and instructions that it calls, directly or through
-        others, and the values of the global numbers that these loops use. Such a number may come from a file that is
-        not hashed.
+        The hash covers the files of this loop and of all loops and instructions that it calls, directly or through
+        other loops. It also covers the values of the global numbers that these loops use, because a number may come
+        from a file that is not hashed.
         """
         files, numbers, waiting = set[str](), set[str](), [self.function]
         seen = set[Any]()
@@ -198,7 +198,8 @@ def _used(function: Any) -> list[tuple[str, Loop | Instruction]]:
 def _numbers(function: Any) -> Iterator[tuple[str, Any]]:
     """The global numbers that a function uses, with their names.
 
-    Every other global that it uses must be numpy, or a loop or an instruction, whose file is part of `_text`.
+    Every other global that the function uses must be numpy, a loop or an instruction. Files of loops and instructions
+    are part of `_text`.
     """
     for name, value in _globals(function):
         if isinstance(value, (int, np.integer)):
@@ -246,8 +247,8 @@ def _numba_type(kind: Kind) -> Any:
 def _flat(arguments: tuple[Any, ...], into: list[int]) -> list[int]:
     """Adds the arguments to a list of integers, in the form in which Numba passes them to compiled code.
 
-    An array becomes two zeros (addresses of objects that own the memory; there are none), its length, the bytes of an
-    entry, its address, its shape and its strides.
+    An array becomes two zeros, its length, the bytes of an entry, its address, its shape and its strides. In place of
+    the zeros Numba may pass addresses of objects that own the memory; here there are no such objects.
     """
     for argument in arguments:
         if type(argument) in NUMBERS:

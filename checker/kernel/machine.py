@@ -1,13 +1,13 @@
 """Instructions over columns as compiled code: one function runs every program, because the program is its argument.
 
 numpy needs most of a microsecond to begin an instruction, whatever the number of states. This function needs some
-nanoseconds. The function is compiled once and kept like all compiled code, but loading it takes longer than a small
-search with numpy.
+nanoseconds. The function is compiled once and kept on disk like all compiled code. But loading it takes longer than a
+small search with numpy.
 
 `run(program, count, first, last)` runs `count` instructions on the lanes from `first` to before `last`. A lane is the
 position of a state in a column. An instruction is four 64-bit integers: its number in `OPERATIONS`, and the addresses
 of two operand columns and of the result column. `run` works on whole blocks of `BLOCK` lanes, so it also writes lanes
-past the last state. Columns are long enough for this, and nothing reads those lanes. The other functions, in
+after the last state. Columns are long enough for this, and nothing reads those lanes. The other functions, in
 `isrcheck.checker.kernel.passes`, run whole programs.
 """
 

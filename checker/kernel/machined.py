@@ -18,7 +18,7 @@ INTEGER: Final = 8
 
 
 class Expanded(NamedTuple):
-    """All successors of some states, sorted by group of states, and within a group by transition."""
+    """All successors of some states, sorted by group of 64 states, and within a group by transition."""
 
     rows: Words
     positions: Integers
@@ -90,7 +90,7 @@ class Machined:
         machine()["unpack"](self._leaves, self._leaf_count, words.ctypes.data, words.shape[1], len(states))
 
     def expand(self, states: Words, first: int) -> Expanded:
-        """The successors of some states. The position of a source is the position of its state, plus `first`."""
+        """The successors of some states. The positions of sources are counted from `first`."""
         n, size, width, count = len(states), len(states) * self._firing, states.shape[1], self._part_count
         if len(self._sources) < size:
             self._out, self._sources = np.empty((size, width), dtype=np.uint64), np.empty(size, dtype=np.int64)
@@ -114,7 +114,7 @@ class Machined:
         return Expanded(rows, positions, transitions, self._numbers, counts, self._degrees[:n], failing)
 
     def judge(self, states: Words, out: Words) -> None:
-        """Sets the bits of the flags that hold in a state, in the state's verdict (a row of `out`)."""
+        """Sets a bit in the verdict of a state (a row of `out`) for each flag that holds in the state."""
         self._read(states)
         machine()["judge"](self._parts, self._part_count, len(states), out.ctypes.data, out.shape[1])
 

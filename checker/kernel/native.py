@@ -31,7 +31,8 @@ COMPILING: Final = "isrcheck compiles"
 PASSES: Final = "sroa"
 """The only optimisation: it puts variables into registers. The text already shares expressions and uses vectors.
 
-Measured on kip-320 at 3/3/3/2: the whole O2 pipeline takes 0.45 s and makes `expand` 3 % faster.
+Measured on kip-320 with 3 replicas, log size 3, 3 records and last leader epoch 2: the whole O2 pipeline takes 0.45 s
+and makes `expand` 3 % faster.
 """
 
 
@@ -44,7 +45,9 @@ class Objects(Protocol):
 
 
 class Code:
-    """LLVM text that is compiled when its functions are first needed. The functions are valid while this object lives.
+    """LLVM text. Each of its modules is compiled when a function of the module is first needed.
+
+    The functions are valid while this object lives.
 
     `addresses` and `calls` have the address and the callable form of each function by name. A module that `objects`
     already has is loaded and not compiled again.
@@ -136,7 +139,7 @@ def _engine(module: Any, machine: Any, tell: Any = None) -> Any:
 
 
 def surroundings() -> str:
-    """A text that names the versions, the system and the processor that compiled code depends on."""
+    """A text that names what compiled code depends on: the versions of llvmlite and LLVM, the system, the processor."""
     versions = (llvmlite.__version__, *llvm.llvm_version_info)
     return " ".join(map(str, (*versions, llvm.get_default_triple(), *_processor())))
 

@@ -4,7 +4,8 @@ Code from this folder is run, so nobody else may have written it. The folder and
 nobody else may write to them. A file must also be unchanged since it was written. If a file fails a check, its code is
 compiled again.
 
-The environment variable ISRCHECK_CACHE can name another folder. If its value is empty, nothing is kept.
+The environment variable ISRCHECK_CACHE can name another folder. If its value is empty, nothing is kept. On a system
+without user ids (Windows) nothing is kept either, because the owner of a file cannot be checked.
 """
 
 from __future__ import annotations

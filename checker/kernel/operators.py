@@ -1,4 +1,4 @@
-"""Writes expressions as instructions over columns. A column consists of bytes if its values fit."""
+"""Writes expressions as instructions over columns. A column has bytes if its values fit, else 64-bit integers."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ AND, OR, XOR = (_BYTES[f] for f in (np.bitwise_and, np.bitwise_or, np.bitwise_xo
 ADD, SUBTRACT, MULTIPLY, SHIFT = (_BYTES[f] for f in (np.add, np.subtract, np.multiply, np.left_shift))
 EQUAL, NOT_EQUAL, LESS_EQUAL = (_BYTES[f] for f in (np.equal, np.not_equal, np.less_equal))
 COPY, COUNT = _BYTES[copied], _BYTES[counted]
-"""Each of these names is the number of an operation on bytes. The next number is this operation on 64-bit integers."""
+"""The numbers of operations on bytes. The number after each of them is the same operation on 64-bit integers."""
 
 
 class Writer:
-    """Writes instructions for expressions. Each expression is written once, where it is first needed.
+    """Writes instructions for expressions. An expression is written once, where it is first needed, unless in a `body`.
 
     `code` has four integers for each instruction: an operation, and the registers of two operands and of the result.
-    Instructions written after a call of `body` are not always run, so later parts do not use their results.
-    In all methods, `wide` is 1 for 64-bit integers and 0 for bytes.
+    Instructions that are written after a call of `body` do not always run. So other parts cannot use their results, and
+    write the expressions again if they need them. In all methods, `wide` is 1 for 64-bit integers and 0 for bytes.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class Writer:
         return len(self.code) // 4
 
     def shared(self) -> int:
-        """Starts instructions whose results all later ones may use. Returns the number of the first instruction."""
+        """Starts instructions whose results any later one may use. Returns the number of the first instruction."""
         return self._begin(inside=False)
 
     def body(self) -> int:

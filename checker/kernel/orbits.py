@@ -1,14 +1,14 @@
-"""LLVM text for orbits of states: states that differ only by a permutation of interchangeable brokers.
+"""LLVM text for orbits of states under permutations of interchangeable brokers.
 
 Members of other scalarsets (sets of interchangeable values) are treated like brokers.
 
-The *orbit* of a state consists of the states that result from permuting the brokers within their classes. Its
-*representative* is the state with the least packed words, compared from the first word on. To pass through an orbit,
-neighbours in a class are exchanged in an order in which every permutation comes up once. An exchange changes the packed
-words, eight states at a time, in two steps:
+A *class* lists interchangeable brokers. The *orbit* of a state consists of the states that result from permuting the
+brokers within their classes. The *representative* of an orbit is its state with the least packed words, compared from
+the first word on. The code passes through an orbit by exchanging neighbours in a class, in an order in which every
+permutation comes up once. An exchange changes the packed words of eight states at a time, in two steps:
 
-* Each field that holds one of the two brokers gets the other broker. Fields of equal width and least value in a word
-  are changed together.
+* Each field that holds one of the two brokers gets the other broker. Fields of a word that have the same width and the
+  same least value are changed together.
 * Then pairs of bits are exchanged: members of sets, flags of messages, and values per broker. Pairs of bits that lie
   equally far apart are exchanged together.
 
@@ -98,9 +98,10 @@ def permutations(classes: Classes) -> int:
 
 
 def affordable(classes: Classes) -> list[list[Member]]:
-    """The classes, after brokers were left out of the largest ones until at most `MOST` permutations remain.
+    """Leaves brokers out of the largest classes until at most `MOST` permutations remain. Returns the classes.
 
-    If fewer brokers are permuted, there are more orbits, but the results are still right.
+    If fewer brokers are permuted, there are more orbits, but the results are still right. Classes of a single broker
+    are dropped.
     """
     kept = [list(c) for c in classes]
     while permutations(kept) > MOST:
@@ -111,7 +112,8 @@ def affordable(classes: Classes) -> list[list[Member]]:
 def walk(classes: Classes) -> Iterator[Pair]:
     """Exchanges of neighbours in a class. They lead from the identity through all other permutations, each once.
 
-    The exchanges of a class pass through all its orders from any starting order, so they never have to be undone.
+    Whatever the order of a class is at first, the exchanges of the class lead through all its orders. So no exchange
+    has to be undone before the exchanges are repeated.
     """
     if not classes:
         return
@@ -147,9 +149,10 @@ def _numbered(steps: Iterable[Pair]) -> list[int]:
 
 @dataclass(frozen=True)
 class _Field:
-    """A leaf that holds a broker. In a sequence, it is in use if the sequence is longer than `offset`.
+    """A leaf that holds a broker.
 
-    `length` is the leaf with the length of the sequence.
+    If the leaf lies in a sequence, `length` is the leaf with the length of the sequence, else None. In a sequence, the
+    leaf is in use if the sequence is longer than `offset`.
     """
 
     leaf: int
@@ -170,7 +173,10 @@ class Exchanging:
         self.pairs = self._pairs(system, bits)
 
     def _bits(self, domain: Domain, start: int, length: int | None, offset: int) -> list[Bit]:
-        """For each bit of a value, the bit whose content it gets by the exchange. Adds broker leaves to `fields`."""
+        """For each bit of a value, the bit whose content it gets by the exchange. Adds leaves with brokers to `fields`.
+
+        `length` and `offset` are as in `_Field`.
+        """
         match domain:
             case Broker() if self._exchange.moves(domain):
                 self.fields.append(_Field(start, length, offset))
@@ -201,7 +207,10 @@ class Exchanging:
         return [(leaf, i) for i in range(self._layout.places[leaf].width)]
 
     def _pairs(self, system: TransitionSystem, sources: Sequence[Bit]) -> dict[tuple[int, int, int], int]:
-        """Exchanged bit pairs: for (word of higher bits, word of lower bits, distance), a mask of the lower bits."""
+        """The pairs of bits that are exchanged.
+
+        Maps (word of the higher bits, word of the lower bits, distance of the bits) to a mask of the lower bits.
+        """
         targets = [bit for leaf in range(len(system.leaves)) for bit in self._plain(leaf)]
         partner = dict(zip(targets, sources, strict=True))
         found: dict[tuple[int, int, int], int] = defaultdict(int)
@@ -233,7 +242,7 @@ class Exchanging:
         return after
 
     def _with_brokers(self, writer: Writer, words: Sequence[str], number: int) -> str:
-        """A word of the states after each of the two brokers has become the other in the fields that hold a broker."""
+        """A word of the states after the exchange of the two brokers in the fields that hold a broker."""
         places = self._layout.places
         alike: dict[tuple[int, int], list[_Field]] = defaultdict(list)
         for field in self.fields:
@@ -275,9 +284,13 @@ class Exchanging:
         return let(f"and {INTEGERS} {hit}, {bits}")
 
     def _mask(self, writer: Writer, words: Sequence[str], low: int, fields: Sequence[_Field]) -> str:
-        """A mask of the lowest bits of the fields in use. Fields after the end of a sequence are not in use."""
+        """A mask of the lowest bits of the fields that the exchange may change.
+
+        Unused fields, which lie after the end of a sequence, must keep their value. They are left out if the exchange
+        would change this value.
+        """
         let, places = writer.let, self._layout.places
-        padding = max(low, -1)  # unused elements of a sequence hold it: no broker (-1), or broker 0
+        padding = max(low, -1)  # the value of unused elements of a sequence: no broker (-1), or broker 0
         groups: dict[tuple[int | None, int], int] = defaultdict(int)
         for field in fields:
             inside = (field.length, field.offset) if padding in self._numbers else (None, 0)
@@ -371,7 +384,10 @@ def _less(loop: Octets, one: Sequence[str], other: Sequence[str]) -> str:
 
 
 def _weights(layout: Layout, path: Sequence[int]) -> str:
-    """Writes `weights`. An orbit's size is the number of permutations, divided by the number that keep the state."""
+    """Writes `weights`.
+
+    The size of an orbit is the number of permutations, divided by the number of those that leave the state unchanged.
+    """
     loop = Octets("void @weights(ptr %states, i64 %n, ptr %totals)", layout.words)
     loop.variable("%total", INTEGERS, "zeroinitializer")
     loop.begin()

@@ -2,9 +2,9 @@
 
 The functions are the same for all models and are compiled together with `run` of `isrcheck.checker.kernel.machine`.
 All arguments are 64-bit integers, many of them addresses. A *part* of a program (the instructions for a transition
-or a flag) is `PART` integers, in the order of the names below `PART`. Columns have bytes or 64-bit integers. In the
-records of leaves and values, the address of a column of 64-bit integers has its lowest bit set. (Columns are aligned,
-so this bit is free.)
+or a flag) is `PART` integers, in the order of the names from `INSTRUCTIONS` to `NUMBER`. Columns have bytes or 64-bit
+integers. In the records of leaves and values, the address of a column of 64-bit integers has its lowest bit set.
+(Columns are aligned, so this bit is free.)
 
 `unpack(leaves, count, words, stride, lanes)`
     Fills the columns of leaves from the words of states. The array of all words `w` begins at `words + 8 * stride * w`.
@@ -17,7 +17,7 @@ so this bit is free.)
 `arrange(parts, count, counts, words, starts, out, sources, first, rows, positions, transitions)`
     Sorts the successors of `expand` by group of 64 lanes, and within a group by part. Writes them to `rows`, their
     sources plus `first` to `positions`, and their transitions to `transitions`. `starts` has the position of the first
-    successor of each group, and is changed.
+    successor of each group. The call overwrites it.
 `judge(parts, count, lanes, out, words)`
     Sets bit p of a state's verdict if the flag of the part numbered p holds in the state. A verdict has `words` words.
 `keep_new(table, mask, known, count, rows, n, words) -> count`

@@ -13,7 +13,8 @@ from typing import Final
 from isrcheck.checker.kernel.words import LANES, Writer
 
 GROUP: Final = 64
-"""How many states are processed at a time, one in each byte of one AVX-512, two AVX2, or four smaller registers."""
+"""How many states are processed at a time, one in each byte of one AVX-512 register, two AVX2 registers, or four
+registers of 128 bits."""
 BYTES: Final = f"<{GROUP} x i8>"
 WORD: Final = 8
 """The number of bytes in a word."""
@@ -80,8 +81,8 @@ def plane(writer: Writer, word: int, byte: int) -> str:
 def rows(writer: Writer, of: Mapping[int, str], width: int, place: str) -> None:
     """Stores a number for each state at the address `place`.
 
-    The numbers have `width` bytes, a power of two. `of` has the bytes by position; all other bytes are zero.
-    `%parts` and `%spare` are overwritten.
+    The numbers have `width` bytes, a power of two. `of` has the bytes by position; all other bytes are zero. If `width`
+    is not 1, `%parts` and `%spare` are overwritten.
     """
     for byte in range(width):
         at = writer.let(f"getelementptr {BYTES}, ptr {place if width == 1 else '%parts'}, i64 {byte}")

@@ -18,7 +18,7 @@ from isrcheck.model.language.expressions import FALSE, Expression
 from isrcheck.model.language.system import Transition, TransitionSystem
 
 LANES: Final = 1 << 11
-"""How many states are processed at a time. For this number, the columns stay in the processor's cache."""
+"""How many states are processed at a time. With so few, the columns stay in the processor's cache."""
 _WORD: Final = (1 << 64) - 1
 
 
@@ -75,9 +75,12 @@ def _flags(flags: dict[int, Expression], layout: Layout) -> Program:
 
 
 class Program:
-    """The parts that a writer has written, with their columns. Constants and leaves are filled before the program runs.
+    """The parts that a writer has written, with their columns.
 
-    Columns are numbered in this order: columns of bytes, the same memory again as numpy flags, and wide columns.
+    The columns of constants and leaves are filled before the program runs.
+
+    Columns are numbered in this order: columns of bytes, the same columns again as numpy flags, columns of 64-bit
+    integers.
     """
 
     def __init__(self, writer: Writer, parts: Sequence[Part], layout: Layout) -> None:
@@ -196,7 +199,9 @@ def _changed(part: Placed, words: Words, where: Integers, columns: Sequence[Colu
 
 
 def _placed(code: Sequence[int], parts: Sequence[Part], kept: Sequence[Register]) -> list[int]:
-    """Chooses a place for each register until its last use. Narrow and wide registers have separate places.
+    """Chooses for each register a place: a row of `_narrow` or `_wide`.
+
+    After the register's last use, the place is free for another register.
 
     The instructions are read from the end to the beginning, so the last use of a register comes first.
     """

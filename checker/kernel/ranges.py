@@ -8,7 +8,7 @@ from isrcheck.model.language.expressions import LARGEST, Expression
 
 
 def require_fitting(roots: Iterable[Expression]) -> None:
-    """Raises `ValueError` if the value of an expression, or of a part of an expression, can be too large."""
+    """Raises `ValueError` if the value of an expression, or of a part of it, can lie outside `-LARGEST..LARGEST`."""
     seen, stack = set[Expression](), list(roots)
     while stack:
         node = stack.pop()

@@ -24,7 +24,8 @@ their columns.
 class Change:
     """How a transition changes a word of a state: to `(word & kept) + base`, plus each value shifted to its place.
 
-    A value is a register, or later the column of this register, together with the number of bits to shift by.
+    `values` has pairs: a register, and the number of bits by which its value is shifted. In a `Placed` part, the pair
+    has the register's column.
     """
 
     word: int

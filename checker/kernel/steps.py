@@ -1,4 +1,4 @@
-"""Instructions and parts with columns for their registers. At first numpy runs them, later compiled code."""
+"""Instructions and parts with columns in place of registers. At first numpy runs them, later compiled code."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Steps:
         return [(FUNCTIONS[operation], a, b, out) for operation, a, b, out in rows]
 
     def run(self, columns: Sequence[Column], lanes: int) -> None:
-        """Runs the instructions on columns that `Program.begin` has filled for some states."""
+        """Runs the instructions on columns that `Program.begin` has filled for `lanes` states."""
         global _by_numpy
         if on_machine():
             machine()["run"](self.address, len(self), 0, lanes)
@@ -73,7 +73,7 @@ class Steps:
 
 @dataclass(slots=True)
 class Placed:
-    """A part with the columns of its registers."""
+    """A part with columns in place of its registers."""
 
     number: int
     instructions: Steps

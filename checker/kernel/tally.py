@@ -1,4 +1,4 @@
-"""The tally of an expansion: an array of 64-bit integers, and the positions of the counts in the array."""
+"""The tally of an expansion, an array of counts: the position of each count in the array."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verdict bits of a state: whether the state is counted, which predicates apply, and whether one is undefined."""
+"""The verdict bits of a state: what its predicates and constraints say, and whether one of them is undefined."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from isrcheck.model.language.expressions import FALSE, Expression, and_, not_, o
 from isrcheck.model.language.system import Label, Predicate, TransitionSystem
 
 FAILED: Final = 0
-"""The bit of states in which one of the checked predicates is undefined."""
+"""The position of the bit that is set if a checked predicate or question is undefined in the state."""
 OUTSIDE: Final = 1
-"""The bit of states that a constraint leaves out."""
+"""The position of the bit that is set if a constraint excludes the state."""
 
 
 @dataclass(frozen=True)
@@ -19,10 +19,12 @@ class Verdicts:
     """The verdict bits of a state, in order: FAILED, OUTSIDE, then violated invariants, reached goals, hit bounds.
 
     If properties are checked, three bits follow for each question (an instance of a property): the question's `region`,
-    `source` and `mark`. Then each instance of an action that can be cut (disabled only by bounds of the search) has one
-    bit, which tells whether the instance is cut. `cuts` has the instance's label and the position of the bit.
+    `source` and `mark`. An action instance is cut in a state if only bounds of the search (`s.room`) disable it. For
+    each instance that can be cut, one more bit tells whether it is cut, and `cuts` has its label and the position of
+    this bit.
 
-    Goals and bounds are checked only within the constraints. An undefined predicate is neither true nor false.
+    Goals and bounds are checked only in states that the constraints allow. An undefined predicate is neither true nor
+    false.
     """
 
     bits: tuple[Expression, ...]

@@ -1,4 +1,4 @@
-"""Answers each question about an exploration or, if it ended early, about the levels whose steps are known."""
+"""Answers the questions about an exploration. If this ended early, only levels whose steps are known are examined."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ COMPONENT: Final = 24
 class Answer:
     """The answer to a question. The property is violated if the answer has a lasso.
 
-    `region` counts the states that a source leads to. For a stable condition, the lasso is a path to a step that ends
-    the condition, and `region` counts the states in which it is true. `unfair_components` counts the components with a
-    cycle, but without a fair part. If the property holds, `fairness_used` names actions whose fairness is enough to
+    `region` counts the states of the question's region (see `isrcheck.checker.liveness.region`), and `vacuous` says
+    that there are none. For a stable condition, the lasso is a path whose last step ends the condition, and `region`
+    counts the states in which the condition is true. For the counts of ends and components see
+    `isrcheck.checker.liveness.fair`. If the property holds, `fairness_used` names actions whose fairness is enough to
     make it hold.
     """
 

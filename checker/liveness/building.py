@@ -1,10 +1,11 @@
-"""Builds the region of a question: the open states that its sources lead to, and the steps between them.
+"""Builds the region of a question: the states that sources lead to while the question stays open, and their steps.
 
-A state is open if the question is open in it. The number of a state is its place in the store's table. If the levels
-have no such places, it is the state's position in a list (`Listed`). A question needs one byte for each number until it
-is answered. The states that are reached from sources are kept in a queue. A state joins the queue when it is first
-reached. Its place in the queue is its number in the region, and the steps to the state are kept with this number. The
-name of a state (see `Numbers`) is needed only until the state is expanded.
+A question is open in a state if its condition `region` (`isrcheck.model.language.system.Question`) holds there. The
+number of a state is the state's place in the store's table. If the levels have no such places, the number is the
+state's position in a list (`Listed`). Until a question is answered, it needs one byte for each number. The states that
+are reached from sources are kept in a queue. A state joins the queue when it is first reached. Its place in the queue
+is its number in the region, and a step stores this number as its target. The name of a state (see `Numbers`) is needed
+only until the state is expanded.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from isrcheck.model.language.system import TransitionSystem
 
 BLOCK: Final = 1 << 13
 AT_ONCE: Final = 3
-"""How many questions are judged in one pass over the states. Each of these questions needs one byte for each place."""
+"""How many questions are judged in one pass over the states. Each of these questions needs one byte for each number."""
 INDEXED: Final = 20
 """Bytes for each state in a list, besides the words of the state: its level, its flags, and its entry in the index."""
 
@@ -60,7 +61,10 @@ class Listed:
 
 @dataclass
 class Candidates:
-    """The states in which a question is open: their numbers, and the flags of each number."""
+    """The states in which a question is open.
+
+    For each number, `flags` has the flags of the state with this number, or 0 if the question is not open there.
+    """
 
     numbers: Numbers
     flags: Bytes
@@ -159,7 +163,8 @@ class Found:
 class Builder:
     """Builds the region of a question over the states in the first `known` levels.
 
-    In `promises`, the instances of the system come first, then the instances that bounds disable in every state.
+    In `promises`, the system's transitions come first, then the instances that bounds disable in every state
+    (`shut_out`).
     """
 
     def __init__(self, levels: NativeLevels, known: int, promises: Promises, allowance: Allowance) -> None:
@@ -234,8 +239,8 @@ class Builder:
     def _closed(self, among: Candidates) -> Reached:
         """All states that sources lead to, in the order of a breadth-first search.
 
-        The search begins at the initial sources and continues from the other sources, level by level. This order puts
-        states that are few steps apart near each other in the queue.
+        The search begins at the sources among the initial states and continues from the other sources, level by level.
+        This order puts states that are few steps apart near each other in the queue.
         """
         known = Reached(among, self.promises, self.allowance, bool(self._cuts or self._system.constraints))
         self._follow(self._initial(among), known)
@@ -294,8 +299,8 @@ def members(levels: NativeLevels, kept: Words) -> Words:
     """These states of a level or, under symmetry, all states of their orbits.
 
     A question or a fairness assumption may be about one broker. Then the answer may differ between the states of an
-    orbit. Raises `ModelError` if a property is undefined in a state that was not kept: the search did not examine this
-    state.
+    orbit. Raises `ModelError` if a predicate or property is undefined in a state that was not kept, because the search
+    did not examine this state.
     """
     every = levels.members(kept)
     if len(every) > len(kept) and flag(levels.kernel.judge(every), FAILED).any():

@@ -1,10 +1,12 @@
 """Finds the parts of a region in which a fair behaviour can stay for ever: fair ends and fair components.
 
-An *obligation* is the fairness of some action instances; it is enabled if one of them is. A behaviour that stays in a
-region does one of two things. It finally stays in one state, in which no obligation is enabled (an *end*). Or it moves
-for ever, and the states that it visits again and again are strongly connected. Such a set of states is *fair* if two
-conditions are true. Each weak obligation is disabled in one of its states, or taken by one of its steps. Each strong
-obligation is enabled in none of its states, or taken by one of its steps.
+An *obligation* is a fairness assumption about some action instances. An obligation is enabled if one of its instances
+is enabled. A fair behaviour that stays in a region does one of two things. It finally stays in one state, in which no
+obligation is enabled (an *end*). Or it moves for ever, and the states that it visits again and again are strongly
+connected. Such a set of states is *fair* if two conditions are true. Each weak obligation is disabled in one of its
+states, or taken by one of its steps. Each strong obligation is enabled in none of its states, or taken by one of its
+steps. Besides, an end counts only if it has the question's mark, and a component only if one of its states has the
+mark. If a question requires steps (`never`), ends do not count, and a component must have such a step.
 
 A component in which a weak obligation is always enabled and never taken has no fair part. A component that violates
 only strong obligations may have fair parts. To find them, the states in which these obligations are enabled are
@@ -62,7 +64,7 @@ class Decision:
 
     @cached_property
     def _free(self) -> Components:
-        """The components, judged as if an instance that a bound of the search cuts off were not enabled."""
+        """The components if instances that only a bound or a constraint prevents count as disabled."""
         everything = np.ones(self.region.size, dtype=np.bool_)
         return self._components(everything, self.region.enabled) if self.region.cut.any() else self.all
 
@@ -126,10 +128,10 @@ def _members(number: Integers, chosen: Flags) -> Iterator[Integers]:
 
 @dataclass(frozen=True)
 class Found:
-    """The fair ends and components of a region. `unfair` counts the components with a cycle, but no fair part.
+    """The fair ends and components of a region. `unfair` counts the components without a fair part.
 
-    `excused_ends` and `excused_components` count ends and components that are unfair only because of steps that the
-    bounds of the search cut off.
+    `excused_ends` and `excused_components` count the unfair ends and components that would be fair if instances that
+    only a bound or a constraint prevents counted as disabled.
     """
 
     region: int
@@ -161,7 +163,7 @@ def fairness_used(decision: Decision, excused: bool) -> list[str]:
     """Actions whose fairness is enough to make all ends and components unfair. None of them can be left out.
 
     The actions are tried in the order of their names. An action is dropped if nothing becomes fair without its
-    fairness. If `excused` is false, steps that the bounds of the search cut off do not make anything unfair.
+    fairness. If `excused` is false, instances that only a bound or a constraint prevents count as disabled.
     """
     dropped: set[str] = set()
     enabled = decision.enabled if excused else decision.region.enabled

@@ -28,7 +28,10 @@ EXPLORED_SO_FAR: Final = ("violation", "states")
 
 @dataclass
 class Promised:
-    """Judges properties under a fairness. If a violation ended the search, `violated` says why they have no verdict."""
+    """Judges properties under a fairness.
+
+    `violated` says why a property has no verdict if a violation ended the search.
+    """
 
     judge: Judge
     fairness: Fairness
@@ -68,7 +71,10 @@ class Promised:
     def _ask(
         self, levels: NativeLevels, known: int, began: float, found: list[Answer]
     ) -> tuple[str | None, Stop | None]:
-        """Adds the answers about the first `known` levels to `found`. If answers are missing, returns the reason."""
+        """Adds the answers about the first `known` levels to `found`.
+
+        If answers are missing, returns the reason, in words and as a `Stop`.
+        """
         system = levels.system
         labels = [t.label for t in (*system.transitions, *system.shut_out)]
         promised = obligations(self.judge.interpreter.model, labels, self.fairness)
@@ -130,7 +136,7 @@ def _asked(answer: Answer) -> Asked:
 
 
 def _settle(result: Result, stopped: Stop | None) -> None:
-    """Updates the verdict and the exit code of a result for the verdicts on its properties."""
+    """Updates the verdict and the exit code of a result by the verdicts on its properties."""
     verdicts, codes = {each.verdict for each in result.liveness.values()}, {result.exit_code}
     if "violated" in verdicts:
         result.verdict = "violated"

@@ -22,7 +22,7 @@ class Growing:
     """An array that grows at the end. Its memory is returned to the system when the array is no longer used.
 
     Where the system can move pages (Linux), the array grows without a copy. A copy would double the memory that a
-    question takes, and so would memory that the C library keeps after use.
+    question takes. Memory that the C library keeps after use would have the same effect.
     """
 
     def __init__(self, kind: npt.DTypeLike, allowance: Allowance) -> None:

@@ -2,12 +2,13 @@
 
 The prefix leads from an initial state through any states to a source, and from there inside the region to a fair end or
 to a state of a fair component. No such path is shorter. Among paths of this length, a path to an end is preferred to a
-path to a component. If several paths are left, one is chosen as for the canonical trace (see `canonical`); it does not
-matter which source a path visits.
+path to a component. If several paths are left, one is chosen by the rules for canonical traces
+(`isrcheck.checker.traces.canonical`), whichever source it visits.
 
-The cycle leads from the last state of the prefix back to this state, and satisfies every obligation that the state
-alone does not satisfy. It is a shortest such cycle and, among the shortest, the cycle with the least labels. If there
-are very many obligations, the cycle satisfies the nearest obligation first, and is not always shortest.
+If the prefix ends in a component, the cycle leads from the last state of the prefix back to this state. It satisfies
+every obligation that the state alone does not satisfy, and reaches the question's mark. It is a shortest such cycle
+and, among the shortest, the cycle with the least labels, compared from the first step on. If the search for a shortest
+cycle could visit more than `EXACT` nodes, the cycle satisfies the nearest obligation first, and is not always shortest.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ Step = tuple[int, Node]
 class Lasso:
     """The instances of the prefix, which begins in an initial state, and of the cycle, which repeats.
 
-    If the cycle is empty, the behaviour stays in the last state of the prefix.
+    If the cycle is empty, the behaviour stays in the last state of the prefix. `shortest` is false if a shorter cycle
+    may exist.
     """
 
     prefix: Path
@@ -76,7 +78,10 @@ class Lassos:
     # --- the prefix -------------------------------------------------------------------------------------------------
 
     def _distances(self, goals: Flags) -> tuple[Integers, int]:
-        """The length of a shortest path to each state (0 if the nearest goal is nearer), and to the nearest goal."""
+        """The length, in states, of a shortest path to each state of the region, and to the nearest goal.
+
+        The path begins in an initial state. States farther away than the nearest goal have the length 0.
+        """
         region = self._region
         distance = np.zeros(region.size, dtype=np.int64)
         sources = np.flatnonzero(region.source)
@@ -109,7 +114,7 @@ class Lassos:
     def _back(self, distance: Integers, k: int, inside: Integers, before: Words) -> tuple[Edges, Integers, Words]:
         """The steps from states at distance `k` into given states, and the states from which these steps come.
 
-        The states of a path are given by their numbers in the region from the source on (`inside`). The states before
+        From its source on, the states of a path are given by their numbers in the region (`inside`). The states before
         the source are packed (`before`).
         """
         region = self._region
@@ -144,11 +149,12 @@ class Lassos:
 
 
 class Cycle:
-    """A walk inside a fair component that satisfies all obligations and leads from an entry back to the same entry.
+    """A walk inside a fair component, from one state (the entry) back to it, that satisfies all obligations.
 
-    A node of the walk is a state and a mask. The mask has a bit for each obligation that is open at the entry, and a
-    last bit if the walk must also reach the mark (a marked state, or an instance of `never`). A bit is set when the
-    walk has satisfied its obligation or has reached the mark.
+    A node of the walk is a state and a mask. The mask has a bit for each weak obligation that is enabled at the entry,
+    and for each strong obligation that is enabled anywhere in the component. It has one more bit if the walk must reach
+    the mark (a marked state, or an instance of `never`). A bit is set when the walk has satisfied its obligation or has
+    reached the mark.
     """
 
     def __init__(self, region: Region, promises: Promises, never: Flags | None, part: Integers, entry: int) -> None:

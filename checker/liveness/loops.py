@@ -23,8 +23,8 @@ AHEAD: Final = 16
 def ranking(flags, found):
     """Makes an index of the numbers that have a flag. Returns how many such numbers there are.
 
-    The index, `found`, has two words for every 64 numbers, which are 0 before. The bits of the first word say which
-    numbers have a flag. The second word counts the numbers with a flag that come before these 64.
+    The index, `found`, has two words for every 64 numbers. They must be 0 before the call. The bits of the first word
+    say which numbers have a flag. The second word counts the numbers with a flag that come before these 64.
     """
     count = np.int64(0)
     for word in range(len(found)):
@@ -54,8 +54,8 @@ def rank_of(number, ranks):
 def joined(states, ranks, places, length, found):
     """Adds to the queue those of the states that are not in it, and puts them into `found`. Returns how many there are.
 
-    `places` has the place in the queue, plus one, of the state with each rank, or 0. `length` is the length of the
-    queue before the call.
+    For the rank of each state, `places` has the state's place in the queue plus one, or 0 if the state is not in the
+    queue. `length` is the length of the queue before the call.
     """
     fresh = 0
     for i in range(len(states)):
@@ -72,11 +72,14 @@ def steps_of(
     states, successors, source, label, target, outside, obligation, ranks, places, length, enabled, cut,
     first, order, degree, labels, targets, found,
 ):  # fmt: skip
-    """The steps of some states that stay in the region. Returns how many of them reach a state for the first time.
+    """Finds the steps from some states to states of the region.
 
-    `degree` gets the number of such steps of each state. `labels` and `targets` get the labels and targets of these
-    steps, in the order of the states and of the steps. `found` gets the positions of the steps that reach a state for
-    the first time. `first` is room for as many numbers as there are states, and `order` for as many as there are steps.
+    Returns how many of these steps reach a state for the first time.
+
+    `degree` gets the number of such steps of each state. `labels` and `targets` get the labels of these steps and the
+    places of their targets in the queue, in the order of the states and of the steps. `found` gets the positions of the
+    steps that reach a state for the first time. `first` is room for as many numbers as there are states, and `order`
+    for as many as there are steps.
 
     A step to a state without a number has a negative `target`. `outside` marks the targets that a constraint leaves
     out, or is empty. The obligations that are enabled or cut in each state are added to `enabled` and `cut`. For the
@@ -128,11 +131,11 @@ def components(begin, target, alive, number, calls, entered, open_, at):
     """The strongly connected components among the alive states. A single state is no component.
 
     Puts the number of the component of each state (-1 for none) into `number`. Returns how many components there are.
-    `calls`, `entered`, `open_` and `at` are room for as many numbers as there are states. This is Tarjan's
-    algorithm with one number for each state (Pearce 2016). While a state is open, its number is the least number that
-    the state leads to; these numbers are counted up from 1. The number of a finished state is the number of its
-    component; these numbers are counted down from the number of states minus one. At the end, the components are
-    numbered anew.
+    `calls`, `entered`, `open_` and `at` are room for as many numbers as there are states. This is Tarjan's algorithm
+    with one number for each state (Pearce 2016). While a state's component is not known, the state's number is the
+    least number that the state leads to; these numbers are counted up from 1. The number of a finished state is the
+    number of its component; these numbers are counted down from the number of states minus one. At the end, the
+    components are numbered anew.
     """
     n = len(begin) - 1
     for v in range(n):

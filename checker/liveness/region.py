@@ -93,7 +93,8 @@ def bits(rows: Sequence[Flags] | Flags) -> Words:
 class Numbers(Protocol):
     """Numbers of states, all below `size`.
 
-    Some of these numbers belong to no state. A state also has a name, by which it is found faster than by its number.
+    Some numbers below `size` may belong to no state. A state also has a name, by which it is found faster than by its
+    number.
     """
 
     size: int

@@ -19,7 +19,7 @@ def broken(
 ) -> tuple[Path | None, int]:
     """The canonical path to a first step that ends the condition, and how many states satisfy the condition.
 
-    Only states of the first `known` levels are examined.
+    If no step ends the condition, the path is None. Only states of the first `known` levels are examined.
     """
     bit, states, path = levels.kernel.verdicts.questions[number][0], 0, None
     for level in range(1, known + 1):

@@ -1,10 +1,11 @@
 """Compares mutants with the model in the states that the model reaches. One exploration compares many mutants.
 
-A mutant is *equivalent* if, in every reachable state in which the model's constraints hold, the same instances are
-enabled in the mutant and in the model, and lead to the same states. The mutant and the model then have the same states
-and the same steps. A mutant *only forbids* if it lacks steps of the model and adds none. Such a mutant reaches no new
-state, so no invariant of states can notice it. If the mutated action is also enabled in no state of the model, it is
-never enabled in the mutant, because the mutant's states are states of the model.
+The states compared are the reachable states in which the model's constraints hold. A mutant is *equivalent* if in each
+of these states the same instances are enabled in the mutant and in the model, and lead to the same states. The mutant
+and the model then have the same states and the same steps. A mutant *only forbids* if it lacks steps of the model and
+adds none. Such a mutant reaches no new state, so no invariant can notice it. Models in which an invariant or another
+action asks what is enabled are an exception. If a mutant only forbids, and the guard of its mutated action is true in
+no state of the model, then the action never happens in the mutant.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class Difference:
     """The first level at which a mutant behaves differently (None if it never does), and how.
 
     `forbids`: a step of the model is missing. `adds`: a step is new, or leads to another state, or is undefined.
-    `fires`: the mutated action is enabled in some state of the model.
+    `fires`: the guard of the mutated action is true in some state of the model.
     """
 
     level: int | None
@@ -71,7 +72,7 @@ def _difference(forbids: int | None, adds: int | None, fires: int | None) -> Dif
 
 
 def _cases(system: TransitionSystem, own: Instances, changed: Instances) -> Iterator[Iterable[Expression]]:
-    """Yields three lists of conditions: when the mutant forbids a step, when it adds one, and when its action fires."""
+    """Yields three lists of conditions: when the mutant forbids a step, when it adds one, when its guard is true."""
     known = {str(t.label): t for t in own}
     pairs = [(known[str(t.label)], t) for t in changed]
     yield [e.and_(a.guard, e.not_(b.guard)) for a, b in pairs]
@@ -80,7 +81,7 @@ def _cases(system: TransitionSystem, own: Instances, changed: Instances) -> Iter
 
 
 def _never(number: int, counted: Expression, cases: Iterable[Expression]) -> Predicate:
-    """The predicate that is false only in states in which `counted` and one of `cases` are true."""
+    """The predicate that is false exactly in the states in which `counted` and at least one of `cases` are true."""
     return Predicate(f"{number:06}", "", e.not_(e.and_(counted, e.or_(*cases))), FALSE)
 
 

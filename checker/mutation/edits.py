@@ -30,8 +30,9 @@ COMPARISONS: Final[dict[type[ast.cmpop], tuple[str, ...]]] = {
 
 @dataclass(frozen=True)
 class Edit:
-    """A change of one node of a syntax tree. `node` is the type of the node, and `text` is its source.
+    """A change of one node of a syntax tree. `node` is the type of the node. `text` is its source.
 
+    If the node is a local name, `text` is the definition of the name, for example `same_epoch = a == b`.
     `change` is "true" or "false" for a removed condition, a comparison for a weakened condition, "stay" for a dropped
     update, and "stay:name" if only one field of the update is dropped.
     """
@@ -131,7 +132,7 @@ def _candidates(definition: ast.FunctionDef, file: str) -> Iterator[Edit]:
 
 
 def _of_the_state(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes that may depend on the state: all except conditions of `if`, filters, parameters and decorators."""
+    """The nodes that may depend on the state: no conditions of `if`, filters, parameters, annotations, decorators."""
     yield node
     for name, value in ast.iter_fields(node):
         if name in ("test", "ifs", "decorator_list", "args", "returns", "annotation") and not isinstance(

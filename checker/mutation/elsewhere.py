@@ -1,8 +1,8 @@
-"""Checks mutants in the model's recorded scenarios, if they are not noticed at the settings of the question.
+"""Checks mutants in the model's recorded scenarios, if they are not noticed at the settings of the `Question`.
 
-A scenario in which the model holds is a *place*. The invariants of a place are all invariants that fit the model and
-are true in all states of the place. A mutant is found again by the position of its edit in the source, which does not
-depend on settings.
+A scenario in which the model holds is a *place*. At a place, a mutant is checked for all invariants that fit the model
+and hold in the model there. A mutant is found again by the position of its edit in the source, which does not depend on
+settings.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from isrcheck.model.language.profiles import BARE
 from isrcheck.model.language.tracing import meaningless, trace
 
 SAME: Final = Difference(None, forbids=False, adds=False, fires=False)
-"""The difference of a mutant whose edited line does not run at a place, or has the same effect as the model's line."""
+"""The difference of a mutant whose instances at a place are the model's, or whose edit gives no valid model there."""
 OPEN: Final = ("survived", "nothing new", "unread", "forbids", "equivalent", "not finished")
 """Outcomes that a scenario may change."""
 ROUND: Final = 8
-"""How many scenarios are checked together. A mutant that is noticed in them is not checked in larger scenarios."""
+"""How many scenarios are checked together. A mutant that is noticed in them is not checked in later scenarios."""
 Lines = Sequence[tuple[str, Edit]]
 """Mutants, each as its action and its edit."""
 
@@ -40,7 +40,7 @@ Lines = Sequence[tuple[str, Edit]]
 class Answers:
     """The invariants that hold in the model at a place, its number of states, and how each mutant differs there.
 
-    If a limit was reached, there are no differences.
+    `differences` is None if they are not known, because a limit was reached or a process ran out of memory.
     """
 
     place: Place
@@ -86,7 +86,7 @@ def in_scenarios(question: Question, verdicts: Sequence[Verdict], tell: Callable
 def _in_a_round(
     question: Question, scenarios: Sequence[Place], pending: Sequence[Verdict], tell: Callable[[str], None]
 ) -> Iterator[Verdict]:
-    """Compares all mutants with the model in each scenario. Checks a mutant where it differs, until it is noticed."""
+    """Compares the mutants with the model in the scenarios. Checks a mutant where it differs, until it is noticed."""
     tell(f"{len(pending)} mutants are compared with the model in {', '.join(name for name, _, _ in scenarios)}")
     work = [(question, place, [(v.action, v.edit) for v in pending]) for place in scenarios]
     workers = question.workers or cores()
@@ -99,11 +99,11 @@ def _in_a_round(
 
 
 Followed = Sequence[tuple[Answers, Difference | None]]
-"""One mutant's differences from the model, place by place. A difference that is not known is None."""
+"""One mutant's difference from the model at each place. A difference that is not known is None."""
 
 
 def _of_one(compared: Sequence[Answers], number: int) -> Followed:
-    """The differences of one mutant from the model at the places."""
+    """The differences of one mutant at the places, beside the answers without the differences of all mutants."""
     return [(replace(a, differences=None), None if a.differences is None else a.differences[number]) for a in compared]
 
 
@@ -125,7 +125,10 @@ def _followed(item: tuple[Question, Verdict, Followed]) -> Verdict:
 
 
 def _says_more(found: Verdict, known: Verdict) -> bool:
-    """Whether a place tells more about a mutant than was known: it is noticed there, or behaves differently there."""
+    """Whether the outcome found at a place ranks higher than the known outcome.
+
+    The outcome of a noticed mutant ranks highest. The others rank by how much the mutant may differ from the model.
+    """
     rank = {"equivalent": 0, "forbids": 1, "nothing new": 2, "unread": 3, "not finished": 4, "survived": 4}
     return rank.get(found.outcome, 5) > rank[known.outcome]
 

@@ -22,7 +22,7 @@ from isrcheck.model.language.errors import EvaluationError
 from isrcheck.model.language.profiles import BARE
 
 ASKED: Final = ("survived", "nothing new", "unread", "forbids", "vacuous")
-"""Outcomes of mutants that differ from the model, but certainly violate no invariant."""
+"""The outcomes that say that a mutant differs from the model and that no invariant kills it."""
 
 
 def in_the_model(loaded: LoadedModel, question: Question) -> dict[str, PropertyFinding]:
@@ -43,7 +43,7 @@ def can_kill(finding: PropertyFinding) -> bool:
 
 
 def asked_what_must_happen(verdict: Verdict, question: Question) -> Verdict:
-    """The verdict after a check of the question's properties, if no invariant kills the mutant."""
+    """The verdict after a check of the question's properties. Only mutants with an outcome in `ASKED` are checked."""
     if not question.liveness or verdict.outcome not in ASKED:
         return verdict
     loaded = loaded_once(question.model)

@@ -80,7 +80,7 @@ def again(
 ) -> list[tuple[tuple[Transition, ...], tuple[Transition, ...]] | None]:
     """For each action and edit, the instances of the action and of its mutant at the settings of `model`.
 
-    An entry is None if the mutant has the same instances, or if the edit does not give a model.
+    An entry is None if the mutant has the same instances, or if the edit does not give a valid model.
     """
     own = {action: tuple(instances_of(model, action)) for action in dict.fromkeys(a for a, _ in lines)}
     return [_other(model, own[action], action, edit) for action, edit in lines]
@@ -159,7 +159,7 @@ def _members(cls: type) -> list[FunctionType]:
 
 
 def _beside(cls: type) -> Iterator[FunctionType]:
-    """The functions that modellers wrote, among the names in the module of a class, including imported functions."""
+    """The functions in the module of a class, also imported ones, if they belong to a model and not to the language."""
     for found in list(_module_of(cls).values()):
         if isinstance(found, FunctionType) and _is_a_models_own(found) and _is_a_modellers(found):
             yield found

@@ -19,16 +19,16 @@ from isrcheck.model.language.tracing import trace
 
 Tell = Callable[[str], None]
 Wanted = Callable[[int, Mutant], bool]
-"""A function that says whether a mutant is checked, from the mutant's number and the mutant."""
+"""A function that gets a mutant's number and the mutant, and says whether the mutant is checked."""
 
 
 @dataclass(frozen=True)
 class Mutation:
-    """The check of the model itself, and the verdicts on its mutants: action by action, and then in the order of the
-    source.
+    """The check of the model itself (`own`), and the verdicts on its mutants.
 
-    `senseless` counts the edits that do not give a model. `properties` are the requested properties, with their
-    verdicts on the model.
+    The verdicts are grouped by action, then in the order of the source. `senseless` counts the edits that do not give a
+    valid model. `reason` says why no mutant was checked, though the model holds. `properties` are the requested
+    properties, with their verdicts on the model.
     """
 
     question: Question
@@ -52,7 +52,7 @@ class Mutation:
 
     @property
     def is_open(self) -> bool:
-        """Whether something is unknown about a mutant, or about a property of the model."""
+        """Whether something is unknown about a mutant, or about a liveness property in the model."""
         unknown = any(finding.verdict == "incomplete" for finding in self.properties.values())
         return unknown or self.reason is not None or any(v.is_open for v in self.verdicts)
 
@@ -87,7 +87,10 @@ class Mutation:
 def mutation(
     question: Question, tell: Tell = lambda line: None, wanted: Wanted = lambda number, mutant: True
 ) -> Mutation:
-    """Checks the model, then each of its mutants within the limits. If the model fails, no mutant is checked."""
+    """Checks the model, then its wanted mutants, each within the limits.
+
+    No mutant is checked if the model does not hold, or if a limit ends the comparison of the mutants with the model.
+    """
     loaded = load_model_class(question.model)
     own = check(
         loaded,
@@ -138,7 +141,7 @@ def families_of(question: Question, loaded: LoadedModel) -> list[Family]:
 
 
 def _checked(question: Question, own: Result, unjudged: Sequence[Verdict], tell: Tell) -> Iterator[Verdict]:
-    """The verdicts, in the order of the mutants. A check gives them where it may say more than the comparison."""
+    """Yields the verdicts in the order of the mutants. Checks a mutant only if a check may change its outcome."""
     # A vacuous mutant is checked only if there are properties, because only a property may tell more about it.
     unknown = UNKNOWN if not question.liveness else (*UNKNOWN, "vacuous")
     open_ones = [(question, own.distinct, v) for v in unjudged if v.outcome in unknown]
@@ -150,7 +153,7 @@ def _checked(question: Question, own: Result, unjudged: Sequence[Verdict], tell:
 
 
 UNKNOWN: Final = ("survived", "forbids")
-"""Verdicts of the comparison about which a check of the invariants may say more."""
+"""The outcomes of the comparison that a check of the invariants may change."""
 Asked = tuple[Question, int, Verdict]
 
 

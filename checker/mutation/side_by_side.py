@@ -1,10 +1,11 @@
 """Runs a mutant and its model side by side, to see whether anything depends on the differences between their states.
 
 The mutant and the model begin in the same state and take the same steps. Only a step of the mutated action may be taken
-by one of them alone. Suppose that two conditions hold in all pairs of states that are reached in this way: every other
-action is possible in both states or in neither, and every invariant is true in both or in neither. Then the mutant's
-states differ from the model's states only in values that nothing reads. For each run of the mutant, the model has a run
-with the same steps of all other actions and the same true invariants, and vice versa.
+by one of them alone. Suppose that two conditions hold in all pairs of states that are reached in this way: every
+instance of another action is enabled in both states or in neither, and every invariant is true in both or in neither.
+Then the two states of a pair differ only in values on which no guard of another action and no invariant depends. For
+each run of the mutant, the model has a run with the same steps of all other actions and the same true invariants, and
+vice versa.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ def unread(
 ) -> tuple[str, ...] | None:
     """The scalars in which a mutant differs from the model without effect.
 
-    `changed` are the mutant's instances of the mutated action, `distinct` is the number of its states. Each scalar is
-    named without its indices. The result is None in three cases: a step or an invariant depends on the difference, a
-    limit is reached before this is known, or the model has constraints.
+    `changed` are the mutant's instances of the mutated action, and `distinct` is the mutant's number of states. Each
+    scalar is named without its indices. The result is None in three cases: a step or an invariant depends on the
+    difference, a limit is reached before this is known, or the model has constraints.
     """
     from isrcheck.checker.engines.local.search import search
 
@@ -47,7 +48,11 @@ def unread(
 
 
 def _product(system: TransitionSystem, changed: Sequence[Transition]) -> tuple[TransitionSystem, dict[str, str]]:
-    """Returns the system of pairs of states, with a goal for each scalar that can differ, and each goal's scalar."""
+    """Returns a system whose states are pairs of a state of the model and a state of the mutant.
+
+    The system has a goal for each scalar. The goal is reached if the scalar differs in some pair. Also returns the name
+    of the scalar for each goal.
+    """
     size = len(system.leaves)
     others = tuple(replace(x, index=x.index + size, path=f"other.{x.path}") for x in system.leaves)
     theirs = Renaming([e.leaf(x) for x in others])
@@ -74,7 +79,7 @@ def _product(system: TransitionSystem, changed: Sequence[Transition]) -> tuple[T
 
 
 def _alone_or_not(own: Transition | None, other: Transition, theirs: Renaming, size: int) -> Iterator[Transition]:
-    """The steps of the mutated action: mutant and model take it together, or one of them alone if the other cannot."""
+    """The steps of a mutated instance: mutant and model take it together, or one of them alone if the other cannot."""
     guard = theirs(other.guard)
     if own is None:
         yield _step(None, guard, other, theirs, size)

@@ -17,7 +17,7 @@ STYLES: Final = {"killed": "good", "vacuous": "good", "equivalent": "good", "sur
 
 
 def mutation_text(found: Mutation, ink: Ink = PLAIN) -> str:
-    """The text about a mutation: the totals, the table, and notes. It ends in a newline."""
+    """The text about the mutants of a model: the totals, the table, and notes. It ends in a newline."""
     sections = [
         [headline(found, ink)],
         [ink("head", "Mutants"), *_rows(found, ink)] if found.verdicts else [],
@@ -98,7 +98,7 @@ def shortened(text: str) -> str:
 
 
 def _properties(found: Mutation, ink: Ink) -> list[str]:
-    """The section on the properties: their fairness, those that kill nothing, and those that a limit left open."""
+    """The section on liveness: the fairness, the properties that kill nothing, and those not decided for a mutant."""
     if not found.properties:
         return []
     lines = [[f"{name} kills nothing: {why}"] for name, f in found.properties.items() if (why := _kills_nothing(f))]

@@ -68,20 +68,20 @@ class Question:
 class Verdict:
     """The outcome of a mutant.
 
-    `killed_by` are the invariants that are false at the end of the shortest trace, which has `length` states. `by` is
-    the trace's first step that leads to another state in the model or is impossible there, and `step` is the number of
-    the state after it. If `killed_by` are properties, `lasso` says how the trace goes on. A trace with a loop repeats
-    from its state at position `loop` (from 0). If the model allows each step of such a trace, `step` and `by` are None.
-    `unanswered` are properties without an answer, each with the reason.
+    `killed_by` are the invariants that a shortest trace violates, and `length` is its number of states. `trace` is such
+    a trace to the first of these invariants. `by` is the first step of `trace` that the model does not take, and `step`
+    is the number of the state after this step. Both are None if the model takes every step. If `killed_by` are liveness
+    properties, `lasso` says how `trace` goes on. A trace with a loop repeats from its state at position `loop` (from
+    0). `shown` is `trace` in words. `unanswered` are the liveness properties without an answer, each with the reason.
 
     `difference` is the first level at which the mutant behaves differently. `extra` is the mutant's number of states
     minus the model's, if the exploration of the mutant finished. `reason` says why the exploration did not finish, what
-    is undefined, or what never happens. `differing` names the variables that differ, but that nothing reads. `shown` is
-    the trace in words.
+    is undefined, or what never happens. `differing` names the parts of the state in which mutant and model differ
+    without an effect on invariants or other actions.
 
-    `scenario` is the scenario with this outcome, or None if the outcome is for the question's own settings. In the
-    earlier scenarios, the mutant behaved like the model (`same_in`), behaved differently but was not noticed
-    (`differs_in`), or was not checked to the end (`unfinished_in`).
+    `scenario` is the scenario with this outcome, or None if the outcome is for the question's own settings. Three
+    fields name the scenarios that were tried but did not notice the mutant. In them the mutant behaved like the model
+    (`same_in`), behaved differently (`differs_in`), or was not checked to the end (`unfinished_in`).
     """
 
     number: int
@@ -127,7 +127,7 @@ class Verdict:
 
 
 def judged(verdict: Verdict, result: Result, model: Interpreter) -> Verdict:
-    """The verdict, completed from the check of a mutant in which something is violated or undefined."""
+    """The verdict after a check of the mutant: `killed`, `evaluation error` or, at a limit, `not finished`."""
     verdict = replace(verdict, distinct=result.distinct, reason=result.reason, unanswered=())
     violated = {n: f for n, f in result.findings.items() if f.trace is not None}
     if violated:
@@ -142,7 +142,7 @@ def judged(verdict: Verdict, result: Result, model: Interpreter) -> Verdict:
 
 
 def _killed(verdict: Verdict, shortest: list[tuple[str, Finding]], model: Interpreter) -> Verdict:
-    """The verdict `killed`, with the trace of the first of the invariants in `shortest`, which are sorted by name."""
+    """The verdict `killed` by the invariants in `shortest`, sorted by name. The trace is that of the first one."""
     trace = shortest[0][1].trace
     assert trace is not None
     alike = [(name, finding) for name, finding in shortest if finding.trace == trace]
@@ -189,7 +189,7 @@ def asked_of(
     limits: Limits,
     distinct: int,
 ) -> Verdict:
-    """The verdict, completed from a search of the mutant at these settings. The model has `distinct` states there."""
+    """The verdict after a search of the mutant at these settings, at which the model has `distinct` states."""
     from isrcheck.checker.engines.local.search import search
 
     loaded = loaded_once(model)
@@ -232,7 +232,7 @@ def _happened(system: TransitionSystem, found: Exploration) -> frozenset[str]:
 
 
 def _with(system: TransitionSystem, instances: tuple[Transition, ...]) -> TransitionSystem:
-    """The system in which an action has these instances."""
+    """The system with these instances in place of an action's own."""
     action = instances[0].label.action
     possible = tuple(t for t in instances if t.guard is not FALSE or t.failure is not FALSE)
     mine = {action: possible}
@@ -262,7 +262,7 @@ def _reaches_more(system: TransitionSystem, instances: tuple[Transition, ...], l
 def _traced(
     model: str, settings: tuple[tuple[str, Any], ...], invariants: tuple[str, ...] | None, limits: Limits
 ) -> tuple[TransitionSystem, frozenset[str], list[str]]:
-    """The traced model, the actions and goals that occur in it, and the actions that ask what is enabled."""
+    """The traced model, the actions and goals that occur in it within the limits, and the actions with `s.enabled`."""
     from isrcheck.checker.engines.local.search import search
 
     loaded = loaded_once(model)

@@ -1,4 +1,4 @@
-"""The runs of fixed designs, which a page shows beside the trace of a violation, as data of the page."""
+"""The runs of fixed designs as the data of a page. The page shows them beside the trace of a violation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from isrcheck.checker.told import Fix, Run
 
 
 def beside(finding: Finding) -> list[dict[str, Any]]:
-    """For each fixed design: its name, the story of its run, and how the run relates to the trace.
+    """For each fixed design that has a run: its name, the story of its run, and how the run relates to the trace.
 
     `parted` is the step of the trace at which the design differs, or None. `Run` explains `at` and `false`.
     """

@@ -20,7 +20,7 @@ from isrcheck.model.language.system import shown
 def told_traces(result: Result, model: Model) -> dict[str, Any]:
     """The different traces by number from 1, each with the invariants or the property that it violates.
 
-    The traces that violate invariants come first.
+    The traces that violate invariants come first. The trace to an evaluation error comes last.
     """
     found: list[tuple[Trace, dict[str, Any]]] = []
     for name, finding in violated(result):

@@ -24,7 +24,7 @@ VALUE: Final = r"(?:\{[^{}]{0,14}\}|\S{1,14})"
 
 
 def page(template: str, data: Any, *, sheet: str = "page.css", files: tuple[str, ...] = SCRIPTS, **values: Any) -> str:
-    """The HTML of a page. Every value is escaped, and the scripts in `files` read `data`."""
+    """The HTML of a page. The scripts in `files` read `data`. Values are escaped, unless they are `Markup`."""
     style, scripts = asset(sheet), [asset(name) for name in files]
     return (
         _environment()

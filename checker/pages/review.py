@@ -11,7 +11,10 @@ from isrcheck.checker.pages.page import page
 
 
 def review_page(essence: Sequence[str], sections: Sequence[Any], behaviours: Comparison) -> str:
-    """The page of a review: the essence, sections (title, head, rows, lines, blocks), and interactive behaviours."""
+    """The page of a review: three lines (`essence`), the sections, and the behaviours with controls to step through.
+
+    Each section has the fields `title`, `head`, `rows`, `lines` and `blocks`.
+    """
     stories = _stories(behaviours)
     title = f"{behaviours.a.name} -> {behaviours.b.name}"
     return page("review.html", stories, title=title, essence=essence, sections=sections, stories=stories)

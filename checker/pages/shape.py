@@ -1,7 +1,7 @@
-"""The parts of a model's state as a page shows them: the owner of each part, and the group in which it is drawn.
+"""The parts of a model's state as a page shows them.
 
-A *row* is a part of the state that is shown as one text. All states have the same rows, so the data of a state is only
-a list of texts.
+A *row* is a part of the state that is shown as one text, such as the high watermark of broker 1. All states have the
+same rows, so the data of a state is only a list of texts.
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ class Row:
 
 @dataclass(frozen=True)
 class _Place:
-    """A part of the state. `shown` is its path without owners, and without an index with only one possible value."""
+    """A part of the state, with its owner and its group (see `Row`).
+
+    `shown` is the short path. It has neither the owner nor the group, and no index that has only one possible value.
+    """
 
     path: str
     shown: str
@@ -66,7 +69,10 @@ Part = tuple[_Place, Domain, Value]
 
 
 class Shape:
-    """The rows of a model's states. If a trace has variables that the model lacks, the rows of these come last."""
+    """The rows of the states of a trace, in the order of its variables.
+
+    A trace that also has a specification's states has more variables than `model`.
+    """
 
     def __init__(self, model: Model, variables: Sequence[tuple[str, Domain]]) -> None:
         self.model, self._variables = model, variables

@@ -1,4 +1,4 @@
-"""The recorded traces of a file as a page: the part of each trace that the model allows, and what is false there."""
+"""The recorded traces of a file as a page: the part of each that the model allows, and what is false at its end."""
 
 from __future__ import annotations
 

@@ -44,7 +44,10 @@ class Slide:
 
 @dataclass
 class _Block:
-    """A part of a section that stays on one slide: a paragraph, a list item, or code. `high` is its height in lines."""
+    """A part of a section that stays on one slide: a paragraph, a list item, or code.
+
+    `high` is its height in lines. If `scenario` is given, the block stands for pictures of this scenario's trace.
+    """
 
     text: str
     high: float
@@ -155,7 +158,11 @@ def _paragraph(lines: list[str]) -> Iterator[_Block]:
 
 
 def _code(lines: list[str], scenario: str | None) -> Iterator[_Block]:
-    """Blocks of code that each fit on a slide. A trace becomes a picture, and the text after its last step stays."""
+    """Blocks of code that each fit on a slide.
+
+    If `scenario` is given, the code is the trace of this scenario. Pictures replace it up to the first line that says
+    what is false. The text from this line on stays.
+    """
     fence, inside = lines[0], lines[1:-1]
     if scenario is not None:
         yield _Block("", LINES, scenario=scenario)
@@ -203,7 +210,7 @@ def _pictures(number: int, title: str, scenario: str, story: Story) -> Iterator[
 
 
 def _markdown(there: set[int]) -> MarkdownIt:
-    """A Markdown renderer without raw HTML. It keeps links to the web and to lessons of the deck, and no others."""
+    """A Markdown renderer without raw HTML. It keeps only links with https, and links to lessons of the deck."""
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
 
     def opened(renderer: Any, tokens: Any, i: int, options: Any, env: Any) -> str:

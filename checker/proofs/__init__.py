@@ -1,1 +1,1 @@
-"""Proofs by induction: an invariant holds in every reachable state, because every step preserves it."""
+"""Proofs by induction: a condition that holds initially, and that every step keeps, holds in every reachable state."""

@@ -23,10 +23,10 @@ Kind = Literal["bit-vectors", "unbounded"]
 
 @dataclass(frozen=True)
 class Attempt:
-    """A model at its settings, the proof to try, the targets of the proof, and the form of the obligations.
+    """A model at its settings, the proof to try, the names of the targets (None: all), and the form of the obligations.
 
-    With `houdini`, lemmas that are not inductive are dropped first. With `find_redundant`, lemmas that a successful
-    proof does not need are found afterwards.
+    With `houdini`, lemmas are dropped before the proof, until the remaining lemmas are inductive. With
+    `find_redundant`, a successful proof is followed by a search for lemmas that it does not need.
     """
 
     loaded: LoadedModel
@@ -44,7 +44,8 @@ class Attempt:
     def chosen(self) -> dict[str, Statement]:
         """The chosen targets by name, or all targets if none is chosen.
 
-        Raises `UnknownName` for a chosen target that the proof does not have.
+        Raises `UnknownName` if the proof does not have a chosen target, or if the model does not have an invariant that
+        the proof names. Raises `ModelError` if a statement of the proof has the name of an invariant.
         """
         known = self.proof.targets(self.loaded.invariants, self.loaded.name)
         for name in self.targets or ():

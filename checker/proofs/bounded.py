@@ -1,6 +1,6 @@
 """Makes the obligations of a proof about a model at its settings, as terms over bit-vectors.
 
-With `INTEGERS`, numbers are written as integers instead. `tie.py` uses this form to compare the model at its settings
+With `INTEGERS`, numbers are written as integers instead. `tie.py` uses this form to compare a model that has bounds
 with the model without bounds.
 """
 
@@ -35,8 +35,8 @@ class Bounded:
     def domain(self, state: State) -> list[Term]:
         """The conditions that a state's values lie in their domains.
 
-        Every leaf lies in its interval, slots behind a sequence's end have the first value of their domain, and no bag
-        exceeds its capacity.
+        Every leaf (a stored integer of the state) lies in its interval. Slots after the end of a sequence have the
+        first value of their domain. No bag exceeds its capacity.
         """
         return [*self.terms.inside(self.system.leaves, state), *self.terms.folding(state)(facts(self.system))]
 
@@ -80,7 +80,7 @@ class Bounded:
         )
 
     def _aims(self, targets: tuple[Predicate, ...]) -> dict[str, Term]:
-        """The targets as goals, and the goal that every constraint is defined."""
+        """The targets as goals and, if a constraint can be undefined, the goal that every constraint is defined."""
         failures = self.terms.fold([p.failure for p in self.system.constraints], self.before)
         doubtful = [z3.Not(f) for f in failures if not z3.is_false(f)]
         return self.holds(targets, self.before) | ({MEANING: z3.And(doubtful)} if doubtful else {})

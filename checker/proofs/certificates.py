@@ -1,9 +1,10 @@
 """Certificates: the obligations of a proof as SMT-LIB files, each of which a solver must find unsatisfiable.
 
-A certificate is a folder with `manifest.json` and one file for each obligation. The files are made in a fresh process
-that does nothing else, because then the same question gives the same text. To check a certificate, `verify` makes the
-files again and compares them. This finds any file that was changed, left out or added, even if the manifest was changed
-as well. `verify` also compares the manifest with a new manifest, and checks the side conditions of the proof again.
+A certificate is a folder with `manifest.json` and one file for each obligation. A fresh process that does nothing else
+makes the files, so that with the same version of z3 the same proof always gives the same text. To check a certificate,
+`verify` makes the files again and compares them. So it notices every file that was changed, left out or added, even if
+the manifest was changed as well. `verify` also compares the manifest with a new manifest, checks the side conditions of
+the proof again, and asks solvers about each file.
 """
 
 from __future__ import annotations
@@ -43,7 +44,11 @@ PATIENCE: Final = 20
 
 @dataclass(frozen=True)
 class Question:
-    """The question that a certificate answers, as plain data. `dropped` are the lemmas that the proof does not use."""
+    """The model, the proof and the settings that a certificate is about, as plain data.
+
+    `stages` has the stage in which each obligation was proved, by the obligation's label. `dropped` names the lemmas
+    that the proof does not use.
+    """
 
     model: str
     settings: dict[str, Any]
@@ -141,8 +146,8 @@ def _hash(content: bytes) -> str:
 class Verified:
     """The result of checking a certificate.
 
-    `refuted` has the number of obligations that each solver refutes. `undecided` and `satisfiable` name the files of
-    the other obligations.
+    `refuted` has, for each solver, the number of obligations that it refutes (finds unsatisfiable). `undecided` and
+    `satisfiable` name, for each solver, the files of the other obligations.
     """
 
     folder: str
@@ -157,7 +162,7 @@ class Verified:
 
     @property
     def accepted(self) -> bool:
-        """Whether the side conditions hold, z3 refutes every obligation, and no solver finds one satisfiable."""
+        """Whether the side conditions hold, z3 refutes each obligation, and cvc5 finds no obligation satisfiable."""
         refuted = self.refuted.get("z3") == self.obligations and not any(self.satisfiable.values())
         return refuted and not self.failed_checks
 
@@ -190,10 +195,12 @@ def verify(
     second_opinion: bool = True,
     tell: Tell = lambda text: None,
 ) -> Verified:
-    """Checks whether the files of a certificate follow from its question, and whether z3 and cvc5 refute them.
+    """Checks whether a certificate has the files that its model and its proof give, and whether solvers refute them.
 
-    The model and the proof must be shipped with isrcheck, or the caller must name them. Raises `DamagedFile` if the
-    folder is no certificate, or if its content does not follow from its question.
+    The solvers are z3 and, if `second_opinion` is true and cvc5 is installed, cvc5. `patience` is the number of seconds
+    that cvc5 gets for each file. The model and the proof must be shipped with isrcheck, or the caller must name them.
+    Raises `DamagedFile` if the folder is no certificate, or if model and proof give other files or another manifest.
+    Raises `GaveUp` at a limit.
     """
     manifest = _manifest(folder)
     question = _question(manifest, model, proof)
@@ -295,7 +302,10 @@ def _question(manifest: dict[str, Any], model: str | None, proof: str | None) ->
 
 
 def _compared(folder: Path, manifest: dict[str, Any], question: Question) -> dict[str, str]:
-    """The text of each file of a certificate, by file name. Raises `DamagedFile` if the question gives other files."""
+    """The text of each file of a certificate, by file name.
+
+    Raises `DamagedFile` if the question gives other files or another manifest.
+    """
     expected = written(question)
     present = {path.name for path in folder.iterdir()} - {MANIFEST}
     if present != expected.keys():

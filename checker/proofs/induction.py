@@ -1,9 +1,10 @@
 """Proves invariants by k-induction, which is induction over k successive states instead of one.
 
-The base case shows that the invariants hold in the first k states of every path. The induction step shows that they
-hold in every state that follows k states in which they hold. The induction step assumes that all values in its states
-lie in their domains, and that its states are pairwise different. Paths that repeat a state need no check, because a
-shortest path to a violation visits no state twice.
+The base case shows that the invariants hold in the first k states of every path from an initial state. The induction
+step is about paths of k + 1 states that begin anywhere: if the invariants hold in the first k states of such a path,
+they also hold in its last state. This step assumes that the values of the first state lie in their domains, and that
+the states of the path are pairwise different. Paths that repeat a state need no check, because a shortest path to a
+violation visits no state twice. Both parts also show that no evaluation fails in the states that they check.
 """
 
 from __future__ import annotations
@@ -49,7 +50,10 @@ def induction(
     limits: Limits = Limits(),
     tell: Tell = SILENT,
 ) -> ProofResult:
-    """Checks whether invariants, taken together, are k-inductive. Raises `UnknownName` for unknown names and values."""
+    """Checks whether invariants, taken together, are k-inductive. None selects the model's default invariants.
+
+    Raises `UnknownName` if the model does not have an invariant, a setting, or a value of a setting.
+    """
     began = time.perf_counter()
     chosen = loaded.chosen(invariants)
     model = loaded.cls(**settings)
@@ -106,7 +110,7 @@ class _Attempt:
         """Whether the base case fails.
 
         It fails if an invariant is false or an evaluation fails in the first k states of a path. It also fails if z3
-        does not know.
+        cannot decide this.
         """
         path, asserted = Unrolling(self.template), list[Term]()
         for length in range(1, self.k + 1):
@@ -134,7 +138,7 @@ class _Attempt:
         self.result.reason = f"{', '.join(wrong)} at the end of a path of {length} states from an initial state"
 
     def _step(self) -> bool:
-        """Whether the invariants hold in every state that follows k different states in which they hold."""
+        """Whether z3 proves the induction step. If not, records the reason in the result."""
         path, asserted = AnyPath(self.template), list[Term]()
         for length in range(1, self.k + 2):
             asserted += path.extend()

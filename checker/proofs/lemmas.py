@@ -146,7 +146,7 @@ class _Run:
         if action == START:
             return counterexample(self.bound.model, system, [after], [], why)
         if action == TARGET or found.goal == MEANING:
-            # Only the state before is shown: a target is about one state, and an undefined step leads to no state.
+            # Only the state `before` is shown: a target is about one state, and an undefined step leads to no state.
             return counterexample(self.bound.model, system, [before], [], why)
         return counterexample(self.bound.model, system, [before, after], [label], why)
 

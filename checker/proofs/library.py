@@ -39,7 +39,7 @@ def beside(model: str) -> type[Proof] | None:
 
 
 def load(spec: str) -> type[Proof]:
-    """The proof with this name, or the proof in `file.py` or `file.py:Class`. Runs the user's file."""
+    """The shipped proof with this name, or the proof in `file.py` or `file.py:Class`. Runs the user's file."""
     path, _, wanted = spec.partition(":")
     if not path.endswith(".py"):
         if spec not in shipped():

@@ -1,4 +1,4 @@
-"""Tests whether a proof proves too much, by trying it on mutants: models that lack a rule that the protocol needs."""
+"""Tries a proof on mutants, which are models without a rule that the protocol needs. The proof must fail for them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ from isrcheck.model.language.tracing import sentence_of
 
 
 def try_mutants(attempt: Attempt, result: ProofResult, limits: Limits, tell: Tell) -> None:
-    """Tries the proof on each of its mutants, and records the open goals. The proof must fail for every mutant."""
+    """Tries the proof on its mutants, and records for each mutant the goals that were not proved.
+
+    If every goal is proved for a mutant, the proof proves too much, and the verdict of `result` becomes "not proved".
+    If an attempt is incomplete, `result` becomes incomplete, too, and the remaining mutants are not tried.
+    """
     for mutant in attempt.proof.mutants:
         name = mutant_name(mutant)
         tell(f"mutant {name}")

@@ -4,8 +4,8 @@ An *obligation* says that some conditions and the lemmas imply goals. A proof ha
 lemma holds at the start, every lemma holds after each step from a state in which all lemmas hold, and each target
 follows from the lemmas.
 
-Each step has two further goals: the step is defined, and the values stay in their domains. A proof also assumes that
-the values of each state before a step lie in their domains.
+There are two further goals: each step is defined, and all values lie in their domains at the start and after each step.
+So the obligations about steps and targets may assume that all values lie in their domains.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ TARGET: Final = "targets"
 class Obligation:
     """A claim: if the conditions and the lemmas hold, all goals hold.
 
-    `action` is the action whose instance makes the step, or START or TARGET if there is no step. A solver tries to
-    prove the claim in one or more `stages`. `lemmas` returns, for a stage (from 0), the terms of each lemma by name.
-    Without bounds, a lemma about all numbers is assumed only for some numbers, and for more numbers at each stage.
+    `action` is the action whose instance makes the step, or START or TARGET if there is no step. `lemmas` returns the
+    terms to assume in a stage, by the name of their lemma. Terms with an empty name belong to no lemma and are always
+    assumed. The number of `stages` is one for a model with bounds. Without bounds, a lemma about all numbers is assumed
+    only for some numbers. If one stage does not prove the claim, the next stage assumes the lemma for more numbers.
     """
 
     label: str

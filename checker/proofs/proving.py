@@ -1,4 +1,4 @@
-"""Asks a solver about every obligation of a proof, and collects the goals that do not follow."""
+"""Asks a solver about every obligation of a proof, and collects the goals that the solver does not prove."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Tell = Callable[[str], None]
 
 @dataclass
 class Open:
-    """A goal that does not follow or is undecided, with its obligation. `model` is z3's counterexample, if any."""
+    """A goal that the solver did not prove, with its obligation. `model` is z3's counterexample, if there is one."""
 
     obligation: Obligation
     goal: str
@@ -53,10 +53,10 @@ def open_goals(
     without: frozenset[str] = frozenset(),
     stages: dict[str, int] | None = None,
 ) -> list[Open]:
-    """The goals of an obligation that do not follow from its conditions and the lemmas.
+    """The goals of an obligation that the solver does not prove from the conditions and the lemmas.
 
-    A lemma in `without` is neither assumed nor a goal. The last stage that was tried is stored in `stages`, by the
-    label of the obligation.
+    A lemma in `without` is neither assumed nor a goal. If `stages` is given, the last stage that was tried is stored
+    there, by the label of the obligation.
     """
     wanted = [name for name in obligation.goals if name not in without]
     found: list[Open] = []
@@ -101,7 +101,7 @@ def _one_by_one(
     watch: Watch,
     without: frozenset[str],
 ) -> list[Open]:
-    """The goals that stay open if the solver is asked about each goal alone.
+    """The goals that the solver does not prove when it is asked about each goal alone.
 
     A solver may decide each goal alone even if it cannot decide all goals together.
     """
@@ -124,7 +124,7 @@ def prove(
     without: frozenset[str] = frozenset(),
     stages: dict[str, int] | None = None,
 ) -> list[Open]:
-    """All goals of a proof that do not follow; see `open_goals`."""
+    """The open goals of all obligations of a proof. `open_goals` explains the parameters."""
     found = []
     for number, obligation in enumerate(obligations.all, 1):
         tell(f"obligation {number} of {len(obligations.all)}: {obligation.label}")
@@ -146,7 +146,7 @@ def redundant(obligations: Obligations, watch: Watch, tell: Tell = lambda text: 
 def follows(
     obligations: Obligations, obligation: Obligation, watch: Watch, without: frozenset[str] = frozenset()
 ) -> bool:
-    """Whether all goals of an obligation follow. To find the goals that do not follow, use `open_goals`."""
+    """Whether the solver proves all goals of an obligation together. `open_goals` finds those that are not proved."""
     for stage in range(obligation.stages):
         solver = _solver(obligations, obligation, stage, without)
         solver.add(z3.Not(z3.And([term for name, term in obligation.goals.items() if name not in without])))
@@ -160,9 +160,9 @@ def largest_inductive(
 ) -> frozenset[str]:
     """Returns the candidates to drop, found by the Houdini algorithm.
 
-    The candidates that are left hold at the start and are preserved by every step. No larger set of candidates has this
-    property if the solver decides every goal, because a candidate is dropped only if it does not follow from the
-    candidates that were left before.
+    The candidates that are left hold at the start, and every step preserves them. They are the largest such set if the
+    solver decides every goal, because a candidate is dropped only if it does not follow from the candidates that are
+    left. Without bounds, the set need not be the largest, because lemmas are assumed only for some numbers.
     """
     droppable, dropped = set(candidates), set[str]()
     again = True

@@ -20,7 +20,7 @@ class Reachability:
     """The result of a search for a path to a state.
 
     `length` is the number of states on the path, or None if the search found no path. `known` is false if the search
-    ended early without a path. `distinct` is the number of states that the search explored.
+    ended early without a path. `distinct` is the number of states that the search found.
     """
 
     known: bool
@@ -38,7 +38,7 @@ class Reachability:
 def reachability(
     system: TransitionSystem, states: Sequence[tuple[int, ...]], limits: Limits = LOOK
 ) -> list[Reachability]:
-    """Whether each state is reachable. States are given by their leaves. One search finds all answers."""
+    """Whether each state is reachable, found by one search. A state is given by its leaves (its stored integers)."""
     from isrcheck.checker.engines.local.search import search
 
     asked = {leaves: f"{HERE}{i:06d}" for i, leaves in enumerate(dict.fromkeys(states))}

@@ -13,10 +13,12 @@ Verdict = Literal["proved", "violated", "not proved", "incomplete"]
 
 @dataclass(frozen=True)
 class Counterexample:
-    """A trace whose first state satisfies the assumptions and whose last state falsifies a goal.
+    """A trace that shows why a goal was not proved.
 
-    The states of the trace may be unreachable. `instance` is the choice of parameters that falsifies the goal in the
-    last state.
+    The first state satisfies the assumptions of the proof, or is initial. In the last state, the goal is false, or an
+    instance of an action or a predicate is undefined. The states may be unreachable: `reachability` says whether a
+    search reached the first state. `instance` says for which parameters the goal is false in the last state, if this is
+    known.
     """
 
     trace: Trace
@@ -36,7 +38,8 @@ class Counterexample:
 class Failing:
     """A goal that was not proved for an action, and the instances of the action for which it was not proved.
 
-    `answer` is "false" if the solver shows that the goal does not follow, and "unknown" if the solver cannot tell.
+    `answer` is "false" if the solver found a counterexample for one of the instances, and "unknown" if it could decide
+    none of them.
     """
 
     action: str
@@ -62,9 +65,9 @@ class ProofResult:
     """The result of a proof attempt.
 
     `by` names the method: lemmas, or induction over `k` states. `form` is "bit-vectors" (at the settings) or
-    "unbounded" (for all bounds). `violation` is a path from an initial state to a state in which an invariant is false
-    or an evaluation fails. `checks` has a sentence for each side condition and each mutant. If a check fails, the proof
-    cannot be trusted, and the verdict is never "proved".
+    "unbounded" (for all bounds). `violation` is set if the base case of an induction fails: a path from an initial
+    state to a state in which an invariant is false or an evaluation fails. `checks` has a sentence for each side
+    condition and each mutant. If a check fails, the proof cannot be trusted, and the verdict is never "proved".
     """
 
     model: str

@@ -19,7 +19,7 @@ from isrcheck.model.language.model import Model
 from isrcheck.model.language.system import TransitionSystem
 
 Why = Callable[[Model, Any], "Instance | None"]
-"""A function that gives the choice of parameters for which a goal is false in a state of a model."""
+"""A function that says for which parameters a goal is false in a state of a model. It returns None if it cannot say."""
 
 
 def counterexample(
@@ -43,7 +43,11 @@ def with_reachability(system: TransitionSystem, failing: Sequence[Failing]) -> l
 
 
 def walked(model: Model, system: TransitionSystem, states: Sequence[tuple[int, ...]], labels: Sequence[str]) -> Trace:
-    """The trace with these states and labels. The model's own methods repeat each step, to check the solver."""
+    """The trace with these states and labels.
+
+    To check the solver, the model's own methods repeat each step, except a step that is undefined. Raises
+    `AssertionError` if a repeated step leads to another state.
+    """
     it = Interpreter(model, {})
     numbers = {str(label): i for i, label in enumerate(it.labels)}
     values = [system.decode(state) for state in states]
@@ -61,7 +65,10 @@ def walked(model: Model, system: TransitionSystem, states: Sequence[tuple[int, .
 
 
 def of_predicate(predicate: Any) -> Why:
-    """A function that says why the predicate is false, or returns None if the predicate is missing or undefined."""
+    """A function that says why a predicate is false in a state.
+
+    The function returns None if there is no predicate, or if the predicate is undefined in the state.
+    """
 
     def why(model: Model, state: Any) -> Instance | None:
         try:

@@ -1,7 +1,7 @@
 """Checks the side conditions of a proof.
 
-The side conditions show that the proof is about this model, and that it does not succeed because of an error in
-isrcheck.
+The side conditions show that the proof is about this model. They also detect errors in isrcheck because of which a
+proof could wrongly succeed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from isrcheck.model.language.tracing import trace
 SMALL: Final = 2
 """The value of each bound when the lemmas are checked in the reachable states; see `_settings` for exceptions."""
 TIED: Final = 3
-"""The value of each bound, instead of the user's, when the model without bounds is compared with the traced model."""
+"""The value of each bound when the model without bounds is compared with a traced model; see `_settings`."""
 LOOK: Final = Limits(seconds=20, memory=2 << 30)
 
 

@@ -1,4 +1,4 @@
-"""Turns the statements of a proof into predicates of a model with bounds."""
+"""Turns the statements of a proof (lemmas and targets) into predicates of a model with bounds."""
 
 from __future__ import annotations
 
@@ -43,7 +43,10 @@ def instance(proof: type[Proof], statement: Statement, choice: dict[str, Any]) -
 
 
 def predicate(proof: type[Proof], statement: Statement) -> Predicate:
-    """A predicate that is true if a statement holds for all its parameters, with its sentence as the docstring."""
+    """A predicate that is true if a statement holds for all choices of its parameters.
+
+    The docstring of the predicate is the sentence of the statement.
+    """
 
     def of_all(model: Any, s: Any) -> Any:
         return every(instance(proof, statement, choice)(model, s) for choice in choices(model, statement))
@@ -53,7 +56,11 @@ def predicate(proof: type[Proof], statement: Statement) -> Predicate:
 
 
 def falsifying(proof: type[Proof], statement: Statement, model: Model, state: Any) -> Instance | None:
-    """Why a statement is false in a state: the first choice of its parameters that fails, and the values read."""
+    """Why a statement is false in a state: the first choice of parameters for which it is false or undefined.
+
+    If the statement is false for this choice, the result also has the parts of the state that it reads. Returns None if
+    the statement holds for all choices.
+    """
     for choice in choices(model, statement):
         one = instance(proof, statement, choice)
         try:

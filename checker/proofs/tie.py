@@ -103,7 +103,7 @@ class Tie:
         return iter(state[self.unbounded.layout.variables[variable.name][1] :])
 
     def _same(self, xs: Sequence[Term], ys: Sequence[Term]) -> Iterator[Term]:
-        """Conditions that two states without bounds have the same values, wherever a state with bounds has a value."""
+        """Conditions that two states without bounds are equal. Only values that exist within bounds are compared."""
         for v in self.system.variables:
             yield from self._alike(v.domain, self._endless(v), self._of(v, xs), self._of(v, ys))
 
@@ -139,7 +139,7 @@ class Tie:
                 yield Label(name, values, tuple(domain for domain, _ in choice))
 
     def _relation(self, label: Label) -> tuple[Relation | None, list[tuple[Term, Term]]]:
-        """The relation of which `label` is an instance, or None if there is none.
+        """The relation (a step of the model without bounds) of which `label` is an instance, or None if there is none.
 
         Also returns each numeric parameter of the relation with its value in `label`.
         """
@@ -153,7 +153,7 @@ class Tie:
         return None, []
 
     def _agree(self, transition: Transition | None, label: Label, watch: Watch) -> bool:
-        """Whether the two models agree about an instance: it can happen in the same states, with the same results."""
+        """Whether an instance can happen in the same states of the two models, with the same results."""
         relation, numbers = self._relation(label)
         if relation is None:
             return transition is None
@@ -171,9 +171,10 @@ class Tie:
     def _fixed(
         self, definitions: Definitions, here: list[tuple[Term, Term]], values: dict[Term, Sequence[int]]
     ) -> list[Term]:
-        """The definitions as terms, for all numbers within the bounds.
+        """The definitions as terms, for all numbers within the bounds. `here` pairs old terms with their replacements.
 
-        Assuming these terms cannot hide a difference, because every defined name has a value in every state.
+        Assuming these terms cannot hide a difference: in every state, each defined name has a value that satisfies its
+        definition.
         """
         return [
             z3.substitute(term, *here)

@@ -12,7 +12,7 @@ from typing import NoReturn
 INTERRUPTED = 130
 NO_OUTPUT = 153
 _MOMENT = 0.01
-"""Seconds to wait until the finalizer that swallowed an interruption has ended."""
+"""Seconds until an interruption is repeated. By then the finalizer in which Python dropped it has ended."""
 
 
 def main() -> None:
@@ -60,7 +60,7 @@ def _forget_output() -> None:
 
 
 def _end(code: int) -> NoReturn:
-    """Ends the process without waiting for a compiler that cannot be stopped."""
+    """Ends the process. Does not wait for a thread that still compiles, because such a thread cannot be stopped."""
     native = sys.modules.get("isrcheck.checker.kernel.native")
     if native is not None and any(thread.name == native.COMPILING for thread in threading.enumerate()):
         sys.stdout.flush()

@@ -1,7 +1,7 @@
 """A plugin for pytest. `--isrcheck-scenarios` collects scenarios as tests. Failure reports get the model's name.
 
-Each `scenario.toml` below the paths of the command line is one test. The test derives the scenario again, and passes if
-the result is as expected and as recorded. If an `isrcheck.testing` assertion fails, the report gets properties: the
+Each `scenario.toml` below the paths of the command line is one test. The test repeats the scenario's check, and passes
+if the result is as expected and as recorded. If an `isrcheck.testing` assertion fails, the report gets properties: the
 model, the violated invariants and the lengths of their traces. pytest's own --junit-xml writes these properties.
 
 The plugin is loaded by `-p isrcheck.pytest_plugin`. The plugin has no entry point, because pytest rewrites all modules

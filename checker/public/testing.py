@@ -5,7 +5,8 @@ from isrcheck.testing import assert_holds, assert_violated
 def test_epochs_fence_a_deposed_leader():
     assert_holds("kip-320", {"replicas": 2}, ["weak-isr"])
 
-The message of a failed assertion has the counterexample. An assertion also fails if the search did not finish.
+The message of a failed assertion has the counterexample. If the search does not finish, `assert_holds` and
+`assert_as_recorded` also fail.
 """
 
 from __future__ import annotations
@@ -50,6 +51,8 @@ def assert_holds(
 ) -> Result:
     """Explores all states, and fails unless all invariants and properties hold. The arguments are those of `check`.
 
+    With `deadlock`, there must also be no deadlock.
+
     >>> tiny = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 0}
     >>> assert_holds("kip-101", tiny).verdict
     'holds'
@@ -77,7 +80,8 @@ def assert_violated(
 ) -> Result:
     """Explores all states, and fails unless every checked invariant is violated.
 
-    With `deadlock`, there must also be a deadlock. `length` is the expected length of the shortest trace, in states.
+    If a limit ends the search after all these violations were found, the assertion passes. With `deadlock`, there must
+    also be a deadlock. `length` is the expected length of the shortest trace, in states.
     """
     __tracebackhide__ = True
     asked: dict[str, Any] = {"profile": profile, "deadlock": deadlock, "engine": engine, "limits": limits}
@@ -112,7 +116,7 @@ def told(result: Result) -> str:
 
 
 class ScenarioChanged(AssertionError):
-    """A scenario is not as recorded, is not as expected, or could not be derived; the message says what differs."""
+    """A scenario is not as recorded or not as expected, or its search did not finish; the message says which."""
 
 
 def scenarios(*paths: str | Path) -> list[Scenario]:
@@ -132,7 +136,10 @@ def scenarios(*paths: str | Path) -> list[Scenario]:
 
 
 def assert_as_recorded(scenario: Scenario, limits: Limits = Limits()) -> None:
-    """Derives a scenario again, and fails unless the result is as its author expects and as recorded, byte for byte."""
+    """Repeats a scenario's check, and fails unless the result is as expected and, byte for byte, as recorded.
+
+    Also fails if the scenario and one of its controls are not a pair (`checker/scenarios/expectation.py`).
+    """
     __tracebackhide__ = True
     from isrcheck.checker.scenarios.derived import derive
     from isrcheck.checker.scenarios.drift import drift, recorded

@@ -17,8 +17,8 @@ Verdict = Literal["explained", "unexplained", "incomplete"]
 class Told:
     """The lines of the recording that a state of a path explains.
 
-    `step` is the line of the step into the state. It is None for a hidden step and for the first state. `held` has the
-    lines without a step whose observed values the state has.
+    `step` is the line of the step into the state. It is None for a hidden step (a step without a line) and for the
+    first state. `held` has the other lines that the state explains: they have no step, and only observe its values.
     """
 
     step: Line | None
@@ -33,11 +33,13 @@ class Told:
 
 @dataclass(frozen=True)
 class Explanation:
-    """A path of the model that contains all lines of the recording, replayed by the reference semantics.
+    """A path of the model that explains all lines of the recording, replayed by the reference semantics.
 
     `told` has one entry for each state. `hidden` counts the hidden steps, and `in_a_row` is the most hidden steps in a
-    row. `violated` has the invariants that are false somewhere on the path, each with the first state (counted from 1)
-    in which it is false. `unasked` names the invariants that are undefined in a state of the path.
+    row. `holds` names the invariants that are true in each state. `violated` has the invariants that are false
+    somewhere on the path, each with the first state (counted from 1) in which it is false. `unasked` names the
+    invariants that are undefined in a state of the path or have no meaning at the settings. `likeness` has scenarios
+    that resemble the path.
     """
 
     trace: Trace
@@ -67,9 +69,10 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why an action instance cannot be the step of a line: a false requirement, or another value than the observed one.
+    """Why a line cannot happen: a false requirement, an undefined step, or another value than the observed one.
 
-    `label` is None if the line has no step, or if there is no instance that the line may be.
+    `label` is the action instance that cannot be the step of the line. It is None if the line has no step, or if there
+    is no instance that its step may be.
     """
 
     label: str | None
@@ -83,7 +86,10 @@ class Reason:
 
 @dataclass(frozen=True)
 class Refused:
-    """The next line of a lane (one observer's lines), and why it cannot happen where the most lines are explained."""
+    """The next line of a lane, and why this line cannot happen in the states that explain the most lines.
+
+    A lane has the lines of one observer.
+    """
 
     line: Line
     reasons: tuple[Reason, ...]
@@ -94,12 +100,12 @@ class Refused:
 
 @dataclass(frozen=True)
 class Frontier:
-    """A state that explains the most lines, the story that leads to it, and the next line of each lane.
+    """A found state that explains the most lines, the story that leads to it, and the next line of each lane.
 
-    `told` has one entry for each state of the trace. `states` counts the found states that explain exactly the same
-    lines. `refused` has the next lines that cannot happen, and `waiting` has the next lines that must wait for another
-    line. `nearest` has instances that are enabled at the end of the story, beginning with instances of the next lines'
-    actions.
+    `told` has one entry for each state of the trace. `states` counts the kept states that explain exactly the same
+    lines. `waiting` has the next lines that must wait for a line that is not explained. `refused` has the other next
+    lines, which cannot happen in these states or were not tried before a limit. `nearest` has instances that are
+    enabled at the end of the story, beginning with instances of the next lines' actions.
     """
 
     trace: Trace

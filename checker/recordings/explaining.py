@@ -147,7 +147,7 @@ def _told(asked: Question, path: Sequence[Node]) -> tuple[Told, ...]:
 
 
 def _require_as_seen(asked: Question, steps: Sequence[Step], told: Sequence[Told]) -> None:
-    """Checks that the found path agrees with all lines, so that a mistake of the search is never shown as an answer."""
+    """Checks that a path agrees with the lines in `told`. So a mistake of the search is never shown as an answer."""
     known = {seen.line.place: seen for lines in asked.lanes for seen in lines}
     passed: set[Place] = set()
     for step, each in zip(steps, told, strict=True):
@@ -169,7 +169,10 @@ def _require_whole(asked: Question, end: Node) -> None:
 
 
 def _judged(interpreter: Interpreter, states: Sequence[State]) -> tuple[dict[str, int | None], tuple[str, ...]]:
-    """For each invariant, the first state (from 1) where it is false, or None. Also: names of undefined invariants."""
+    """For each invariant, the first state (from 1) in which it is false, or None if there is no such state.
+
+    Invariants that cannot be evaluated in all states are left out. The second result has their names.
+    """
     found: dict[str, int | None] = {}
     unasked = []
     for name, predicate in interpreter.invariants.items():

@@ -1,7 +1,7 @@
 """Reads the file of a recording: NDJSON with a header and observations. Each observer has a lane for its observations.
 
-A recording is data. Each part is checked, no part is run, and no part selects code. docs/explain.md describes the
-format, and `recording.schema.json` is its schema.
+A recording is data. Each part is checked, and no part is run. The model that the header names is not loaded here.
+docs/explain.md describes the format, and `recording.schema.json` is its schema.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from isrcheck.checker.traces.files import LARGEST_FILE, DamagedFile, parsed
 
 FORMAT: Final = 1
 LONGEST: Final = 100_000
-"""The most lines of a recording."""
+"""The most lines of a recording, without its header."""
 _HEADER: Final[Mapping[str, type]] = {
     "recording": int, "model": str, "settings": dict, "lanes": list, "hidden": list, "complete": list, "classes": dict,
     "about": str,
@@ -37,7 +37,7 @@ Place = tuple[str, int]
 
 @dataclass(frozen=True)
 class Pattern:
-    """The instances of an action whose parameters have the given values (JSON data)."""
+    """The instances of an action that have the given values (JSON data). Parameters that are not given may be any."""
 
     action: str
     parameters: dict[str, Any]
@@ -45,7 +45,7 @@ class Pattern:
 
 @dataclass(frozen=True)
 class Line:
-    """An observation at one moment: one of `events` happens, and after that the state has the `observed` values.
+    """An observation at one moment: a step that matches one of `events`, after which the state has `observed` values.
 
     If `events` is empty, no step happens. `after` has the places of lines that come before this line. `row` is the
     number of the line in the file, counted from 1.
@@ -70,10 +70,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Recording:
-    """A recorded run: the lines of each lane in their order, and the `hidden` actions, which may happen without a line.
+    """A recorded run: the lines of each lane in their order, and the `hidden` steps, which may happen without a line.
 
-    `complete` names parts of the state that change only in steps with a line. `model` is None if the file names no
-    model. `settings` has only the settings that the file gives.
+    `complete` names parts of the state that hidden steps do not change. `model` is None if the file names no model.
+    `settings` has only the settings that the file gives.
     """
 
     model: str | None
@@ -167,7 +167,7 @@ def _line(row: int, data: dict[str, Any], lanes: list[str]) -> Line:
 
 
 def _patterns(data: Any, row: int, what: str) -> tuple[Pattern, ...]:
-    """The patterns in an event or in `hidden`, which have one pattern or a list. A string is the name of an action."""
+    """The patterns in the data of an event or of `hidden`: one pattern, or a list. A string is an action's name."""
     found = []
     for each in data if isinstance(data, list) else [data]:
         each = {"action": each} if isinstance(each, str) else each
@@ -193,7 +193,10 @@ def _in_order(lane: str, lines: list[Line]) -> list[Line]:
 
 
 def _require_some_order(lanes: dict[str, list[Line]]) -> None:
-    """Requires that every line named by `after` exists, and that some order of all lines satisfies every `after`."""
+    """Requires that every line named by `after` exists, and that an order of all lines is possible.
+
+    The order must satisfy every `after`, and must keep the order of the lines in each lane.
+    """
     known = {each.place for lines in lanes.values() for each in lines}
     before: dict[Place, set[Place]] = {}
     for lines in lanes.values():
@@ -213,7 +216,7 @@ def _require_some_order(lanes: dict[str, list[Line]]) -> None:
 
 
 def _values(lines: list[Line]) -> list[tuple[str, Any]]:
-    """The parts of all lines that may have values of classes, each with its place in the file, such as `line 7`."""
+    """The parts of all lines that may contain values of classes, each with its place in the file, such as `line 7`."""
     found = []
     for each in lines:
         where = f"line {each.row}"

@@ -20,7 +20,10 @@ LEAST: Final = 0.3
 
 @dataclass(frozen=True)
 class Likeness:
-    """A scenario, and the share of steps that it has in common with a story: 1 if both have the same actions."""
+    """A scenario, and the share of steps that it has in common with a story.
+
+    The share is 1 if both have the same actions, each action equally often.
+    """
 
     scenario: str
     title: str
@@ -49,7 +52,7 @@ def share(one: Counter[str], other: Counter[str]) -> float:
 
 
 def _recorded(model: str) -> Iterator[tuple[str, str, Counter[str]]]:
-    """Name, title and actions of each shipped scenario of a model that has a recorded path."""
+    """The shipped scenarios of a model that have a recorded path: the name, title and actions of each scenario."""
     for folder, root in collection.folders((str(collection.shipped()),)):
         if (folder / TRACE).is_file():
             scenario = read(folder, root)

@@ -28,7 +28,7 @@ class Check:
     """An observed part of the state, and its observed value.
 
     `place` has the position of the variable, and the positions that lead to the part inside the variable's value.
-    `bits` tests packed states: triples (word, mask, wanted value).
+    `bits` is the same check for packed states, as triples (word, mask, wanted value).
     """
 
     path: str
@@ -71,7 +71,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Question:
-    """A recording in terms of a model: lanes of lines, hidden instances, and a kernel that computes the steps.
+    """A recording in terms of a model: the lines of each lane, the hidden instances, and a kernel that computes steps.
 
     `system` and `kernel` have only the transitions of hidden instances and of instances that a line may be. `numbers`
     has, for each label, the number of its transition in the kernel. `kept` has, for each word of a packed state, the
@@ -98,7 +98,7 @@ class Question:
 
 
 def question(recording: Recording, interpreter: Interpreter, system: TransitionSystem) -> Question:
-    """The recording in terms of a model. Raises `UnknownName` for names that the model does not have."""
+    """The recording in terms of a model. Raises `UnknownName` for names and values that the model does not have."""
     layout = Layout(system.leaves)
     names = tuple(recording.lanes)
     counted = {line.place: i + 1 for lines in recording.lanes.values() for i, line in enumerate(lines)}
@@ -125,7 +125,7 @@ def _parts(system: TransitionSystem, transitions: tuple[Transition, ...]) -> dic
 
 
 def instances(interpreter: Interpreter, pattern: Pattern, where: str) -> list[Label]:
-    """The instances that a pattern matches. If the settings switch the action off, there are none."""
+    """The instances that a pattern matches. If the settings switch the action off, there are no instances."""
     if pattern.action not in interpreter.actions:
         raise UnknownName(
             f"{where}: there is no action {pattern.action!r}; {nearest(pattern.action, interpreter.actions)}"
@@ -169,7 +169,7 @@ def _masks(interpreter: Interpreter, layout: Layout, paths: tuple[str, ...]) -> 
 
 
 def _found(interpreter: Interpreter, path: str, where: str) -> tuple[Domain, tuple[int, tuple[int, ...]], int]:
-    """For the part of the state at a path: its domain, its place in the values, and the index of its first leaf."""
+    """For the part of the state at a path: its domain, its place (see `Check`), and the index of its first leaf."""
     domains = interpreter.model.domains
     name, *steps = _steps(path)
     if name not in domains:

@@ -1,4 +1,4 @@
-"""Finds why the next lines cannot happen in the states that explain the most lines, and which line may be wrong."""
+"""Finds why the next line of each lane cannot happen, and which of these lines may be wrong."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ TRIED: Final = Limits(nodes=100_000)
 
 
 class Refusing:
-    """Examines the states that explain the most lines, by the model's own methods.
+    """Examines states that explain the most lines, with the model's own methods.
 
-    Of the given nodes, only those are examined that explain the same lines as the node with the fewest hidden steps.
+    Of the given nodes of the search, it examines those that explain the same lines as the node with the fewest hidden
+    steps.
     """
 
     def __init__(self, question: Question, nodes: Sequence[Node]) -> None:
@@ -54,8 +55,8 @@ class Refusing:
     def refused(self, at_most: int) -> tuple[Refused, ...]:
         """The next lines that need not wait for another line, with the reasons why they cannot happen.
 
-        The first is probably the wrong line: if the search ignores the content of this line, it explains more lines
-        than if it ignores another.
+        The first of these lines is probably the wrong one: a search that ignores its content explains at least as many
+        lines as a search that ignores the content of another.
         """
         candidates = [seen for seen in self.next if seen.may_come(self.positions)]
         if len(candidates) > 1:
@@ -67,9 +68,9 @@ class Refusing:
     # --- why --------------------------------------------------------------------------------------------------------
 
     def reasons(self, seen: Seen) -> tuple[Reason, ...]:
-        """The reasons why a line cannot happen, beginning with the reason that is found in most states.
+        """The reasons why a line cannot happen (at most `REASONS`), beginning with the one found in the most states.
 
-        The values of a reason are from the state with the fewest hidden steps.
+        The values of a reason are from the state with the fewest hidden steps among the states with this reason.
         """
         counted: dict[tuple[str | None, str, str | None], list[Reason]] = {}
         for state in self.states:
@@ -107,7 +108,10 @@ class Refusing:
         return Reason(text, f"it requires {unmet.condition}", unmet.where, unmet.values)
 
     def nearest(self) -> tuple[str, ...]:
-        """Instances that are enabled in the first of the states. Instances of the next lines' actions come first."""
+        """At most `NEAREST` instances that are enabled in the state with the fewest hidden steps.
+
+        The list begins with instances of the next lines' actions.
+        """
         wanted = {label.action for seen in self.next for label in seen.labels or ()}
         enabled = [
             self.interpreter.labels[number]
@@ -119,7 +123,10 @@ class Refusing:
 
 
 def _further(wide: Question, seen: Seen, at_most: int) -> int:
-    """How many lines can be explained if one line may be any step, or no step, and its observed values are ignored."""
+    """How many lines can be explained, within the limits `TRIED`, if the content of the line `seen` is ignored.
+
+    Then its observed values do not count. If it is a line with a step, it may be any step, or no step.
+    """
     most = 0
     for labels in {None, None if seen.labels is None else frozenset(wide.numbers)}:
         less = replace(seen, labels=labels, checks=())

@@ -1,13 +1,13 @@
 """Searches for an order of the lines of all lanes, with hidden steps between them, that a model allows.
 
 A node of the search is a packed state of the model, with the number of lines that are explained in each lane. A step of
-the model is the next line of a lane, or it is hidden. There may be at most a given number of hidden steps between two
-lines with a step. The search first expands the nodes with the most explained lines and, among these nodes, those with
-the fewest hidden steps since the last line. The search remembers all nodes that it has visited. It is exact: if it
-reaches no limit and finds no explanation, no explanation with so few hidden steps in a row exists.
+the model is the next line of a lane, or it is hidden. There may be at most a given number of hidden steps in a row. The
+search first expands the nodes with the most explained lines and, among these nodes, those with the fewest hidden steps
+since the last line with a step. The search remembers all nodes that it has visited. It is exact: if it reaches no
+limit, meets no undefined step and finds no explanation, no explanation with so few hidden steps in a row exists.
 
-A line without a step counts as explained as soon as a state has its observed values. This loses no explanation, because
-all steps that were possible remain possible.
+A line without a step counts as explained as soon as it may come next and a state has its observed values. This loses no
+explanation, because all steps that were possible remain possible.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ NODES: Final = 2_000_000
 
 @dataclass(frozen=True)
 class Node:
-    """A state, the lines that are explained so far, and the step from `parent`. For a hidden step, `lane` is None.
+    """A state, the lines that are explained so far, and the step from `parent` (None for an initial state).
 
-    `run` counts the hidden steps since the last line with a step. `longest` is the greatest number of hidden steps in a
-    row on the path to this node.
+    `lane` is the lane of the step's line; it is None for a hidden step. `run` counts the hidden steps since the last
+    line with a step. `longest` is the greatest number of hidden steps in a row on the path to this node.
     """
 
     row: Row
@@ -74,7 +74,7 @@ class Found:
     """The result of a search: the last node of an explanation, or None. `stopped` says what ended the search early.
 
     `furthest` has at most `FURTHEST` of the states that explain the most lines, in the order in which they were found.
-    `failing` is a state and an action instance that is undefined in this state.
+    `failing` is the first found node with an undefined action instance, and this instance.
     """
 
     end: Node | None = None
@@ -174,7 +174,7 @@ class _Search:
         return tuple(found)
 
     def note(self, node: Node) -> None:
-        """Adds a node to `furthest` if no known node explains more lines."""
+        """Adds a node to `furthest` if no known node explains more lines and there is room."""
         furthest = self.found.furthest
         if furthest and node.explained > furthest[0].explained:
             furthest.clear()
@@ -197,7 +197,7 @@ class _Search:
     # --- steps ------------------------------------------------------------------------------------------------------
 
     def moves(self, positions: Positions) -> dict[int, list[tuple[int, Seen]]]:
-        """For each transition that may be the next line of some lanes: these lanes, with their next lines."""
+        """For each transition that may be the step of the next line of some lanes: these lanes and lines."""
         known = self.next.get(positions)
         if known is None:
             known = self.next[positions] = {}

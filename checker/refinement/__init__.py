@@ -1,1 +1,1 @@
-"""Checks that a model does only what a specification allows. A mapping translates each step of the model."""
+"""Checks that a model does only what a specification allows. A mapping translates the states of the model."""

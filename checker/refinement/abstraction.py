@@ -18,9 +18,9 @@ STANDS_FOR = "stands-for"
 class Abstraction:
     """Maps each state of a system to the number of the specification state that it represents.
 
-    The mapping is compiled as if it were an action that is always enabled and writes the specification's leaves. The
-    action belongs to a system that has the specification's leaves in addition to its own. `rows` has the packed
-    specification states in the order of their numbers.
+    The mapping is compiled as if it were an action that is always enabled and writes the specification's leaves
+    (scalars of the state). The action belongs to an artificial system, which has the leaves of the model and of the
+    specification. `rows` has the packed specification states in the order of their numbers.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class Abstraction:
         self.rows: list[Words] = []
 
     def compile(self) -> None:
-        """Compiles the mapping to machine code. This saves time only if many states follow."""
+        """Compiles the mapping to machine code. This saves time only if many states are mapped afterwards."""
         assert self._kernel.code
 
     def of(self, states: Words) -> Integers:

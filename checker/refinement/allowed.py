@@ -13,22 +13,22 @@ from isrcheck.checker.kernel.layout import Words
 from isrcheck.model.language.system import TransitionSystem
 
 MOST: Final = 1 << 22
-"""The most specification states that are held at the same time. If more are needed, the answer stays unknown."""
+"""The most specification states that are in memory at the same time. If more are needed, the answer stays unknown."""
 SOME: Final = 32
-"""How many states are expanded together."""
+"""How many states each of the first rounds of a search expands, if the number of steps is not limited."""
 ROUNDS: Final = 64
-"""After this many rounds, each round expands twice as many states as the round before."""
+"""After this many rounds of such a search, each round expands twice as many states as the round before."""
 
 
 class TooMany(Exception):
-    """The specification has more states than can be held."""
+    """Raised if the searches from all states together reach more than `MOST` states."""
 
 
 @dataclass
 class _Reach:
-    """The states that a search from one state has reached: all seen states, and those that are not expanded yet.
+    """The states that a search from one state has reached: all (`seen`), and those not yet expanded (`open`).
 
-    If the number of steps is limited, `rounds` is the number of steps so far.
+    `rounds` counts the rounds of the search. If the number of steps is limited, each round takes one step.
     """
 
     seen: set[bytes]
@@ -50,7 +50,10 @@ class Allowed:
                 self._kept[place.word] |= np.uint64(place.mask)
 
     def leads(self, a: Words, b: Words) -> bool:
-        """Whether the packed state b equals a or is reached from a. Raises `TooMany` if the search has to give up."""
+        """Whether the packed state b equals a or is reached from a.
+
+        Raises `TooMany` if the search needs too many states, and `EvaluationError` if it meets an undefined step.
+        """
         if ((a ^ b) & self._kept).any():
             return False  # they differ in a leaf that no action writes
         reach, wanted, rounds = self._reach(a), b.tobytes(), 0
@@ -62,7 +65,7 @@ class Allowed:
         return True
 
     def seen_from(self, a: Words) -> Words:
-        """All states that are reached from a, including a."""
+        """All states that are reached from a, including a. Raises the errors of `leads`."""
         reach = self._reach(a)
         while not self._is_whole(reach):
             self._go_on(reach, a, MOST)
@@ -95,7 +98,7 @@ class Allowed:
         reach.seen |= found
         reach.rounds += 1
         if sum(len(each.seen) for each in self._reaches.values()) > MOST:
-            self._reaches.clear()  # frees memory: `seen_from` later needs only the states reached from one state
+            self._reaches.clear()  # frees memory: `seen_from` searches again, and needs the states of one search only
             raise TooMany
         reach.open = np.concatenate([rest, self._rows(found)])
 

@@ -35,8 +35,8 @@ def specifications() -> dict[str, type[Model]]:
 def load_specification(name: str | type[Model] | LoadedModel) -> LoadedModel:
     """Loads a specification, given by its name, by its file (`my_log.py`, `my_log.py:Class`), or as a class.
 
-    Raises `UnknownName` if there is no such specification, or if it has a constraint: a specification must allow the
-    same steps whatever the bounds are.
+    Raises `UnknownName` if there is no such specification, or if it has a constraint. A constraint bounds a search, and
+    a specification must have no bounds.
     """
     found = _specification(name) if isinstance(name, str) else loaded_of(name)
     if found.cls.predicates("constraint"):
@@ -58,14 +58,17 @@ def _specification(name: str) -> LoadedModel:
 
 
 def mappings(loaded: LoadedModel, specification: LoadedModel) -> dict[str, Mapping]:
-    """The mappings from a model to a specification, by name: from the files of these two, and shipped."""
+    """The mappings from a model to a specification, by name: those in the files of the two, and the shipped ones."""
     ours = {name: f for module in modules_of(shipped) for name, f in mappings_in(module).items()}
     every = {**about(loaded.cls, ours), **specification.mappings, **loaded.mappings}
     return dict(sorted((name, f) for name, f in every.items() if _is_of(f, specification)))
 
 
 def load_mapping(loaded: LoadedModel, specification: LoadedModel, name: str | Mapping | None) -> tuple[str, Mapping]:
-    """The name of a mapping, and the mapping. If `name` is None, there must be only one mapping."""
+    """The name of a mapping, and the mapping. `name` may also be the mapping itself.
+
+    If `name` is None, the only mapping is taken. Raises `UnknownName` if there is none, or if there are several.
+    """
     if name is not None and not isinstance(name, str):
         return kebab(name.__name__), name
     known = mappings(loaded, specification)
@@ -82,7 +85,7 @@ def load_mapping(loaded: LoadedModel, specification: LoadedModel, name: str | Ma
 
 
 def historic(loaded: LoadedModel, mapping: Mapping) -> LoadedModel:
-    """The loaded model, extended by the history variables that a mapping reads."""
+    """The loaded model, extended by the history variables that a mapping reads, if it reads any."""
     said = refinement_of(mapping)
     if said is None or said.history is None:
         return loaded
@@ -90,7 +93,7 @@ def historic(loaded: LoadedModel, mapping: Mapping) -> LoadedModel:
 
 
 def with_history(model: Model, mapping: Mapping) -> Model:
-    """A model at its settings, extended by the history variables that a mapping reads."""
+    """A model at its settings, extended by the history variables that a mapping reads, if it reads any."""
     said = refinement_of(mapping)
     return model if said is None or said.history is None else said.history(type(model))(**model.settings)
 

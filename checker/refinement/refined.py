@@ -28,11 +28,11 @@ PREFIX: Final = "refines-"
 class Refined:
     """The result of the search, with the refinement as its only finding, and data about the specification.
 
-    `states` and `steps` count the distinct states and steps of the specification that the model's states and steps
-    represent. A step of the model that represents no step is not counted. If the refinement is violated, `beside` has
-    the specification's state for each state of the trace. `refused` says, for each change in the last step, whether the
-    specification refuses this change. For each violated property of the specification, `lassos` has the specification's
-    states along its lasso.
+    `states` counts the distinct states of the specification that the model's states represent, and `steps` the distinct
+    pairs of different states that the model's steps represent. If the refinement is violated, `beside` has the
+    specification's state for each state of the trace. `refused` has the changes in the last step, and says of each
+    whether the specification refuses it. In a trace of one state, it has all parts of the state. For each violated
+    property of the specification, `lassos` has the specification's states along the lasso.
     """
 
     result: Result
@@ -47,7 +47,7 @@ class Refined:
     refused: tuple[Change, ...] = ()
     lassos: dict[str, tuple[State, ...]] = field(default_factory=dict)
     walked: Walked | None = field(default=None, repr=False)
-    """The trace, and the condition that is false at its end; the explanation needs both."""
+    """The trace, with the condition that is false at its end, for the explanation. None for a trace of one state."""
 
     @property
     def name(self) -> str:
@@ -55,7 +55,7 @@ class Refined:
 
     @property
     def vacuous(self) -> bool:
-        """Whether the refinement holds, but no step of the specification has ever happened."""
+        """Whether the refinement holds, but no step of the model represents a step of the specification."""
         return self.result.findings[self.name].verdict == "holds" and not self.steps
 
     def side_by_side(self) -> Result:
@@ -127,7 +127,7 @@ class Verdicts:
         return answer
 
     def tell_lassos(self, answer: Refined) -> None:
-        """Adds to each lasso the states of the specification that its states represent."""
+        """Adds to the answer, for each lasso, the states of the specification that the lasso's states represent."""
         for name, finding in answer.result.liveness.items():
             if finding.trace is not None:
                 stands_for = self.implementation.stands_for

@@ -59,11 +59,11 @@ def refine(
     `specification_settings` override the settings that the mapping gives.
 
     `liveness` names properties of the specification; `all` selects all properties that it has at its settings. Each
-    fair behaviour of the model represents a behaviour of the specification, and the properties are checked on these. If
-    a step is refused, only the levels that were explored are asked: a property may be violated there, but it does not
-    hold. With `symmetry`, states that differ only by an exchange of brokers are explored once, if neither the model nor
-    the mapping tells these brokers apart. All other arguments are as for `isrcheck.check`, but `model` cannot be an
-    instance.
+    fair behaviour of the model represents a behaviour of the specification. The properties are checked on the
+    represented behaviours. If a step is refused, the properties are checked only on the levels that were explored. Such
+    a check can find a violation, but it cannot show that a property holds. With `symmetry`, only one of the states that
+    differ by an exchange of brokers is explored, if neither the model nor the mapping tells these brokers apart. All
+    other arguments are as for `isrcheck.check`, but `model` cannot be an instance.
 
     Raises `UnknownName` for unknown names and values, `ModelError` for a mistake in a model or a mapping, and
     `EvaluationError` if the specification is undefined in one of its states.
@@ -136,10 +136,10 @@ def refine(
 
 
 def _as_judged(found: Exploration, watching: Watching) -> None:
-    """Leaves only what was judged.
+    """Removes from an exploration what was not judged.
 
-    If time, memory or an interruption ended the exploration before all steps into its last level were judged, removes
-    this level.
+    If time, memory or an interruption ended the exploration before all steps into its last level were judged, this
+    level is removed.
     """
     if watching.ended is not None:
         found.partial = None  # `watching` is called, and ends a search, only between two levels

@@ -1,4 +1,4 @@
-"""Finds the changes in a step that a specification does not allow, variable by variable."""
+"""Finds out, variable by variable, which changes of a refused step the specification does not allow."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Change:
 
 
 def begins_otherwise(allowed: Allowed, a: Words) -> tuple[Change, ...]:
-    """All parts of a state, as refused changes: it should be an initial state of the specification, but is not."""
+    """All parts of a state that should be an initial state of the specification but is not, as refused changes."""
     domains = [(v.name, v.domain) for v in allowed.system.variables]
     state = allowed.system.decode(_leaves(allowed, a))
     return tuple(Change(path, None, value, NOT_INITIALLY) for path, value in parts(domains, state))
@@ -63,8 +63,8 @@ def _said(allowed: Allowed, a: Words, b: Words) -> list[str | None]:
     """For each variable, the sentence that says why its change is refused, or None.
 
     If the step changes leaves that no action writes, only the variables of these leaves have a sentence. Otherwise a
-    variable has a sentence if its change alone is not allowed. If each change alone is allowed, every variable has the
-    sentence that the changes together are not allowed.
+    variable has a sentence if none of the states that the specification reaches from a has the variable's value in b.
+    If each value is in some such state, every variable has the sentence that the changes together are not allowed.
     """
     old, new = _leaves(allowed, a), _leaves(allowed, b)
     written = {leaf for t in allowed.system.transitions for leaf in t.updates}

@@ -27,7 +27,7 @@ def sentence_of(specification: str) -> str:
 def told(
     implementation: Implementation, allowed: Allowed, specification: str, trace: Trace, canonical: bool = True
 ) -> tuple[Finding, Walked | None]:
-    """The finding for a replayed trace, and the trace with the condition that is false at its end."""
+    """The finding for a replayed trace, and the trace with the condition that is false at its end (see `_walked`)."""
     walked = _walked(implementation, allowed, trace)
     why = None if walked is None else reasons(walked)
     of = _instance(implementation, trace)
@@ -38,7 +38,10 @@ def told(
 
 
 def _walked(implementation: Implementation, allowed: Allowed, trace: Trace) -> Walked | None:
-    """The trace with a false condition: "the first refused scalar keeps its value". None for a trace of one state."""
+    """The trace with a condition that its last step makes false: "the first refused scalar keeps its value".
+
+    None for a trace of one state.
+    """
     if trace.length == 1:
         return None
     beside = [allowed.system.encode(implementation.stands_for(step.state)) for step in trace.steps[-2:]]
@@ -52,7 +55,7 @@ def _walked(implementation: Implementation, allowed: Allowed, trace: Trace) -> W
 def _instance(implementation: Implementation, trace: Trace) -> Instance | None:
     """The choice of `for_all` that makes a flag in the mapping's result false, or None.
 
-    Only variables that the last step changes are examined. In a trace of one state, all variables are examined.
+    Only variables of the specification that the last step changes are examined. In a trace of one state, all are.
     """
     model, mapping = implementation.model, implementation.mapping
     positions, last = implementation.specification.model.positions, trace.steps[-1].state

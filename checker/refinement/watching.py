@@ -24,11 +24,12 @@ FEW: Final = 1 << 19
 
 @dataclass(frozen=True)
 class Refused:
-    """The mistakes at which a search stops: the level of their states, and the steps into these states (if any).
+    """The mistakes at which a search stops, and the level of their states.
 
-    `targets` are the wrong states: initial states, or states that represent no state of the specification. If there are
-    several mistakes, the trace shows the least mistake. `whole` is false if some steps into the level were not judged.
-    Then a mistake that was not found may come earlier than the shown one.
+    If the mistakes are refused steps, `edges` has these steps. Otherwise `targets` has the wrong states: initial
+    states, or states that represent no state of the specification. If there are several mistakes, the trace shows the
+    first in canonical order (`checker/traces/canonical.py`). `whole` is false if some steps into the level were not
+    judged. Then a mistake that was not found may come earlier in this order than the shown one.
     """
 
     level: int
@@ -38,13 +39,12 @@ class Refused:
 
 
 class Watching:
-    """Judges the steps into each level of a search. The search ends with the level of the first refused step.
+    """Judges the steps into each level of a search. The search ends with the level of the first mistake (`Refused`).
 
-    `refused` has the steps that the specification does not allow. `nothing` has the states that represent no state of
-    the specification. `whole` is the last level that was judged before a limit was reached: all steps into this level
-    were judged, or a mistake was found. With `exchanged`, the search keeps only one of the states that differ by an
-    exchange of brokers, and the mapping treats these brokers alike. `pairs` counts the distinct steps of the
-    specification that the model's steps represent.
+    `refused` has the initial states or the steps that the specification does not allow. `nothing` has the states that
+    represent no state of the specification. `whole` is the last level that was judged before a limit was reached: all
+    steps into this level were judged, or a mistake was found. With `exchanged`, the search keeps only one of the states
+    that differ by an exchange of brokers, and the mapping treats these brokers alike.
     """
 
     def __init__(
@@ -60,11 +60,14 @@ class Watching:
 
     @property
     def pairs(self) -> int:
-        """The number of distinct steps of the specification that were judged, without steps that change nothing."""
+        """The number of judged pairs of different specification states that a step of the model represents."""
         return sum(1 for pair in self._judged if pair >> 32 != pair & 0xFFFFFFFF)
 
     def __call__(self, levels: NativeLevels, level: int) -> Stop | None:
-        """Judges a whole level. Returns the reason why the search must stop there; None if the search goes on."""
+        """Judges the steps into a whole level; for level 1, the initial states.
+
+        Returns the reason why the search must stop there, or None if the search goes on.
+        """
         if level <= self.whole:  # judged already: a second search continues from the levels of the first
             return None
         self.ended = self._begin(levels) if level == 1 else self._judge(levels, level)
@@ -88,8 +91,9 @@ class Watching:
     def _judge(self, levels: NativeLevels, level: int) -> Stop | None:
         """Judges the steps into a level. Under symmetry only the steps from the kept states are judged.
 
-        These steps are enough, because the mapping treats the exchanged brokers alike. If a step is refused, the
-        refused steps from all exchanged states are collected as well, because the trace shows the least refused step.
+        These steps are enough, because the mapping treats the exchanged brokers alike. If there is a mistake, the steps
+        from the states that an exchange makes of the kept states are judged, too, because the trace shows the mistake
+        that is first in canonical order.
         """
         stop = self._judged_from(levels, level, lambda states: states)
         if not self._exchanged or stop not in ("violation", "error"):
@@ -115,7 +119,7 @@ class Watching:
             if not known:
                 whole = False
                 break
-            # After the first mistake, the rest of the level is judged too, because the trace shows the least mistake.
+            # After a mistake, the rest of the level is judged too, to find the first mistake in canonical order.
             if not bad and not lost and self._until is not None and time.perf_counter() > self._until:
                 return "time"
         if lost:
@@ -128,7 +132,10 @@ class Watching:
         return "violation"
 
     def _are_refused(self, here: Integers, after: Integers) -> tuple[Flags, bool]:
-        """For each step of the specification, whether it is refused; and whether all of these steps were decided."""
+        """For each step of the model, whether the specification refuses it, and whether all of the steps were decided.
+
+        `here` and `after` have the numbers of the specification states. A step that was not decided is not refused.
+        """
         pairs, which = np.unique((here << 32) | after, return_inverse=True)
         known = True
         try:

@@ -96,7 +96,7 @@ def _same_so_far(told: Endings) -> str:
 
 
 def ending_text(ending: Ending, mine: str, other: str) -> list[str]:
-    """The lines on why the other model refuses the last step, or how its step differs."""
+    """The lines on the last step in the other model: why it is refused, how it differs, or that there is none."""
     if ending.how == "absent":
         return [f"it has no step like that{f' ({ending.step} does not act)' if ending.step else ''}"]
     if ending.how == "elsewhere":

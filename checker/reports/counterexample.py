@@ -39,7 +39,7 @@ def violations_text(violations: Sequence[tuple[str, Finding]], ink: Ink = PLAIN,
 
 
 def replayed_text(replayed: Sequence[Replayed], plain: bool = False) -> list[str]:
-    """The lines about one recorded trace, with what is false at its end."""
+    """The lines about the trace that all of `replayed` have, and the property or the invariants that it violates."""
     for each in replayed:
         if each.broken is not None:
             return property_violation_text(each.recording.title, each.broken, plain=plain)
@@ -74,13 +74,16 @@ def told_text(trace: Trace, story: Story | None, ink: Ink = PLAIN) -> list[str]:
 
 
 def blame_text(finding: Finding, told: Collection[Fix] = ()) -> list[str]:
-    """The lines about the last correct state, the facts behind the violation, and the fixes that are not in `told`."""
+    """The lines on why an invariant is false: the line of `held_text`, the facts behind the violation, and the fixes.
+
+    Fixes in `told` are left out, because the report has shown them already.
+    """
     lines = held_text(finding) + reasons_text(finding.reasons, finding.story, finding.fixes)
     return [*lines, *(line for fix in finding.fixes if fix not in told for line in fix_text(fix))]
 
 
 def held_text(finding: Finding) -> list[str]:
-    """The line about the last state that was still correct."""
+    """The line about the last state in which the invariant's `last_held` condition was true, if it has one."""
     if finding.held is None:
         return []
     at = "at no moment" if finding.held.state is None else f"last in state {finding.held.state}"

@@ -10,7 +10,7 @@ from isrcheck.checker.told import Alternative, Alternatives, Fact, Fix, Read, Re
 from isrcheck.checker.wording.layout import columns, plural
 
 MOST: Final = 5
-"""How many facts, reasons or values are shown at most. Of the others only the number is shown."""
+"""How many facts, reasons, rules or differing values are shown at most. Of the others only the number is shown."""
 MOST_READ: Final = 9
 """How many values behind a step are shown at most: more than `MOST`, because a value late in the list may decide."""
 NUMBERS: Final = ("", "", "Two things", "Three things", "Four things", "Five things")
@@ -86,6 +86,7 @@ def fix_text(fix: Fix) -> list[str]:
     lines = [f"  The fix acts at step {fix.step} ({who(fix)}): {how}"]
     for name, meaning in fix.rules[:MOST]:
         lines += _after("     ", f"{name}: {meaning}" if meaning else "")
+    lines += _more(fix.rules)
     if fix.where is not None:
         told = "" if fix.condition is None or len(fix.condition) > WIDTH else f": {fix.condition}"
         lines += _after("     ", f"{fix.where}  {fix.source} is false{told}")
@@ -162,7 +163,7 @@ def _value(each: Alternative) -> str:
 
 
 def _reads(reads: Sequence[Read]) -> list[str]:
-    """The lines about the values that a step has read. The latest come first, because older values matter less."""
+    """The lines about values that a step has read. Values that changed last come first, because they matter most."""
     last = sorted(reads, key=lambda read: -read.since)
     rows = ((r.path, r.value, "from the start" if r.since == 1 else f"since {r.since}") for r in last[:MOST_READ])
     more = len(reads) - MOST_READ

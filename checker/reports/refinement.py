@@ -18,13 +18,16 @@ def report(found: Refined, ink: Ink = PLAIN, plain: bool = False) -> str:
 
 
 def brief(found: Refined, ink: Ink = PLAIN) -> str:
-    """The verdict in one line, and the changes of the last step that are not allowed."""
+    """The brief report of the search, then the lines of `refusal` if the refinement is violated.
+
+    If the refinement holds only vacuously, a warning says so.
+    """
     lines = (refusal(found, ink) if found.refused else []) + [_warning(found)] * found.vacuous
     return text.brief(found.result, ink) + "".join(f"{line}\n" for line in lines)
 
 
 def refusal(found: Refined, ink: Ink = PLAIN) -> list[str]:
-    """The changes in the last step that the specification does not allow, each with the reason."""
+    """The changes of the specification's state in the last step. Each change that is refused has the reason."""
     within = "" if found.at_most is None else f" (in {plural(found.at_most, 'step')})"
     head = ink("head", f"What {found.specification} does not allow{within}")
     changed = ((c.path, c.new if c.old is None else f"{c.old} -> {c.new}", c.said or "") for c in found.refused)

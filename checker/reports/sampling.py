@@ -29,7 +29,7 @@ def report(result: Result, ink: Ink = PLAIN) -> str:
 
 
 def verdict_line(result: Result, ink: Ink = PLAIN) -> str:
-    """The verdict in one line. Without a violation the verdict is INCOMPLETE, because walks may miss states."""
+    """The verdict in one line. If the walks find nothing wrong, it is INCOMPLETE, because walks may miss states."""
     if result.verdict != "incomplete" or result.evaluation is not None:
         return line_of_a_search(result, ink)
     sampling = result.extra["sampling"]
@@ -41,7 +41,7 @@ def verdict_line(result: Result, ink: Ink = PLAIN) -> str:
 
 
 def brief(result: Result, ink: Ink = PLAIN) -> str:
-    """The verdict in one line, and a second line with the actions and goals that no walk met."""
+    """The verdict in one line. If nothing is wrong, a second line names the actions and goals that no walk met."""
     sampling = result.extra["sampling"]
     never = [f"action {n}" for n in sampling["actions_never_taken"]]
     never += [f"goal {n}" for n in sampling["goals_never_reached"]]

@@ -64,7 +64,7 @@ def _violations(result: Result) -> str:
 
 
 def violated(result: Result) -> list[tuple[str, Finding]]:
-    """The violated invariants with their findings, shortest trace first."""
+    """The violated invariants (and `deadlock`, if one was found) with their findings, shortest trace first."""
     found = [*result.findings.items(), *([("deadlock", result.deadlock)] if result.deadlock else [])]
     return sorted(
         ((name, f) for name, f in found if f.trace is not None), key=lambda x: x[1].trace.length if x[1].trace else 0
@@ -90,9 +90,8 @@ def _unit(result: Result) -> str:
 
 
 def _vacuously(result: Result) -> str:
-    if result.exit_code != Exit.DIFFERENCE:
-        return ""
-    return f"; vacuous, never seen: {', '.join(_never(result))}"
+    never = _never(result) if result.exit_code == Exit.DIFFERENCE else []
+    return f"; vacuous, never seen: {', '.join(never)}" if never else ""
 
 
 def _never(result: Result) -> list[str]:
@@ -106,7 +105,10 @@ def _uncovered(result: Result, ink: Ink) -> list[str]:
 
 
 def uncovered(result: Result) -> list[str]:
-    """The lines about what an unfinished search has not explored; none if the search is finished."""
+    """The lines about what a search has not explored; none if the search explored everything.
+
+    There is always a line for an engine that does not count states: it knows nothing about greater depths.
+    """
     if not result.counted:
         reason = [f"the search stopped: {result.reason}"] if result.reason and result.verdict != "incomplete" else []
         return [*reason, f"nothing is known beyond depth {result.depth}"]
@@ -239,10 +241,10 @@ def vacuity(result: Result) -> list[str]:
 
 
 def brief(result: Result, ink: Ink = PLAIN) -> str:
-    """The verdict in one line, then warnings, then what the settings leave out.
+    """The verdict in one line. If nothing is wrong, warnings and what the settings leave out follow.
 
     The warnings name actions and goals never seen, and properties that hold vacuously or with excused ends or
-    components (docs/liveness.md).
+    components (docs/liveness.md). If the verdict line itself says what was never seen, nothing follows this line.
     """
     told = result.verdict != "violated" and result.evaluation is None and not _vacuously(result)
     never = _never(result) if result.counted and told else []
@@ -272,7 +274,7 @@ def _each(result: Result) -> str:
 def counterexamples(result: Result, ink: Ink, plain: bool) -> list[list[str]]:
     """The different counterexamples, each with the invariants or the property that it violates.
 
-    The counterexamples to invariants come first.
+    The counterexamples to invariants come first. The trace to an evaluation error comes last.
     """
     by_trace: list[list[tuple[str, Finding]]] = []
     for name, finding in violated(result):

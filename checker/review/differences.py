@@ -38,9 +38,10 @@ class Guard:
 
 @dataclass(frozen=True)
 class ChangedFunction:
-    """A function whose text differs between two models: the guards that only one model has, and the changed lines.
+    """A function whose text or name differs between two models.
 
-    `before` is the function's name in the old model. A new name is matched with the most similar name that is gone.
+    `name` and `where` are from the new model, and `before` is the name in the old model. `lost` has the guards that
+    only the old text has, and `added` those that only the new text has. `lines` is a diff of the two texts.
     """
 
     name: str
@@ -81,7 +82,10 @@ def differences(old: Model, new: Model) -> Differences:
 
 
 def _functions(cls: type[Model]) -> dict[str, FunctionType]:
-    """The functions of a model's classes by name. A subclass's function replaces its bases' function of this name."""
+    """The functions of a model's classes, by name. A function of a subclass replaces that of a base class.
+
+    Generated functions and functions that describe steps (`told_...`) are left out.
+    """
     found: dict[str, FunctionType] = {}
     for function in functions_of(cls):
         if _written(function) is not None and not function.__name__.startswith("told_"):
@@ -90,7 +94,11 @@ def _functions(cls: type[Model]) -> dict[str, FunctionType]:
 
 
 def _renamed(gone: dict[str, FunctionType], come: dict[str, FunctionType]) -> list[tuple[str, str]]:
-    """The old and new name of each renamed function: the most similar names of functions with the same parameters."""
+    """The old and new name of each renamed function.
+
+    Two functions count as one renamed function if they have the same parameters and a likeness of at least `LIKE`. The
+    most similar names are matched first.
+    """
     scores = [(-_likeness(a, b), a, b) for a in gone for b in come if _parameters(gone[a]) == _parameters(come[b])]
     found: dict[str, str] = {}
     for score, a, b in sorted(scores):
@@ -100,7 +108,7 @@ def _renamed(gone: dict[str, FunctionType], come: dict[str, FunctionType]) -> li
 
 
 def _likeness(a: str, b: str) -> float:
-    """The likeness of two names, a number from 0. It is at least 1 if one name has all words of the other name."""
+    """The likeness of two names, from 0 to 2. It is at least 1 if one name has all words of the other name."""
     words = set(a.split("_")), set(b.split("_"))
     within = words[0] <= words[1] or words[1] <= words[0]
     return difflib.SequenceMatcher(None, a, b, autojunk=False).ratio() + within
@@ -161,7 +169,7 @@ def _parsed(text: str) -> ast.Module:
 
 
 def _lines(function: FunctionType) -> list[str]:
-    """The lines of a function without their indentation."""
+    """The lines of a function, without the indentation of the whole function."""
     node = _written(function)
     if node is None:
         return []

@@ -81,7 +81,7 @@ def _both(row: Row) -> str:
 
 
 def _named(rows: list[Row], words: Callable[[Row], str]) -> list[str]:
-    """The names of the first rows, each with its text from `words`. Names with the same text are grouped."""
+    """The names of the first rows, grouped by their text from `words`, and the number of the other rows."""
     groups: dict[str, list[str]] = {}
     for row in rows[:NAMED]:
         groups.setdefault(words(row), []).append(row.name)
@@ -90,7 +90,7 @@ def _named(rows: list[Row], words: Callable[[Row], str]) -> list[str]:
 
 
 def _titles(turned: list[Turned]) -> list[str]:
-    """The names of scenarios with their titles, or without titles if there are many scenarios."""
+    """The names of scenarios with their titles. If there are many scenarios, only some names, without titles."""
     if len(turned) > MOST:
         return [_some([each.name for each in turned])]
     return [f"{each.name} ({each.title[0].lower()}{each.title[1:]})" for each in turned]
@@ -125,7 +125,10 @@ def _is_another(found: Review) -> bool:
 
 
 def _said(cls: type[Model]) -> str:
-    """The first sentence of a model's file, or of the model's docstring if the model defines no function."""
+    """The first sentence of the docstring of a model's file.
+
+    If the model defines no function, or if the file has no docstring, the sentence is from the class's docstring.
+    """
     own = (f.__globals__.get("__doc__") for f in vars(cls).values() if isinstance(f, FunctionType))
     text = next(own, None) or cls.__doc__ or ""
     return " ".join(text.split("\n\n")[0].split()).partition(". ")[0].rstrip(".")

@@ -20,10 +20,11 @@ from isrcheck.model.language.tracing import askable, checkable, trace
 class Questions:
     """The predicates whose meaning differs between two versions, and the differences in states and fairness.
 
-    `cut` is true if the constraints differ, so that the two searches leave out different states. `narrower` names the
-    bounds that changed, except those that changed to a greater number. In both cases a violation that disappears does
-    not count as mended, because its states may only be left out. `fairness` has the actions whose fairness differs,
-    each with its fairness before and after.
+    `cut` is true if the constraints differ, so that the two searches may leave out different states. `narrower` names
+    the bounds that changed, except those that changed to a greater number. If `cut` is true or there are such bounds, a
+    violation that disappears does not count as mended: perhaps the new search only leaves out the states of the
+    violation. Scenarios keep their own bounds, so for them only `cut` counts. `fairness` has the actions whose fairness
+    differs, each with its fairness before and after.
     """
 
     predicates: frozenset[str]
@@ -36,8 +37,9 @@ class Questions:
 def questions(old: Side, new: Side) -> Questions:
     """The differences between the questions about two versions.
 
-    If settings or their defaults differ, both versions are compared at the settings of one version. So an invariant
-    whose meaning differs only because of a changed setting does not count as changed.
+    If settings or their defaults differ, predicates and states are nevertheless compared at the settings of one
+    version, if both versions accept these. So an invariant whose meaning differs only because of a changed setting does
+    not count as changed.
     """
     one, other = _at_the_same_settings(old.model, new.model)
     then, now = _system(old.loaded, one), _system(new.loaded, other)
@@ -71,13 +73,13 @@ def _at_the_same_settings(old: Model, new: Model) -> tuple[Model, Model]:
 
 
 def _with(model: Model, wanted: dict[str, Any]) -> Model:
-    """A model with the wanted values for all settings that it has. Its other settings keep their values."""
+    """The model with the wanted values for those of its settings that `wanted` names. Others keep their values."""
     settings = {name: wanted.get(name, value) for name, value in model.settings.items()}
     return model if settings == model.settings else type(model)(**settings)
 
 
 def _narrower(old: Model, new: Model) -> Iterator[str]:
-    """The bounds that changed between the versions, except those that changed to a greater number."""
+    """The bounds of both versions that changed, except those that changed to a greater number."""
     declared = type(old).declared_settings() | type(new).declared_settings()
     for name, value in new.settings.items():
         before = old.settings.get(name, value)

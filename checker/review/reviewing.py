@@ -37,9 +37,9 @@ class Review:
     """The changes from `old` to `new`. Each side has its own settings.
 
     For each side, `states` has the number of states, and whether all states were explored. `guards` has the verdicts on
-    mutants of the new version, in actions whose meaning differs. It is None if it was not requested, if there are no
-    such actions, or if no predicate holds. `proofs` has a proof attempt for each side, or is None if it was not
-    requested.
+    mutants of those actions of the new version whose meaning differs. It is None if mutants were not requested, if
+    there are no such actions, or if no predicate holds. `proofs` has a proof attempt for each side, or is None if
+    proofs were not requested.
     """
 
     old: Side
@@ -64,15 +64,15 @@ class Review:
 
     @property
     def lost(self) -> tuple[str, ...]:
-        """The scenarios of the new model that can be checked in the old model, but no longer in the new model."""
+        """The names of the new model's scenarios that can be checked in the old model, but no longer in the new one."""
         return () if self.scenarios is None else self.scenarios.lost
 
     @property
     def exit_code(self) -> int:
         """12 if an invariant that held is now violated, 13 if a property is, 152 if an answer is open, else 0.
 
-        New invariants and properties that are violated count as well, and so do scenarios that held and are violated
-        now. Each scenario in `lost` counts as open.
+        A violated invariant or property that is new counts too. So does a scenario that held and is violated now. Each
+        scenario in `lost` counts as an open answer.
         """
         broken = {row.kind for row in self.rows if row.breaks} | {each.kind for each in self.recorded("broken")}
         is_open = any(row.is_open for row in self.rows) or bool(self.recorded("open") or self.lost)

@@ -25,10 +25,11 @@ from isrcheck.model.language.tracing import askable, checkable
 Turn = Literal["broken", "mended", "vacuous", "otherwise", "open", "other", "same", "alone"]
 """The change of a verdict.
 
-`broken`: the predicate held before, and is violated now. `mended`: the opposite. `open`: a verdict is incomplete.
-`vacuous`: the predicate now holds only because its subject can no longer happen. `otherwise`: the question differs, and
-the change is neither `broken` nor `open`. `other`: the verdict is the same, but its text differs, for example in the
-length of the trace. `alone`: only one side has the predicate.
+The first of these that fits counts. `alone`: only one side has the predicate. `open`: a verdict is incomplete.
+`broken`: the predicate held before, and is violated now. `otherwise`: the question differs (`Row.otherwise`).
+`vacuous`: the predicate now holds only because its subject can no longer happen. `mended`: it was violated before, and
+holds now. `other`: the verdict is the same, but its text differs, for example in the length of the trace. `same`: the
+text is the same, too.
 """
 
 
@@ -48,7 +49,8 @@ class Answer:
 class Row:
     """An invariant or a property (`kind`) with the answers of both sides; None for a side that lacks the predicate.
 
-    `otherwise` is true if the question about the predicate differs between the two versions.
+    `otherwise` is true if the meaning of the predicate differs between the two versions, or if a violation may be gone
+    only because the new search leaves out its states.
     """
 
     name: str
@@ -192,7 +194,10 @@ def _answer(finding: Finding | PropertyFinding | None) -> Answer | None:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a scenario: the answer, the checked names, and the kind of the violated predicate, if any."""
+    """The outcome of a scenario: the answer, and the names of the checked predicates (`asked`).
+
+    `kind` is the kind of the violated predicate, or `invariant` if none is violated.
+    """
 
     answer: Answer
     asked: frozenset[str]
@@ -201,9 +206,9 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Turned:
-    """A scenario whose verdicts in the two models differ or are not known.
+    """A scenario whose answers in the two models differ (in verdict or text), or that has an open answer.
 
-    `kind` is the kind of the predicate that is violated in the new model.
+    `kind` is the kind of the predicate that is violated in the new model, or `invariant` if none is violated.
     """
 
     name: str
@@ -219,11 +224,11 @@ class Turned:
 
 @dataclass(frozen=True)
 class Scenarios:
-    """The scenarios whose verdict changes or is open, the number of checked scenarios, and the unchecked scenarios.
+    """The scenarios whose answer changes or is open, the number of checked scenarios, and the unchecked scenarios.
 
-    `not_asked` has scenarios that need something that one of the models lacks, with a text that names the missing
-    thing. `lost` has scenarios of the new model that can be checked in the old model, but no longer in the new model.
-    `unread` names the files that cannot be read, with the reasons.
+    `not_asked` has scenarios that need something that one of the models lacks, each with a text that names what is
+    missing. `lost` names the new model's scenarios that can be checked in the old model, but no longer in the new
+    model. `unread` names the files that cannot be read, with the reasons.
     """
 
     turned: tuple[Turned, ...] = ()
@@ -245,7 +250,7 @@ class Scenarios:
 def scenarios(old: Side, new: Side, limits: Limits, asked: Questions) -> Scenarios:
     """Checks the recorded scenarios of the old and of the new model in both models.
 
-    A setting that is given for one side only is also set in the scenarios. `asked` has the differences between the
+    Some settings of a side are also set in the scenarios (`_own_settings`). `asked` has the differences between the
     questions. A scenario does not count as mended if its question differs.
     """
     own = [_own_settings(a, b) for a, b in ((old, new), (new, old))]
@@ -269,8 +274,8 @@ def scenarios(old: Side, new: Side, limits: Limits, asked: Questions) -> Scenari
 def _own_settings(mine: Side, other: Side) -> dict[str, Any]:
     """The settings of a side that are also set in the scenarios.
 
-    These are settings that are given for one side only, and settings that differ between two versions of a model.
-    Bounds are not included, because a scenario keeps its own bounds.
+    These are settings that differ between the sides because they were given for one side, or because the sides are two
+    versions of one model. Bounds are not included, because a scenario keeps its own bounds.
     """
     declared = type(mine.model).declared_settings()
     is_same = type(mine.model).__name__ == type(other.model).__name__

@@ -21,7 +21,8 @@ def begin(folder: Path, model: str, asked: Mapping[str, Any], settings: Mapping[
     """Writes a scenario of `model` (a name or file, as for `isrcheck check`) into a new folder, and returns it.
 
     `asked` are further keys of `scenario.toml`: invariants, deadlock, keep_going. Raises `Failure` if the folder exists
-    already, or if the search does not finish. After an error, the new folder is removed.
+    already, or if the search does not finish. Also raises the errors of `derive`. After an error, the new folder is
+    removed.
     """
     if folder.exists() or folder.is_symlink():
         raise Failure(f"{folder} is there already; take another name, or run: isrcheck regress {folder}", Exit.OUTPUT)
@@ -51,13 +52,13 @@ def _seen_from(folder: Path, model: str) -> str:
 
 
 def _root_of(folder: Path, model: str) -> Path:
-    """The innermost folder that contains both the scenario and its model's file."""
+    """The innermost folder that contains the scenario and its model's file, or the scenario's for a shipped model."""
     ups = Path(model.partition(":")[0]).parts.count("..") if model.partition(":")[0].endswith(".py") else 0
     return Path(os.path.normpath(folder / Path(*[".."] * ups))) if ups else folder
 
 
 def _text(data: Mapping[str, Any], settings: Mapping[str, Any], expect: str, lengths: Mapping[str, int]) -> str:
-    """The text of a `scenario.toml`. The values are written as JSON, because they have the same form in TOML."""
+    """The text of a `scenario.toml`. Values are written as JSON, because such values look the same in JSON and TOML."""
     lines = [
         f'title = "{TO_WRITE}: what happens, in a line"',
         *(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in data.items() if value),

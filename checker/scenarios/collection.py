@@ -28,10 +28,10 @@ def default() -> Path:
 
 
 def folders(paths: tuple[str, ...]) -> list[tuple[Path, Path]]:
-    """Pairs of a scenario's folder and the path below which it was found, sorted by name.
+    """Pairs of a scenario's folder and the path at or below which it was found, sorted by the scenario's name.
 
-    A path is a scenario's folder (or its `scenario.toml`), or a folder with such folders, directly or in groups.
-    Without paths, the path is `default()`.
+    A path is a scenario's folder, its `scenario.toml`, or a folder with scenarios' folders, directly or in groups.
+    Without paths, the path is `default()`. Raises `DamagedScenario` for a path without scenarios.
     """
     found: dict[Path, tuple[Path, Path]] = {}
     for root in [Path(path) for path in paths] or [default()]:
@@ -65,9 +65,9 @@ def called(name: str, root: Path) -> Path | None:
 
 
 def group_of(model: str) -> Path:
-    """The folder for a new scenario: the folder in which most of the model's scenarios are.
+    """The folder for a new scenario: the folder in `OWN` that has most scenarios of this model.
 
-    If the model has no scenarios, this is `OWN` for a model in a file, or `OWN / model` for a shipped model.
+    If `OWN` has no scenario of the model, this is `OWN` for a model in a file, or `OWN / model` for a shipped model.
     """
     beside = []
     for folder in _scenarios_in(OWN):

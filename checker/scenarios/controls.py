@@ -9,15 +9,16 @@ from isrcheck.checker.library import LoadedModel, load_model_class, model_names
 from isrcheck.checker.profiles import settings_of
 from isrcheck.checker.scenarios.collection import one
 from isrcheck.checker.scenarios.expectation import beside
-from isrcheck.checker.scenarios.scenario import DamagedScenario, Scenario, read
+from isrcheck.checker.scenarios.scenario import Scenario, read
 from isrcheck.checker.traces.fixes import Control
-from isrcheck.model.language import Model, UnknownName
+from isrcheck.model.language import Model, ModelError
 
 
 def controls_of(scenario: Scenario, loaded: LoadedModel, changed: dict[str, Any]) -> list[Control]:
-    """The controls that are expected to hold, each at its own settings. `changed` overrides settings of all designs.
+    """The controls of a violated scenario that are expected to hold, each at the control's own settings.
 
-    A control is left out if it does not exist or does not have a changed setting. `regress` reports such mistakes.
+    `changed` overrides settings of the scenario's model and of the controls. A control is left out if its scenario is
+    missing or damaged (`regress` reports this), or if its model is missing, has a mistake, or lacks the settings.
     """
     if scenario.expect != "violated" or not scenario.controls:
         return []
@@ -28,15 +29,16 @@ def controls_of(scenario: Scenario, loaded: LoadedModel, changed: dict[str, Any]
             if other.expect == "holds":
                 fixed = load_model_class(other.specification())
                 found.append(control(name, fixed, {**other.settings, **changed}, broken, loaded.name))
-        except (DamagedScenario, UnknownName):
+        except ModelError:
             continue
     return found
 
 
 def named(text: str, loaded: LoadedModel, broken: Model) -> Control:
-    """The control that `--control` names. `text` is a list of settings `NAME=VALUE`, or a scenario, or a model.
+    """The control that `--control` names. `text` is a scenario, a model, or settings: `NAME=VALUE,NAME=VALUE`.
 
-    A model gets the settings of the trace's model, as far as it declares them. Raises `UnknownName` or `ModelError`.
+    A named model gets those settings of the trace's model (`broken`) that it declares. Raises `UnknownName` or
+    `ModelError`.
     """
     if "=" in text:
         pairs = [pair.partition("=") for pair in text.split(",")]

@@ -31,8 +31,9 @@ GENERATED: Final = (COUNTS, ITF, TEXT)
 class Derived:
     """The summary of a check, and the contents of the derived files by name. Without a violation there is no trace.
 
-    `unfinished` is the reason why the search did not finish, with its exit code. `story` is the trace of the files, or
-    that of an evaluation error, as the data of a page, if the caller wants it.
+    If the search did not finish, `unfinished` has the reason and the exit code. `story` has the data of a page about
+    the trace in the files or, without such a trace, about the trace to an evaluation error. `story` is None if the
+    caller did not ask for it.
     """
 
     summary: dict[str, Any]
@@ -42,7 +43,10 @@ class Derived:
 
 
 def derive(scenario: Scenario, limits: Limits = Limits(), told: bool = False) -> Derived:
-    """Checks a scenario; with `told`, adds its trace as the data of a page. Raises the errors of `isrcheck.check`."""
+    """Checks a scenario; with `told`, adds its trace as the data of a page.
+
+    Raises the errors of `isrcheck.check`, and `DamagedScenario` if the model's file is missing or outside the root.
+    """
     from isrcheck.checker.explaining import explain_all
     from isrcheck.checker.library import load_model_class
     from isrcheck.checker.scenarios.controls import controls_of
@@ -61,7 +65,7 @@ def derive(scenario: Scenario, limits: Limits = Limits(), told: bool = False) ->
 def asked_of(
     scenario: Scenario, loaded: LoadedModel, settings: dict[str, Any], limits: Limits, workers: int | None = None
 ) -> Result:
-    """Checks a model for what a scenario asks, at these settings. Raises the errors of `isrcheck.check`."""
+    """Checks, in a model at these settings, what a scenario asks. Raises the errors of `isrcheck.check`."""
     from isrcheck.checker.checking import check
 
     return check(
@@ -84,7 +88,10 @@ def files_of(result: Result) -> dict[str, str]:
 
 
 def _story(loaded: LoadedModel, result: Result) -> dict[str, Any] | None:
-    """The data of a page about the trace of the files; without one, about the trace to an evaluation error."""
+    """The data of a page about one trace: the trace in the files or, without it, the trace to an evaluation error.
+
+    Returns None if there is no such trace.
+    """
     from isrcheck.checker.pages.findings import told_traces
 
     told = list(told_traces(result, loaded.cls(**result.settings)).values())
@@ -155,7 +162,7 @@ def _traces(result: Result) -> dict[str, str]:
     """The files of the shortest counterexample, as `isrcheck check` prints and writes it.
 
     If several are shortest, the first by name is taken, and a deadlock comes last. The text explains each violation
-    that has this same trace.
+    that has this same trace. If no invariant is violated and there is no deadlock, the files are those of `_lasso`.
     """
     from isrcheck.checker.reports.counterexample import violations_text
     from isrcheck.checker.traces import itf
@@ -174,7 +181,7 @@ def _traces(result: Result) -> dict[str, str]:
 
 
 def _lasso(result: Result) -> dict[str, str]:
-    """The files of the shortest lasso, if only properties are violated."""
+    """The files of the shortest lasso, or no files if no property is violated."""
     from isrcheck.checker.reports.counterexample import property_violation_text
     from isrcheck.checker.traces import itf
 
@@ -208,7 +215,7 @@ def _lines(data: Any, indent: str) -> str:
 
 @contextmanager
 def forgetting_neighbours(file: Path | None) -> Iterator[None]:
-    """On exit, removes the modules beside a user's model from `sys.modules`.
+    """On exit, removes from `sys.modules` the modules that are beside a user's model and were loaded in between.
 
     One process derives several scenarios, and two models may each have their own module `words.py`.
     """

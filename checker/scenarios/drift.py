@@ -115,7 +115,10 @@ def _levels(old: list[int], new: list[int]) -> Iterator[str]:
 
 
 def _generated(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
-    """Messages about the actions whose counts differ at some level, ordered by the first such level."""
+    """Messages about the actions whose counts differ at some level, ordered by the first such level.
+
+    New actions, actions that are gone, and actions with damaged recorded counts come first.
+    """
     found = []
     for action in old.keys() | new.keys():
         before, after = old.get(action), new.get(action)

@@ -44,7 +44,8 @@ def unpaired(scenario: Scenario) -> list[str]:
     """Messages that say why a scenario and its controls are not pairs.
 
     In a pair, one scenario is violated and the other holds, and each names the other. The two differ only in the model,
-    only in settings, or only in fairness, and this difference explains the different verdicts.
+    only in settings, or only in fairness, and this difference explains the different verdicts. In both, the same
+    invariants and properties are checked, and deadlock is looked for in both or in none.
     """
     return [line for name in scenario.controls for line in _unpaired(scenario, name)]
 
@@ -70,7 +71,10 @@ def _unpaired(scenario: Scenario, name: str) -> list[str]:
 
 
 def beside(scenario: Scenario, name: str) -> Path:
-    """The folder of another scenario, which is beside this scenario or in another group of the same collection."""
+    """The folder of another scenario: beside this scenario, or in another group of the same collection.
+
+    If there is no such scenario, this is the folder that the other scenario would have beside this one.
+    """
     group = scenario.folder.resolve().parent
     return called(name, group) or called(name, group.parent) or group / name
 

@@ -27,10 +27,11 @@ class DamagedScenario(ModelError):
 class Scenario:
     """A check with its expected outcome and its story. `liveness` names properties to check with the invariants.
 
-    `folder` is the scenario's folder. `root` is the folder that the user named, and the model's file must be inside it.
-    `lengths` maps each violated invariant or property (and `deadlock`) to the number of states of its shortest trace.
-    `controls` are the names of related scenarios, in which the fix is switched on or off. `seen_to_hold` has wider
-    bounds at which the scenario also held.
+    `folder` is the scenario's folder. `root` is the folder that the user named (by default `folder`), and the model's
+    file must be inside `root`. `lengths` maps each violated invariant or property (and `deadlock`) to the number of
+    states of its shortest trace. `controls` are the names of scenarios that differ from this one by a fix. For a
+    violated scenario, the fix is switched on in its controls, and for a scenario that holds, it is switched off there.
+    `seen_to_hold` has wider bounds at which the scenario also held.
     """
 
     folder: Path
@@ -62,7 +63,10 @@ class Scenario:
         return self.folder / path if path.endswith(".py") else None
 
     def specification(self) -> str:
-        """The model as an argument for `isrcheck.check`. Raises `DamagedScenario` for a file outside `root`."""
+        """The model as an argument for `isrcheck.check`.
+
+        Raises `DamagedScenario` if the model's file is missing or outside `root`.
+        """
         file = self.file
         if file is None:
             return self.model
@@ -82,7 +86,10 @@ def name_of(folder: Path) -> str:
 
 
 def read(folder: Path, root: Path | None = None) -> Scenario:
-    """The scenario in a folder. Raises `DamagedScenario` for a missing or wrong file, OSError for an unreadable one."""
+    """The scenario in a folder.
+
+    Raises `DamagedScenario` if the file is missing or has a mistake, OSError if the file cannot be read.
+    """
     path = folder / FILE
     if not path.is_file():
         raise DamagedScenario(f"{folder} is no scenario: it has no {FILE}")

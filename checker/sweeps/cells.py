@@ -79,8 +79,8 @@ class Cells:
     def ask(self, cell: dict[str, Any]) -> dict[str, Any]:
         if self._process is None or self._process.poll() is not None:
             command = [sys.executable, "-m", "isrcheck.checker.sweeps.cells"]
-            # The new process has its own process group, so that Ctrl-C in a terminal does not reach it. This process
-            # ends it instead.
+            # The new process has its own process group, so that Ctrl-C in a terminal does not reach it. After Ctrl-C,
+            # the parent process ends it (`kill`).
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, process_group=0
             )
@@ -121,7 +121,7 @@ def _ended(code: int) -> dict[str, Any]:
 
 
 def main(asked: IO[str], answers: IO[str]) -> None:
-    """Writes the outcome of each cell of the input. If memory runs out, the system ends this process before others."""
+    """Writes the outcome of each cell of the input. Also asks Linux to end this process first if memory runs out."""
     with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as score:
         score.write("1000")
     for line in asked:

@@ -19,7 +19,8 @@ BOTTOM: Final = 20
 def axes_of(cells: Sequence[Cell], asked: Sequence[str]) -> tuple[str, str]:
     """The two settings for the axes: the given settings or, if none are given, the settings with several values.
 
-    Raises `UnknownName` if there are not exactly two such settings. The first setting is the horizontal axis.
+    Raises `UnknownName` if there are not exactly two such settings, or if no check of the sweep sets a given setting.
+    The first setting is the horizontal axis.
     """
     values: dict[str, dict[str, None]] = {}
     for cell in cells:
@@ -40,7 +41,7 @@ def shown(value: Any) -> str:
 
 
 def heatmaps(cells: Sequence[Cell], outcomes: Sequence[Mapping[str, Any]], axes: tuple[str, str]) -> Drawing:
-    """A drawing with a map for each model, invariant and choice of the other settings, one below the other."""
+    """A drawing with several maps, one below the other. The checks of a map differ only in the settings on the axes."""
     maps: dict[str, dict[tuple[str, str], Mapping[str, Any]]] = {}
     for cell, outcome in zip(cells, outcomes, strict=True):
         at = tuple(shown(cell.settings[axis]) if axis in cell.settings else "default" for axis in axes)
@@ -49,7 +50,7 @@ def heatmaps(cells: Sequence[Cell], outcomes: Sequence[Mapping[str, Any]], axes:
 
 
 def _title(cell: Cell, axes: tuple[str, str]) -> str:
-    """The title of a map: its model and invariants, and the settings that are not on the axes."""
+    """The title of a map: its model and invariants, the settings that are not on the axes, and limits and options."""
     others = [f"{name}={shown(value)}" for name, value in cell.settings.items() if name not in axes]
     limits = ("max_states", "max_seconds", "max_memory")
     others += [f"{name}={getattr(cell, name)}" for name in limits if getattr(cell, name) is not None]

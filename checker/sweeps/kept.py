@@ -22,9 +22,10 @@ OTHER: Final = "{} does not hold the outcomes of a sweep; name another file; not
 
 
 class Kept:
-    """A file of outcomes, open for writing. Raises `DatasetRefused` if it has other data, or another sweep uses it.
+    """A file of outcomes, open for writing. If there is no file, a new file is made.
 
-    A new file is made if there is none. Raises OSError if the file cannot be opened.
+    Raises `DatasetRefused` if the file has other data, or if another sweep uses the file. Raises OSError if the file
+    cannot be opened.
     """
 
     def __init__(self, path: str) -> None:
@@ -77,7 +78,7 @@ def _read(line: bytes) -> tuple[str, dict[str, Any]]:
 
 
 def _key(cell: dict[str, Any], made_of: str) -> str:
-    # A new check must have the same key as a check that was read from the file, which has lists instead of tuples.
+    # A check that was read from the file has lists where a new check has tuples. Both must have the same key.
     return json.dumps([json.loads(json.dumps(cell)), made_of], sort_keys=True)
 
 

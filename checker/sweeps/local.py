@@ -14,7 +14,7 @@ Heard = Callable[[int, dict[str, Any]], None]
 
 
 def outcomes(cells: list[dict[str, Any]], workers: int, heard: Heard) -> None:
-    """Reports the outcome of each cell, in any order. An interruption ends the processes of the sweep."""
+    """Reports each outcome when its cell has ended. An interruption ends the processes of the sweep."""
     free: SimpleQueue[Cells] = SimpleQueue()
     processes = [Cells() for _ in range(max(min(workers, len(cells)), 1))]
     for process in processes:

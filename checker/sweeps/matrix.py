@@ -72,7 +72,10 @@ KEYS: Final = {
 
 
 def read(path: Path, size_of: Any) -> list[Cell]:
-    """The cells of a sweep's file, in order. Raises `UnknownName` if it is no sweep, OSError if it is unreadable."""
+    """The cells of a sweep's file, in order. `size_of` turns a size that is given as text into a number of bytes.
+
+    Raises `UnknownName` if the file is not a valid sweep, OSError if the file cannot be read.
+    """
     try:
         data = tomllib.loads(path.read_bytes().decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -1,7 +1,7 @@
 """A sweep as Spark tasks. Each task gives its cells to a separate process, which the next task uses again.
 
 Executors need this project installed, with everything that the local engine needs. An accumulator reports outcomes
-before the job ends, at the end of each task. The rows of the job are the result.
+before the job ends, at the end of each task. In the end, the rows of the job have the outcomes of all cells.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Gathered:
 
 
 def outcomes(spark: Spark, cells: list[dict[str, Any]], heard: Callable[[int, dict[str, Any]], None]) -> None:
-    """Reports the outcome of each cell, in any order, and some outcomes before the job ends."""
+    """Reports the outcome of each cell once, in any order. Some outcomes are reported before the job ends."""
     ship(sys.modules[__name__])
     told: Any = spark.context.accumulator({}, Gathered())
     known = set[int]()
@@ -47,7 +47,7 @@ def outcomes(spark: Spark, cells: list[dict[str, Any]], heard: Callable[[int, di
 
 
 def doing(cells: list[dict[str, Any]], told: Any) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """Returns a function for `mapInArrow`, which takes the positions of cells and yields their outcomes."""
+    """Returns a function for `mapInArrow`. The function takes the positions of cells and yields their outcomes."""
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         import pyarrow as pa

@@ -1,7 +1,8 @@
 """Exchanges two brokers, or two members of another scalarset, in values, states, instances and expressions.
 
-An exchange replaces each of the two brokers by the other in all values of a state. This includes sets, values per
-broker, and the elements of a sequence up to its length.
+A *scalarset* is a set of values that can only be compared for equality, such as the brokers. An exchange replaces each
+of the two brokers by the other in all values of a state. This includes sets, values per broker, and the elements of a
+sequence up to its length.
 """
 
 from __future__ import annotations
@@ -70,11 +71,12 @@ def keeps(system: TransitionSystem, leaves: tuple[int, ...], alike: Sequence[Mem
 
 
 def mentions(label: Label) -> list[list[Member]] | None:
-    """The members that the parameters of an instance mention: a list for each broker or set of brokers.
+    """The members that the parameters of an instance mention: one list for each member or set among the parameters.
 
-    The result is None if a parameter has a domain that is not a broker, a set of brokers, a flag, a number or an enum.
-    Suppose that replacing a member everywhere in one label by another member gives another label, and that both members
-    are first mentioned at the same position. Then the label with the lesser member is the earlier instance.
+    The result is None if a parameter has a domain that is not a member, a set of members, a flag, a number or an enum.
+    If the result is not None, the order of labels has a property on which the symbolic engine relies. Let label Y be
+    label X with member a replaced by member b everywhere, and let X mention a first at the position at which Y mentions
+    b first. Then X comes before Y if a is less than b.
     """
     found: list[list[Member]] = []
     for (_, value), domain in zip(label.parameters, label.domains, strict=True):

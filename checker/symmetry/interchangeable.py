@@ -1,9 +1,10 @@
 """Proves which members of a scalarset, such as brokers, a model does not tell apart.
 
-Two members are *interchangeable* under three conditions. Exchanging them everywhere maps initial states to initial
-states. The exchange maps each instance to the instance with exchanged parameters. The exchange keeps every predicate. A
-solver decides, for all values of the leaves, whether an instance and its exchanged instance have the same effect.
-Before that, a few random states are tried.
+Two members are *interchangeable* if three conditions are true. Their exchange turns initial states into initial states.
+If an instance leads from one state to another, the instance with exchanged parameters leads from the exchanged first
+state to the exchanged second state. A predicate has the same value in a state and in the exchanged state (for goals and
+bounds, see `Symmetry`). A solver decides the second and the third condition for all values of the leaves. Before that,
+a few random states are tried.
 
 Only exchanges of neighbours in a class of interchangeable members are checked, because these exchanges generate all
 permutations of the class. With several classes, these exchanges generate all combinations of such permutations.
@@ -30,7 +31,7 @@ SHOWN: Final = 3
 
 @dataclass(frozen=True)
 class Pair:
-    """Two expressions that are equal in every state if an exchange keeps the subject `of`, such as an invariant."""
+    """Two expressions that are equal in every state if an exchange does not change `of`, such as an invariant."""
 
     of: str
     one: Expression
@@ -38,11 +39,12 @@ class Pair:
 
 
 class Symmetry:
-    """The interchangeable members of a system. `alike` compares expressions.
+    """The interchangeable members of a system. `alike` tells whether two expressions are equal in every state.
 
-    If `goals` is true, an exchange must also keep goals and bounds. `values` are further expressions that an exchange
-    must keep, each with the name of its subject. `exchange` makes the exchange of two members, by default an
-    `Exchange`.
+    An exchange must not change the values of constraints and invariants, and of the expressions in `values` (each has a
+    name for messages). If `goals` is true, an exchange must not change the values of goals and bounds either. If it is
+    false, an exchange may change these values, but not whether a goal or bound is undefined. `exchange` makes the
+    exchange of two members, by default an `Exchange`.
     """
 
     def __init__(
@@ -139,7 +141,7 @@ def _enabled(transition: Transition) -> Expression:
 def _partners(system: TransitionSystem, exchange: Exchange) -> tuple[dict[int, int], list[str]]:
     """Maps instances to their partners: the instances with exchanged parameters.
 
-    Also returns the actions that have an instance without a partner, or with a parameter that `mentions` does not know.
+    Also returns the actions that have an instance without a partner, or an instance for which `mentions` returns None.
     """
     numbers = {(t.label.action, tuple(x for _, x in t.label.parameters)): i for i, t in enumerate(system.transitions)}
     found, alone = {}, []
@@ -155,7 +157,7 @@ def _partners(system: TransitionSystem, exchange: Exchange) -> tuple[dict[int, i
 
 
 def _different_somewhere(system: TransitionSystem, pairs: list[Pair]) -> list[str]:
-    """The subjects of pairs that differ in some random state. The random states are the same in every run."""
+    """The subjects (`of`) of the pairs that differ in at least one random state. Every run takes the same states."""
     chance, found = random.Random(0), set[str]()
     for _ in range(SAMPLES):
         values = e.evaluate([x for p in pairs for x in (p.one, p.other)], random_state(system, chance))

@@ -1,9 +1,12 @@
-"""Chooses the canonical shortest trace: the same for every engine, and with as few changes of actor as possible.
+"""Chooses the canonical trace: one of the shortest traces to the given targets, the same for every engine.
 
-Let L be the first level with a violation. T(L-1) is the set of states of level L-1 with a violating successor. T(k) is
-the set of states of level k with a successor in T(k+1). The path starts at the least initial state in T(1). Each step
-of the path is an instance that leads into the next T. Of these instances, the path takes the one with which the whole
-path can have the fewest changes of actor. If there are several, the path takes the instance with the least label.
+Level 1 has the initial states. Level k+1 has the states that a step from level k reaches, except those of earlier
+levels. Let L be the first level with a target: for example, with a state that violates an invariant. T(L-1) is the set
+of states of level L-1 with a step to a target. T(k) is the set of states of level k with a step to a state in T(k+1).
+The path starts at the state of T(1) with the least leaves (the integers that encode a state). Each step of the path
+leads to a state in the next set T, and the last step leads to a target. Of the instances that do so, the path takes the
+one with which the whole path can have the fewest changes of actor. If there are several, the path takes the first of
+them in the order of the system's transitions.
 
 The engine only finds the steps between the sets T. This module chooses the path.
 """
@@ -51,9 +54,9 @@ def to_states(levels: Levels, length: int, targets: Any, actors: Sequence[str]) 
 
 
 def back(levels: Levels, last: Edges, level: int) -> list[Edges]:
-    """For each level k from 1 to `level`, the steps from the set T(k) to the next set (T: see the top of this file).
+    """For each level k from 1 to `level`, the steps from T(k) to T(k+1) (see the top of this file).
 
-    `last` has the steps from `level`.
+    `last` has the steps from T(`level`) to the targets.
     """
     chain = [last]
     for k in range(level - 1, 0, -1):
@@ -62,10 +65,11 @@ def back(levels: Levels, last: Edges, level: int) -> list[Edges]:
 
 
 def walked(levels: Levels, chain: list[Edges], actors: Sequence[str]) -> tuple[Path, int]:
-    """The canonical path through the steps of a chain, and the position of its last state among the last targets.
+    """The canonical path through the steps of a chain, and the position of the path's last state in the last `targets`.
 
-    In the chain of a lasso, a level may have the same state twice: inside the region of the property, and before the
-    path enters this region. In this case the path continues from both.
+    In the chain of a lasso (`checker/liveness/lasso.py`), the sources of a level may have the same state twice: once
+    inside the region of the property, and once before the path enters this region. Then the path may continue from
+    either.
     """
     names = sorted(set(actors))
     actor_of = np.array([names.index(actor) for actor in actors], dtype=np.int64)
@@ -85,7 +89,7 @@ def walked(levels: Levels, chain: list[Edges], actors: Sequence[str]) -> tuple[P
 
 
 def _weights(chain: list[Edges], actor_of: npt.NDArray[np.int64], actors: int) -> list[Costs]:
-    """For each level and each step from it, the fewest changes of actor that must come after the step."""
+    """For each level and each step from this level, the fewest changes of actor that must come after the step."""
     after: Costs | None = None
     weights = []
     for edges in reversed(chain):

@@ -18,8 +18,8 @@ from isrcheck.model.language.written import value_of
 def evaluated(model: Model, states: Sequence[State], text: str) -> list[str]:
     """The value of an expression in each state, as text. Raises `ModelError` for a mistake in the expression.
 
-    The expression is first traced, to find mistakes that plain values hide. With plain values, for example, a
-    comparison with a name that is no value of the variable is simply false.
+    The expression is first traced, to find mistakes that plain values hide. For example, a comparison of a variable
+    with a name that is not one of its values is simply false with plain values.
     """
     traced_value(model, lambda m, s: value_of(text, m, s))
     return [_shown(said(model, state, lambda m, s: value_of(text, m, s))) for state in states]

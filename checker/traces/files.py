@@ -43,8 +43,9 @@ class Recording:
 
     `claim` says what the trace shows. `name` is the violated invariant, refinement or property; it is None for other
     claims. `states` has an object for each state: the values of the state and, if the file gives them, the action and
-    its parameters. `read` turns a value in the file into a value of a domain. For an evaluation error, `failing` is the
-    action instance that is undefined in the last state. `loop`, `choice` and `fairness` are set only for a property.
+    its parameters. `read` turns a value in the file into a value of a domain. For an evaluation error, `failing` has
+    the action instance that is undefined in the last state; it is None if a predicate is undefined there. `loop`,
+    `choice` and `fairness` are set only for a liveness property.
     """
 
     claim: Claim
@@ -65,7 +66,7 @@ class Recording:
 class Against:
     """The specification that a recorded refinement is about: its name, its settings, and the mapping.
 
-    `at_most` is how many steps of the specification one step of the model may represent, or None for any number.
+    `at_most` is the most steps of the specification that one step of the model may represent, or None for any number.
     """
 
     specification: str
@@ -78,7 +79,7 @@ class Against:
 class TraceFile:
     """The traces of a file. `model` and `settings` are None if the file does not give them.
 
-    `against` is set only for traces of a refinement.
+    `against` is set only for traces that a check of a refinement has found.
     """
 
     form: Literal["result", "ITF"]
@@ -89,7 +90,10 @@ class TraceFile:
 
 
 def read(path: Path) -> TraceFile:
-    """The traces of a file. Raises OSError if the file cannot be read, `DamagedFile` if the file has no trace."""
+    """The traces of a file. A result without a counterexample has none.
+
+    Raises OSError if the file cannot be read, `DamagedFile` if it is not a trace file or is too large.
+    """
     with path.open("rb") as file:
         content = file.read(LARGEST_FILE + 1)
     if len(content) > LARGEST_FILE:
@@ -262,7 +266,10 @@ def _itf_file(data: dict[str, Any]) -> TraceFile:
 
 
 def _itf_state(state: dict[str, Any], position: int, ours: bool) -> dict[str, Any]:
-    """An ITF state in the form of a result: the values are separate from the action."""
+    """An ITF state in the form of a result: the values, and separate from them the action and its parameters.
+
+    The action is read only if isrcheck has written the file (`ours`).
+    """
     values = {name: value for name, value in state.items() if not name.startswith("#")}
     if not ours:
         return {"state": values}
@@ -278,7 +285,8 @@ def _itf_state(state: dict[str, Any], position: int, ours: bool) -> dict[str, An
 def decoded(interpreter: Interpreter, recording: Recording) -> Trace:
     """The trace of a recording, with values of the model's domains. A step has no label if the file names no action.
 
-    Raises `UnknownName` for variables, actions, parameters and values that the model does not have.
+    Raises `UnknownName` for variables, actions, parameters and values that the model does not have, and for missing
+    variables and parameters. Raises `DamagedFile` if an entry has the wrong type.
     """
     domains = interpreter.model.domains
     steps = []

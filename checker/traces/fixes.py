@@ -1,8 +1,8 @@
 """Finds the step at which a fix acts: the fixed design takes the steps of the trace until it differs from the trace.
 
-The fixed design (the control) has states of its own. It takes further steps as long as these states differ from the
-trace only in values that the rest of the trace does not depend on. The answer is about this trace only, not about other
-paths of the fixed design.
+The fixed design (the control) has states of its own. It goes on as long as it allows the next step of the trace, and
+its states differ from the trace only in values on which the rest of the trace does not depend. Values that differ in
+the initial states do not count. The answer is about this trace only, not about other paths of the fixed design.
 """
 
 from __future__ import annotations
@@ -40,7 +40,10 @@ class Control:
 
 
 def fix(walked: Walked, invariant: str, control: Control) -> Fix:
-    """The step at which a fixed design differs from a trace that violates an invariant, and how it differs."""
+    """The step at which a fixed design differs from a trace that violates an invariant, and how the design differs.
+
+    If the fixed design allows the whole trace, the answer has no step.
+    """
     return _Walk(walked, invariant, control).fix()
 
 
@@ -53,7 +56,7 @@ class _Walk:
     shared: tuple[tuple[int, int], ...] = field(init=False)
     """The scalars that both models have: for each scalar, its position in each model."""
     path: list[Taken] = field(init=False)
-    """The steps that the control has taken so far, each with its state."""
+    """The initial state of the control, then the steps that it has taken so far, each with the state after it."""
 
     def __post_init__(self) -> None:
         model, walked = self.control.model, self.walked
@@ -113,7 +116,10 @@ class _Walk:
                 yield Taken(self.interpreter.labels[number], self.interpreter.actors[number], after)
 
     def _renamed(self, k: int, step: Step) -> Taken | None:
-        """A step of the control that has another label, but the same actor and the changes that matter; or None."""
+        """A step of the control by the same actor that makes, under another label, the changes that matter; or None.
+
+        A change matters if the rest of the trace depends on it. If step k makes no such change, returns None.
+        """
         states, matter = self.walked.states, self.walked.relevant[k - 1]
         if not any(i in matter and states[k - 1][i] != states[k - 2][i] for i, _ in self.shared):
             return None
@@ -138,9 +144,9 @@ class _Walk:
     # --- beyond -------------------------------------------------------------------------------------------------------
 
     def _onward(self, k: int) -> Run:
-        """The run of the control: its steps so far, then the steps of the trace from step k that it can take.
+        """The run of the control: its steps so far, then those steps of the trace, from step k on, that it can take.
 
-        A step that is impossible in the control's own state is skipped.
+        A step that is impossible in the state that the control has reached is skipped.
         """
         at: list[int | None] = [*range(k - 1)]
         for j in range(k, self.walked.length + 1):
@@ -179,7 +185,7 @@ class _Walk:
         return self.here.value(i, self.walked.states[k - 1][i]) == self.there.value(j, leaves[j])
 
     def _different(self, k: int, leaves: tuple[int, ...]) -> list[tuple[int, int]]:
-        """The scalars in which the control's state differs from state k of the trace, as pairs of their positions."""
+        """Those scalars of `shared` in which the control's state differs from state k of the trace."""
         return [(i, j) for i, j in self.shared if not self._same(k, i, j, leaves)]
 
     def _mattering(self, k: int, leaves: tuple[int, ...]) -> set[int]:
@@ -187,7 +193,11 @@ class _Walk:
         return {i for i, j in self.shared if i in matter and not self._same(k, i, j, leaves)}
 
     def _differences(self, k: int, after: State, new: set[int]) -> Iterator[Difference]:
-        """The parts of `after` that differ from state k of the trace. A part is shown whole if it fits in a line."""
+        """The parts of the state that have scalars in `new`, each with its value in state k and its value in `after`.
+
+        If both values of a part fit in one line, the part is shown whole. Otherwise, if possible, only the pieces of
+        the part that differ are shown.
+        """
         here, there = self.walked.trace.variables, tuple(self.control.model.domains.items())
         for part in dict.fromkeys(self.here.part(i) for i in sorted(new)):
             state = self.walked.trace.steps[k - 1].state
@@ -212,7 +222,8 @@ def possible(interpreter: Interpreter, state: State) -> list[str]:
 def false_conjunct(model: Model, path: Sequence[tuple[int, ...]], label: Label) -> tuple[str, tuple[Read, ...]]:
     """The part of a disabled instance's guard that is false, and the values that this part reads.
 
-    The guard is evaluated in the last state of `path`. The states of `path` are given by their leaves.
+    The guard is evaluated in the last state of `path`. Each state of `path` is given as the integers of its leaves
+    (scalars).
     """
     states, words = States(path), Words(tuple(model.domains.items()))
     last = states.length

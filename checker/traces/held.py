@@ -1,4 +1,7 @@
-"""Finds the last state of a trace in which the thing that an invariant protects was still intact."""
+"""Finds the last state of a trace in which an invariant's `last_held` condition was true.
+
+The decorator `last_held` adds this condition to an invariant: for example, every member of the ISR has the record.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,10 @@ from isrcheck.model.language.telling import SeenState
 
 
 def last_held(model: Model, predicate: Callable[..., Any], trace: Trace, instance: Instance) -> Held | None:
-    """The last state in which the invariant's `last_held` condition is true, or None if it has no such condition."""
+    """The last state in which the invariant's `last_held` condition is true, or None if it has no such condition.
+
+    If the condition is true in no state of the trace, the answer has no state.
+    """
     words = getattr(predicate, "__last_held__", None)
     if words is None:
         return None

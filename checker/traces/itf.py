@@ -12,6 +12,7 @@ import json
 from typing import Any, Final
 
 from isrcheck.checker.results import FORMAT, Result, Trace
+from isrcheck.checker.traces.shortest import counterexample
 from isrcheck.model.language.domains import (
     Bag,
     Broker,
@@ -28,7 +29,7 @@ from isrcheck.model.language.system import Label
 
 DESCRIPTION: Final = "https://apalache-mc.org/docs/adr/015adr-trace.html"
 EXACT: Final = 2**53
-"""Integers of this size or more are written as `#bigint`, because JSON readers may read numbers as doubles."""
+"""Integers with at least this absolute value are written as `#bigint`: JSON readers may read numbers as doubles."""
 NONE: Final = "none"
 AGAINST: Final = ("specification", "specification_settings", "mapping", "at_most")
 """The entries of a result's `refinement` that are copied into the file, because a replay needs them."""
@@ -45,10 +46,10 @@ def to_itf(
 ) -> dict[str, Any]:
     """A trace as ITF data. `claim` and `name` say what the trace shows, such as a violation of a named invariant.
 
-    For an evaluation error, `failing` is the instance that is undefined in the last state. For a property, `promised`
-    has the choice of its parameters and the fairness. For a refinement, `promised` has the specification and the
-    mapping. A lasso has `loop`, the index of the state that equals its last state. The lasso repeats the steps between
-    these two states.
+    For an evaluation error, `failing` is the instance that is undefined in the last state, if there is one. `promised`
+    has further entries: for a property the choice of its parameters and the fairness, for a refinement the
+    specification and the mapping. The data of a lasso has `loop`, the index (from 0) of the state that equals the last
+    state. The lasso repeats the steps between these two states.
     """
     about: dict[str, Any] = {"format": FORMAT, "model": model, "settings": settings, "claim": claim, "name": name}
     if failing is not None:
@@ -194,38 +195,20 @@ def _pairs(domain: Domain, data: Any) -> list[Any]:
 
 
 def itf_of(result: Result) -> dict[str, Any] | None:
-    """One counterexample of a result as ITF data, or None.
-
-    This is the shortest trace of a violation or a deadlock, else the shortest lasso, else the trace of the evaluation
-    error. Among traces of the same length, the first by name is taken, and the deadlock last.
-    """
-    against = {k: result.extra["refinement"][k] for k in AGAINST} if "refinement" in result.extra else None
-    found: list[tuple[str, str | None, Trace | None]] = [
-        ("violation" if against is None else "refinement", name, finding.trace)
-        for name, finding in sorted(result.findings.items())
-    ]
-    if result.deadlock is not None:
-        found.append(("deadlock", None, result.deadlock.trace))
-    shown = sorted(((c, n, t) for c, n, t in found if t is not None), key=lambda each: each[2].length)
-    if shown:
-        claim, name, trace = shown[0]
-        promised = None if against is None else {"refinement": against}
-        return to_itf(trace, result.model, result.recorded_settings, claim, name, promised=promised)
-    lassos = [(name, f, f.trace) for name, f in sorted(result.liveness.items()) if f.trace is not None]
-    if lassos and result.fairness is not None:
-        name, finding, trace = min(lassos, key=lambda each: each[2].length)
-        promised = {"choice": dict(finding.choice), "fairness": result.fairness.to_json()}
-        promised |= {} if against is None else {"refinement": against}
-        return to_itf(trace, result.model, result.recorded_settings, "liveness", name, promised=promised)
-    if result.evaluation is not None:
-        failure = result.evaluation
-        promised = None if against is None else {"refinement": against}
-        return to_itf(
-            failure.trace,
-            result.model,
-            result.recorded_settings,
-            "evaluation",
-            failing=failure.label,
-            promised=promised,
-        )
-    return None
+    """The counterexample of a result as ITF data (`shortest.counterexample`), or None if the result has none."""
+    found = counterexample(result)
+    if found is None:
+        return None
+    claim, name, trace = found
+    promised, failing = dict[str, Any](), None
+    if claim == "liveness":
+        assert name is not None and result.fairness is not None
+        promised = {"choice": dict(result.liveness[name].choice), "fairness": result.fairness.to_json()}
+    if "refinement" in result.extra:
+        promised["refinement"] = {k: result.extra["refinement"][k] for k in AGAINST}
+        claim = "refinement" if claim == "violation" else claim
+    if claim == "evaluation":
+        assert result.evaluation is not None
+        failing = result.evaluation.label
+    settings = result.recorded_settings
+    return to_itf(trace, result.model, settings, claim, name, failing=failing, promised=promised or None)

@@ -26,7 +26,10 @@ class Kept:
 
 @dataclass(frozen=True)
 class Lasso:
-    """A replayed trace as a behaviour that continues for ever."""
+    """A replayed trace as a behaviour that continues for ever.
+
+    The trace for a stable condition has no loop: its last step ends the condition.
+    """
 
     interpreter: Interpreter
     trace: Trace
@@ -38,7 +41,10 @@ class Lasso:
         return range(self.trace.loop, self.trace.length - (not self.trace.stays))
 
     def refusal(self, name: str, choice: Asked, fairness: Fairness) -> str | None:
-        """Why this lasso is not a fair behaviour that breaks the property, or None if it is such a behaviour."""
+        """Why this lasso is not a fair behaviour that breaks the property, or None if it is such a behaviour.
+
+        For a stable condition, fairness does not matter.
+        """
         try:
             says = [self.interpreter.asked(step.state, name) for step in self.trace.steps]
         except EvaluationError as error:
@@ -97,15 +103,16 @@ class Lasso:
     def kept(self, fairness: Fairness) -> list[Kept]:
         """The obligations that are satisfied because in some state of the cycle none of their steps can happen.
 
-        Obligations whose steps are taken on the cycle, or can happen nowhere on the cycle, are left out.
+        An obligation is left out if one of its steps is taken on the cycle, or if none of its steps can happen in any
+        state of the cycle.
         """
         return [Kept(o.name, idle + 1) for o, idle in self._open(fairness) if idle is not None]
 
     def _open(self, fairness: Fairness) -> Iterator[tuple[Obligation, int | None]]:
         """The obligations whose steps can happen somewhere on the cycle but are never taken on it.
 
-        Each obligation comes with the position of a state of the cycle where it cannot happen. The position is None if
-        there is no such state, or if the obligation is strong.
+        Each obligation comes with the position (from 0) of the first state of the cycle in which none of its steps can
+        happen. The position is None if there is no such state, or if the obligation is strong.
         """
         it, steps = self.interpreter, self.trace.steps[self._round.start + 1 :]
         taken = {it.labels.index(step.label) for step in steps if step.label is not None}

@@ -1,4 +1,4 @@
-"""Traces as Mermaid sequence diagrams: the actor, the other party, and the changes of each step.
+"""Traces as Mermaid sequence diagrams: the actor, the other party, and the changes of each step. A lasso has a loop.
 
 Syntax: https://mermaid.js.org/syntax/sequenceDiagram.html. In a diagram, a semicolon or a number sign ends a line, and
 the word "end" closes a block. So special characters in the text of a model are written as entity codes.
@@ -11,11 +11,15 @@ from collections.abc import Iterator
 from typing import Final
 
 from isrcheck.checker.results import Result, Step, Trace
+from isrcheck.checker.traces.shortest import counterexample
 from isrcheck.checker.wording.values import differences, label_text
 
 PLAIN: Final = re.compile(r"[A-Za-z0-9 _.,()=+/\[\]-]")
 LONGEST: Final = 60
 """The most characters of a value in a note. Longer values are cut, because a diagram must be easy to read."""
+OTHERS: Final = {"deadlock": "deadlock", "evaluation": "evaluation error"}
+"""The titles of counterexamples that are not about an invariant or a property."""
+STAYS: Final = "from here on nothing happens, for ever"
 KEYWORD: Final = re.compile(r"(?i)\bend\b")
 
 
@@ -25,14 +29,12 @@ def mermaid(trace: Trace, title: str) -> str:
 
 
 def mermaid_of(result: Result) -> str | None:
-    """A diagram of the shortest counterexample of a result (the first by name if several are as short), or None."""
-    found = [(name, finding.trace) for name, finding in sorted(result.findings.items())]
-    if result.deadlock is not None:
-        found.append(("deadlock", result.deadlock.trace))
-    if result.evaluation is not None:
-        found.append(("evaluation error", result.evaluation.trace))
-    shown = sorted(((name, t) for name, t in found if t is not None), key=lambda pair: pair[1].length)
-    return mermaid(shown[0][1], f"{result.model}: {shown[0][0]}") if shown else None
+    """A diagram of the counterexample of a result (`shortest.counterexample`), or None if the result has none."""
+    found = counterexample(result)
+    if found is None:
+        return None
+    claim, name, trace = found
+    return mermaid(trace, f"{result.model}: {name or OTHERS[claim]}")
 
 
 def _lines(trace: Trace, title: str) -> Iterator[str]:
@@ -47,11 +49,15 @@ def _lines(trace: Trace, title: str) -> Iterator[str]:
         yield "participant P0 as start"
         yield "Note over P0: the first state"
     for i, step in enumerate(trace.steps[1:], 2):
+        if trace.loop is not None and i == trace.loop + 2:  # the first step after the state in which the loop begins
+            yield "loop for ever"
         what = "" if step.label is None else label_text(step.label)
         yield f"{lanes[_actor(step)]}->>{lanes[_other(step)]}: {i}. {escaped(what)}"
         changes = differences(trace.variables, trace.steps[i - 2].state, step.state)
         told = "<br/>".join(f"{escaped(path)} #8594; {escaped(_short(new))}" for path, _, new in changes)
         yield f"Note over {lanes[_actor(step)]}: {told or 'nothing changes'}"
+    if trace.loop is not None:
+        yield f"Note over P0: {STAYS}" if trace.loop == trace.length - 1 else "end"
 
 
 def _actor(step: Step) -> str:
@@ -59,7 +65,7 @@ def _actor(step: Step) -> str:
 
 
 def _other(step: Step) -> str:
-    """The party that the actor acts upon: the first other broker (or member) in the parameters, or the actor itself."""
+    """The first broker (or other member) in the parameters that is not the actor; if there is none, the actor."""
     if step.label is None:
         return _actor(step)
     return next((who for who in map(str, step.label.members()) if who != step.actor), _actor(step))

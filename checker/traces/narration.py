@@ -18,7 +18,7 @@ from isrcheck.model.language.telling import told
 
 
 def story(model: Model, trace: Trace) -> Story:
-    """The story of a trace. Each step must have a label, as in the traces that the engines and `replay` return."""
+    """The story of a trace. Each step must have a label and an actor, as in a trace that `replay` has accepted."""
     start = logs(model, trace.steps[0].state)
     sentences = tuple(narrate(model, trace))
     members = [Lane(str(member)) for member in model.everybody]
@@ -29,8 +29,8 @@ def story(model: Model, trace: Trace) -> Story:
 def narrate(model: Model, trace: Trace | list[dict[str, Any]]) -> list[Sentence]:
     """A sentence for each step of a trace. A trace in the JSON form of a result is replayed first.
 
-    Raises `UnknownName` for names in such a trace that the model does not have, and `ValueError` if the model does not
-    allow a step of the trace.
+    For such a trace, raises `UnknownName` for names that the model does not have, `DamagedFile` for entries of the
+    wrong type, and `ValueError` if the model does not allow the first state or a step.
     """
     if not isinstance(trace, Trace):
         trace = recorded(model, trace)
@@ -49,7 +49,10 @@ def recorded(model: Model, states: list[dict[str, Any]]) -> Trace:
 
 
 def lane_of(model: Model, label: Label, actor: str) -> Lane:
-    """The lane of an action instance. If the model's method `lane` gives no name, the lane's name says why."""
+    """The lane (column of a drawing) of an action instance.
+
+    If the model's method `lane` fails or gives no name, the lane's name says why.
+    """
     try:
         lane: object = model.lane(actor, dict(label.parameters))
     except Exception as error:

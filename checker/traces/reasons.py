@@ -1,9 +1,9 @@
 """Explains why a trace ends in a violation: the facts behind the violation, and the steps that made each fact true.
 
-The *facts* are the atomic conditions that make the violated conjunct false. A step is a cause of a fact if it was the
-last step to change a value that the fact reads. The causes of a step are found in the same way: from the conditions of
-its guard, and from the values that it computes with. The reasons say what was read, and do not claim that a step was
-necessary.
+The *facts* are the atomic conditions that make the violated conjunct false. For each value that a fact reads, the last
+step that changed the value is a cause of the fact. Only the steps up to the state in which the fact became true count.
+The causes of a step are found in the same way: from the conditions of its guard, and from the values that it computes
+with. The reasons say what was read, and do not claim that a step was necessary.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from isrcheck.model.language.expressions import Expression, Leaf
 
 @dataclass(frozen=True)
 class Made:
-    """A condition or leaf (`what`), read in state number `state`. A step made its value by a change of `leaf`.
+    """A condition or a leaf (a scalar of the state), `what`, that was read in state number `state`.
 
-    `leaf` is -1 if `what` has had its value since the first state.
+    A step gave `what` its value by changing `leaf`. `leaf` is -1 if `what` has had its value since the first state.
     """
 
     what: Expression
@@ -30,7 +30,7 @@ class Made:
 
 
 def reasons(walked: Walked) -> Reasons | None:
-    """The reasons why a trace ends in a violation of an invariant, or None if it does not."""
+    """The reasons why `walked.violation` is false at the end of a trace, or None if there is no violation."""
     if walked.violation is None:
         return None
     graph = _Graph(walked, Words(walked.trace.variables))
@@ -44,8 +44,8 @@ def reasons(walked: Walked) -> Reasons | None:
     for end in sorted(into):
         steps = graph.cone(end) - seen
         seen |= steps
-        # If several steps caused a fact, it is told only with the last of these steps. But a step for which no fact
-        # would be left keeps all its facts.
+        # If several steps caused a fact, the fact is told only with the last of these steps. But if a step would have
+        # no fact left, it keeps all its facts.
         own = [made for made in into[end] if latest[made.what] == end] or into[end]
         found.append(Reason(end, tuple(sorted(steps)), graph.told(own)))
     start = [Made(atom, walked.length, -1) for atom in facts if walked.since(atom, walked.length) == 1]
@@ -68,7 +68,7 @@ def _makers(into: Edges, made: Made) -> list[int]:
 
 @dataclass
 class _Graph:
-    """The causes of steps. For each step, `into` has the earlier steps that caused it, and the values that they set."""
+    """The causes of steps. For each step, `into` has the earlier steps that caused it, and what each of them caused."""
 
     walked: Walked
     words: Words
@@ -129,7 +129,10 @@ class _Graph:
         return found
 
     def needs(self) -> dict[int, tuple[Need, ...]]:
-        """For each step, the steps that it needs directly: its causes, without the causes of its causes."""
+        """For each step, the steps that it needs directly.
+
+        These are its causes, except each cause that another of its causes depends on.
+        """
         return {k: tuple(self._needs(k)) for k in sorted(self.into)}
 
     def _needs(self, k: int) -> Iterator[Need]:

@@ -41,7 +41,10 @@ class Implementation:
         return mapped(self.model, self.specification.model, self.mapping, state)
 
     def objection(self, states: list[State]) -> str | None:
-        """An objection to the claim that the refinement first fails in the last state of a path, or None."""
+        """An objection to the claim that the refinement first fails in the last state of a path, or None.
+
+        A step that `allows` cannot decide is no objection. Raises `EvaluationError` if a state represents nothing.
+        """
         seen = [self.stands_for(state) for state in states]
         begins = seen[0] in initial_states(self.specification.model)
         if len(seen) == 1:
@@ -55,10 +58,11 @@ class Implementation:
         return None
 
     def allows(self, a: State, b: State) -> bool | None:
-        """Whether steps of the specification lead from a to b. An undefined step leads nowhere.
+        """Whether at most `steps` steps of the specification (any number, if None) lead from a to b.
 
-        The search is breadth first if `steps` is a number. Otherwise it first expands the states that are most like b.
-        The result is None if b is not reached within `MOST` states. More states would take too long.
+        No step is needed if a equals b. An undefined step leads nowhere. The search is breadth first if `steps` is a
+        number. Otherwise it first expands the states that are most like b. The result is None if the search has found
+        more than `MOST` states without b, because a longer search would take too much time.
         """
         it = self.specification
         goal, taken = it.leaves(b), {a: 0}
@@ -78,7 +82,10 @@ class Implementation:
 def widened(
     trace: Trace, specification: str, variables: Sequence[tuple[str, Domain]], beside: Sequence[State]
 ) -> Trace:
-    """A trace that also has the variables of a specification. Their names begin with the specification's name."""
+    """A trace that also has the variables of a specification. Their names begin with the specification's name.
+
+    `beside` has the specification's state for each state of the trace.
+    """
     theirs = tuple((f"{specification}.{name}", domain) for name, domain in variables)
     both = zip(trace.steps, beside, strict=True)
     steps = tuple(replace(step, state=(*step.state, *state)) for step, state in both)

@@ -83,7 +83,10 @@ def _first_false(conditions: tuple[Any, ...]) -> tuple[int, int]:
 
 
 class _Notes(dict[Any, None]):
-    """Paths of the state that were read, each with the places in the model's methods that read it."""
+    """The parts of the state that were read, as paths.
+
+    For each path, `places` has the places in the model's code that read it: a frame and the position of an instruction.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -98,7 +101,11 @@ class _Notes(dict[Any, None]):
             frame = frame.f_back
 
     def inside(self, frame: FrameType, node: ast.expr) -> list[Any]:
-        """The paths that an expression reads. Returns all paths if the expression uses a value read earlier."""
+        """The paths that an expression reads.
+
+        Returns all paths if the expression uses a local name for a value of the state, because this value was read
+        before.
+        """
         names = {x.id for x in ast.walk(node) if isinstance(x, ast.Name)}
         if any(isinstance(frame.f_locals.get(name), CONCRETE) for name in names):
             return list(self)

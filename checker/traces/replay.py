@@ -22,7 +22,8 @@ class Refusal:
 
     `where` is `file:line` of the false requirement, or of the evaluation that fails. `values` has the parts of the
     previous state that the requirement reads, with their values. `differs` has the parts in which the refused state
-    differs from the model's state: each with its value in the model and its value in the trace.
+    differs from the state that the action leads to (or from the nearest initial state): each with its value in the
+    model and its value in the trace.
     """
 
     state: int
@@ -46,7 +47,10 @@ class ReplayOutcome:
 
 
 def replay(model: Model | Interpreter, trace: Trace) -> ReplayOutcome:
-    """Replays a trace from its first state. For a step without a label, finds an instance with the same result."""
+    """Replays a trace from its first state to the first refusal.
+
+    For a step without a label, takes the first instance that leads to the same state.
+    """
     interpreter = model if isinstance(model, Interpreter) else Interpreter(model, {})
     walk = _Walk(interpreter, trace)
     refusal = walk.start()

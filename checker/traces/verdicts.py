@@ -30,11 +30,12 @@ from isrcheck.model.language.tracing import sentence_of
 class Replayed:
     """The replay of a recorded trace. `confirmed` says whether the trace ends as recorded.
 
-    For an invalid trace, and for a trace without a claim, `confirmed` is None. `story` is the story of a valid trace.
-    `finding` explains the violation at the end of the trace, if there is one. `broken` is the finding on the property
-    that a lasso breaks. `against` says why the trace of a property or a refinement does not show the recorded failure.
-    `walked` is the trace of a refinement, with the condition that is false at the trace's end. `wider` is the trace
-    with the variables of model and specification, if each state represents a state of the specification.
+    `confirmed` is None for an invalid trace, and for a trace that claims nothing (`path`). `story` is the story of a
+    valid trace. `finding` explains the violated invariant or the refused step at the end of the trace, if there is one.
+    `broken` is the finding on the property that a lasso breaks. `against` says why the trace of a property or a
+    refinement does not show the recorded failure. `walked` is the trace of a refinement, with the condition that is
+    false at the trace's end. `wider` is a confirmed trace with the variables of the model and of the specification; it
+    is None if the trace is not about a specification.
     """
 
     recording: Recording
@@ -62,7 +63,10 @@ class Replayed:
         )
 
     def exit_code(self, expected: bool) -> int:
-        """The documented exit code. If `expected` is true, only a confirmed trace is a success."""
+        """The exit code of the replay. If `expected` is true, a confirmed trace gives 0, and any other trace 10.
+
+        Otherwise a confirmed trace gives the code of the failure that it shows.
+        """
         if not self.outcome.valid or self.against is not None or (expected and not self.confirmed):
             return Exit.DIFFERENCE
         if expected or not self.confirmed:
@@ -151,7 +155,7 @@ def replayed(interpreter: Interpreter, recording: Recording, implementation: Imp
 
 
 def _refined(interpreter: Interpreter, recording: Recording, implementation: Implementation) -> Replayed:
-    """Replays a trace of a refinement, and checks whether the specification allows its last step."""
+    """Replays a trace of a refinement, and checks whether the refinement first fails in the last state."""
     outcome = replay(interpreter, decoded(interpreter, recording))
     if not outcome.valid:
         return Replayed(recording, outcome, None)
@@ -174,7 +178,7 @@ def _stands_for_nothing(implementation: Implementation | None, state: State) -> 
 
 
 def _promised(interpreter: Interpreter, recording: Recording) -> Replayed:
-    """Replays a lasso, and checks whether it is a fair behaviour that breaks a property."""
+    """Replays the trace of a property, and checks whether it is a fair behaviour that breaks the property."""
     name, model = str(recording.name), interpreter.model
     if name not in interpreter.properties:
         raise UnknownName(f"the model has no property {name!r}; {nearest(name, interpreter.properties)}")
@@ -241,7 +245,7 @@ def _refused(refusal: Refusal, outcome: ReplayOutcome) -> str:
 
 
 def _reasons(refusal: Refusal) -> list[str]:
-    """Lines about a refusal: the place of the condition, the values that it reads, and the differences."""
+    """Lines about a refusal: the place of the condition, the values that the condition reads, and the differences."""
     lines = [] if refusal.where is None else [f"  at {refusal.where}, false in state {refusal.state - 1}, where"]
     rows = list(refusal.values)
     if refusal.where is not None and not rows:

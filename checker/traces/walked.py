@@ -129,7 +129,7 @@ class Walked(States):
 
     @cached_property
     def violation(self) -> Expression | None:
-        """The first conjunct of the invariant that is false in the last state, as `explain` chooses it."""
+        """The first false conjunct of the violated predicate in the last state; None without a predicate."""
         if self._predicate is None:
             return None
         said = self._predicate
@@ -139,7 +139,7 @@ class Walked(States):
 
     @cached_property
     def relevant(self) -> list[frozenset[int]]:
-        """For each state, the leaves that the later steps and the violation at the end of the trace depend on."""
+        """For each state, those of its leaves on which the later steps or the violation at the end depend."""
         end = self.violation
         needed = [frozenset(() if end is None else self.reads(end, self.length))]
         for k in range(self.length, 1, -1):

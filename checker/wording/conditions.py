@@ -1,4 +1,7 @@
-"""Conditions on the scalars of a state in readable form: `replica[0].role = leader`, `quorum.isr has 1`."""
+"""Conditions on the scalars of a state in readable form: `replica[0].role = leader`, `quorum.isr has 1`.
+
+A *scalar* is a part of a state that is stored in one integer. This integer is a *leaf* of the state.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ class Words:
         return self.path(leaf), self.value(leaf, value)
 
     def part(self, leaf: int) -> str:
-        """The path of the smallest part that contains a scalar. A sequence, bag or set of messages is one part."""
+        """The path of the outermost sequence, bag or set of messages that contains a scalar, or else of the scalar."""
         return self._leaves[leaf][2]
 
     def is_(self, leaf: int, value: int) -> str:

@@ -54,7 +54,10 @@ def _differences(path: str, domain: Domain, a: Value, b: Value) -> Iterator[tupl
 
 
 def data_text(variables: Variables, path: str, data: Any) -> str:
-    """The readable text of JSON data about one part of a state, at a path such as `log[1]` or `quorum.isr`."""
+    """The readable text of JSON data about the part of a state at a path such as `log[1]` or `quorum.isr`.
+
+    If there is no such part, or if the data are no value of its domain, the text is that of `shown`.
+    """
     try:
         domain = domain_at(dict(variables), path)
         return text_of(domain, domain.from_json(data))
@@ -84,10 +87,11 @@ def part_at(variables: Variables, state: State, path: str) -> tuple[Domain, Valu
 
 
 def apart(path: str, one: tuple[Domain, Value], other: tuple[Domain, Value]) -> Iterator[tuple[str, str, str]]:
-    """The parts in which two values differ: the path and both values. The values may be of two models.
+    """The parts in which two values differ: the path, and the texts of both parts. The values may be of two models.
 
-    For sequences, the parts are elements that differ, and elements that only one of the values has. For a
-    missing element, the text is `nothing`.
+    For sequences, the parts are elements that differ, and elements that only one of the values has. For a missing
+    element, the text is `nothing`. If one of two records has all fields of the other, only their common fields are
+    compared. All other values of different domains are compared as whole texts.
     """
     match one, other:
         case (Sequence_() as a, x), (Sequence_() as b, y):

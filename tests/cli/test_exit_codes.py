@@ -117,3 +117,36 @@ def test_a_disk_that_is_full_at_the_end_exits_153_after_the_report(tmp_path: Pat
     assert outcome.out == "VIOLATED  counter: is-small in 3 states\n"
     data = valid(path)
     assert (data["exit_code"], data["reason"], data["verdict"]) == (153, message, "violated")
+
+
+def test_a_report_that_cannot_be_written_stops_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message names all that failed."""
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "no" / "summary.md"))
+    files = [("--junit", tmp_path / "out.xml"), ("--sarif", tmp_path / "out.sarif"), ("--json", tmp_path / "out.json")]
+    written = [word for pair in files for word in pair]
+    outcome = run(
+        "check", counter(tmp_path), "-s", "least=2", "--mermaid", "/dev/full", "--github", *written, "--quiet"
+    )
+    assert outcome.code == 153
+    assert all(path.stat().st_size > 0 for _, path in files)
+    reason = json.loads((tmp_path / "out.json").read_text())["reason"]
+    assert outcome.err == f"isrcheck: {reason}\n"
+    assert [part.split(":")[0].split(" (")[0] for part in reason.split("; ")] == [
+        "cannot write /dev/full",
+        "name a file in a folder that you can write",
+        "cannot write GITHUB_STEP_SUMMARY",
+    ]
+
+
+def test_an_unknown_control_is_refused_before_the_search(tmp_path: Path) -> None:
+    for question in (("check", "kip-320", "-s", "replicas=2"), ("refine", "kip-320", "-s", "replicas=2")):
+        outcome = run(*question, "--control", "kip-32", "--quiet")
+        assert (outcome.code, outcome.out) == (150, "")
+        assert "kip-32" in outcome.err
+
+
+def test_one_file_by_two_names_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    outcome = run("check", counter(tmp_path), "--json", "a.json", "--itf", "./a.json")
+    assert outcome.code == 2
+    assert "--json and --itf name the same file" in outcome.err

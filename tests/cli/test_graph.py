@@ -68,6 +68,19 @@ def test_the_part_around_a_trace(tmp_path: Path) -> None:
     assert run("graph", model, "--around", itf).out == run("graph", model, "--around", out).out
 
 
+def test_a_trace_that_ends_outside_the_constraints_is_whole(tmp_path: Path) -> None:
+    """A violation may be in a state from which the search does not go on."""
+    model, out = counter(tmp_path), tmp_path / "out.json"
+    fence = '    @constraint\n    def is_low(self, s):\n        """The search goes on from low values."""\n'
+    text = model.read_text().replace("import Model,", "import Model, constraint,")
+    model.write_text(text.replace("    @goal", f"{fence}        return s.value < 2\n\n    @goal", 1))
+    assert run("check", model, "-s", "least=2", "--json", out, "--quiet").code == 12
+    for radius in ("0", "2"):
+        graph = as_graphml(run("graph", model, "--around", out, "--radius", radius, "--format", "graphml").out)
+        assert [data["on_trace"] for _, data in graph.nodes(data=True)] == [1, 2, 3]
+        assert [data["on_trace"] for _, _, data in graph.edges(data=True)] == [True, True]
+
+
 def test_a_graph_that_is_too_large_is_refused_and_not_written(tmp_path: Path) -> None:
     outcome = run("graph", "kip-101", *SMALL, "--max-states", "5", "--output", tmp_path / "out.dot")
     assert outcome.code == 152

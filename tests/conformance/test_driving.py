@@ -18,7 +18,7 @@ from isrcheck.checker.conformance import build, kraft
 from isrcheck.checker.conformance.commands import Command
 from isrcheck.checker.conformance.conforming import Conforming, Outcome, Report, mapping_of, with_traces
 from isrcheck.checker.conformance.covering import START, Covering, pairs_of
-from isrcheck.checker.conformance.driving import MISSING, Driver, differences
+from isrcheck.checker.conformance.driving import MISSING, Difference, Driver, differences
 from isrcheck.checker.conformance.report import report_text
 from isrcheck.checker.engines.interpreter import Interpreter
 from isrcheck.checker.failures import Failure
@@ -308,6 +308,12 @@ def test_settings_are_the_reason_only_if_the_steps_before_can_be_taken_without_t
     assert driven.difference is not None and driven.taken == len(path)
     outcome = Outcome("scenario x", found.model, driven, {"leaps": True}, len(path))
     assert run.controlled(found, outcome, steps)[1].verdict == verdict
+
+
+def test_differences_of_one_kind_are_about_the_same_parts_without_their_indices() -> None:
+    names = ("log[0][1]", "log[0][2]", "replica[0][1].isr[0].epoch", "up.has(0)", "up.has(1)", "live", "enabled(fetch)")
+    found = Difference(3, None, tuple((name, 1, 2) for name in names))
+    assert found.kind == "enabled(fetch), live, log, replica.isr.epoch, up.has"
 
 
 def test_a_refusal_is_a_difference() -> None:

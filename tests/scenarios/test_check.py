@@ -50,6 +50,7 @@ def test_an_expectation_that_is_not_met_is_a_difference(many: Path) -> None:
     (many / "scenario.toml").write_text(text.replace("few = 2", "few = 9"))
     outcome = run("check", "--scenario", many, "--quiet", "--json", many / "out.json")
     assert outcome.code == json.loads((many / "out.json").read_text())["exit_code"] == 10
+    assert outcome.out.splitlines()[0] == "HOLDS  lamp: presses-are-few; all of 6 states, depth 4"
     assert outcome.out.splitlines()[3:] == [
         "  NOT AS EXPECTED",
         "    verdict: holds, expected violated",

@@ -21,6 +21,8 @@ LINES = (
     rf"participant P\d+ as {TEXT}",
     rf"P\d+->>P\d+: {TEXT}",
     rf"Note over P\d+: {TEXT}",
+    rf"loop {TEXT}",
+    "end",
 )
 
 
@@ -72,3 +74,56 @@ def test_without_a_counterexample_nothing_is_written(tmp_path: Path) -> None:
 def test_words_and_signs_of_mermaid_are_entity_codes() -> None:
     assert escaped("x; end #1: {a}") == "x#59; #101;nd #35;1#58; #123;a#125;"
     assert escaped("END\nbackend") == "#69;ND backend"
+
+
+LASSOS = '''\
+"""A counter that goes round, or stops."""
+
+from isrcheck import *
+
+
+class Rounds(Model):
+    """Counts up, then round for ever."""
+
+    stops = setting(False, meaning="whether it stops at three")
+
+    def variables(self):
+        return {"x": number(0, 3)}
+
+    @action(actor="hand")
+    def up(self, s):
+        """One more."""
+        s.require(s.x < 3)
+        s.x += 1
+
+    @action(actor="hand")
+    def back(self, s):
+        """Back to two."""
+        s.require(s.x == 3, not self.stops)
+        s.x = 2
+
+    @always_eventually
+    def is_zero(self, s):
+        """It is zero again and again."""
+        return s.x == 0
+'''
+
+
+@pytest.mark.parametrize("stops", [False, True])
+def test_a_lasso_has_a_loop(tmp_path: Path, stops: bool) -> None:
+    model, out = tmp_path / "rounds.py", tmp_path / "out.mmd"
+    model.write_text(LASSOS)
+    asked = (model, "-s", f"stops={stops}".lower(), "--liveness", "is-zero", "--quiet", "--mermaid", out)
+    assert run("check", *asked).code == 13
+    to_three = [
+        "title rounds#58; is-zero",
+        "participant P0 as hand",
+        "P0->>P0: 2. up()",
+        "Note over P0: x #8594; 1",
+        "P0->>P0: 3. up()",
+        "Note over P0: x #8594; 2",
+    ]
+    round_ = ["P0->>P0: 4. up()", "Note over P0: x #8594; 3", "P0->>P0: 5. back()", "Note over P0: x #8594; 2"]
+    last = [*round_[:2], "Note over P0: from here on nothing happens, for ever"] if stops else []
+    lines = [line.strip() for line in out.read_text().splitlines()[1:]]
+    assert lines == [*to_three, *(last or ["loop for ever", *round_, "end"])]

@@ -33,11 +33,14 @@ def return_free_memory() -> None:
 
 
 class OutOfMemory(Exception):
-    """The next growth would pass the limit, or the system has no more memory."""
+    """The search needs more memory than the limit or the system allows, or a table has its largest possible size."""
 
 
 class Account:
-    """Counts the bytes in use: now (`held`) and at most so far (`peak`), up to `limit`. Several threads may use it."""
+    """Counts the bytes in use, now (`held`) and at most so far (`peak`). Several threads may use the same account.
+
+    `limit` is the most bytes that may be in use; None is no limit.
+    """
 
     def __init__(self, limit: int | None) -> None:
         self.limit = limit
@@ -71,10 +74,10 @@ class Account:
         return array[first : first + size // 8]
 
     def present(self, size: int) -> Words:
-        """An array of this many zero bytes, which must be whole pages. All its pages are in memory from the beginning.
+        """An array of this many zero bytes, a multiple of the page size, with all pages in memory from the beginning.
 
         Filling it takes half as long as filling an array from `allocate`, because the processor does not stop at each
-        new page.
+        new page. Without `MAP_POPULATE` (outside Linux), pages come into memory only when they are written.
         """
         self.take(size)
         return self.reserve(size, getattr(mmap, "MAP_POPULATE", 0))
@@ -93,5 +96,5 @@ class Account:
             raise OutOfMemory from error
 
     def free(self, array: Words) -> None:
-        """Stops counting the bytes of an array from `allocate` or `present`, which must not be used afterwards."""
+        """Stops counting the bytes of an array from `allocate` or `present`. The array must not be used afterwards."""
         self.give_back(array.nbytes + (LINE if array.nbytes < OWN_PAGES else 0))

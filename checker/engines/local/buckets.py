@@ -1,4 +1,7 @@
-"""The names of states that all workers have found, distributed to buckets, which are then sorted one by one."""
+"""Distributes the names of the states that workers have found to buckets, and sorts the buckets one by one.
+
+A name is a pair of numbers that identifies a state (`isrcheck.checker.engines.local.names`).
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,9 @@ from isrcheck.checker.engines.local.stored import Each
 from isrcheck.checker.kernel.layout import Words
 
 MOST_BITS: Final = 16
-"""The most bits of a bucket's number. So many bits are used only if names are distributed unevenly."""
+"""The most bits of a bucket's number. More than `MOST_BUCKETS` are used only if names are distributed unevenly."""
 LEAST_TOGETHER: Final = 1 << 14
-"""A further task pays only if it has at least this many names."""
+"""With fewer names, a further task is not worth its cost."""
 
 SLICES: Final = 4
 """The approximate number of slices (see `Buckets`) for each worker."""
@@ -30,8 +33,8 @@ Range = tuple[int, int]
 class Buckets:
     """Names in buckets by their first bits.
 
-    A row of `rooms` is the memory of one worker: it begins with the names that the worker has found, and from
-    `first_room` on there is as much space for its buckets. `filled` has the number of names of each worker. `spilled`
+    Each row of `rooms` is the memory of one worker. The names that the worker has found come first. From position
+    `first_room` on, the row has as much space for buckets. `filled` has the number of names of each worker. `spilled`
     are runs of further names. `bits` says how many bits the first and the second half of a name have. One worker may
     have found many more names than another, so the names are counted and distributed in *slices* of about the same
     size.
@@ -93,7 +96,8 @@ class Buckets:
     def ranges(self, tasks: int, most: int) -> Iterator[Range]:
         """Splits the buckets into ranges of about `most` names or fewer.
 
-        There are at least `tasks` ranges, unless ranges would have fewer than `LEAST_TOGETHER` names.
+        There are about `tasks` ranges or more. There are fewer if ranges would otherwise have fewer than
+        `LEAST_TOGETHER` names, or if a few buckets have most of the names.
         """
         sizes = self._sizes.copy()
         for run in self._spilled:
@@ -129,6 +133,6 @@ class Buckets:
 
 
 def _slices(filled: Sequence[int], each: int) -> list[tuple[int, int, int]]:
-    """The slices of the found names: for each, its worker, the position of its first name, and its end."""
+    """About `each` slices for each worker: for each slice, its worker, the position of its first name, and its end."""
     most = max(sum(filled) // (each * len(filled)), LEAST_TOGETHER) if len(filled) > 1 else max(*filled, 1)
     return [(w, begin, min(begin + most, count)) for w, count in enumerate(filled) for begin in range(0, count, most)]

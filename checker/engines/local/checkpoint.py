@@ -4,7 +4,7 @@
 found since the last write, level by level. Each state takes `row_bytes` bytes: the least significant byte of each word
 comes first, and the bytes at the end that are always 0 are left out. `N.levels.json` has the data of each of these
 levels. The manifest has the SHA-256 of every other file, and of its own other fields. Files of states and levels are
-never changed. They count only when a new manifest that names them has replaced the old manifest.
+never changed. They count only after a new manifest that names them has replaced the old manifest.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class Checkpoint:
     def read(self, words: int) -> Iterator[tuple[Known, Iterator[Words]]]:
         """Yields the data of each level with its states in blocks. Take all blocks before you ask for the next level.
 
-        Refuses a damaged file, but may notice the damage only at the end of the file.
+        Raises `CheckpointRefused` for a damaged file, but may notice the damage only at the end of the file.
         """
         for part in self._parts:
             levels = self._levels(part["levels"])
@@ -174,7 +174,10 @@ class Checkpoint:
         return new
 
     def _pieces(self, file: dict[str, Any], sizes: list[int]) -> Iterator[bytes]:
-        """Yields the content of a file in pieces of these sizes. Then refuses the file if its digest differs."""
+        """Yields the content of a file in pieces of these sizes.
+
+        Refuses a file that is missing or damaged. A wrong digest is noticed only after the last piece.
+        """
         digest = hashlib.sha256()
         try:
             with (self.folder / file["name"]).open("rb") as stream:
@@ -192,7 +195,10 @@ class Checkpoint:
             raise self._damaged(file["name"])
 
     def _manifest(self) -> list[dict[str, Any]]:
-        """The files that the manifest lists. Refuses a checkpoint that belongs to a different question."""
+        """The files that the manifest lists.
+
+        Refuses a checkpoint that is missing or damaged, has another format, or belongs to another question.
+        """
         path = self.folder / MANIFEST
         if not path.exists():
             raise CheckpointRefused(f"{self.folder} has no checkpoint; begin one with --checkpoint")

@@ -1,6 +1,7 @@
 """Gives numbers to parts of states: to the values of each word, then to pairs of these numbers, and so on.
 
-At the end two numbers are left for each state. This pair is the name of the state.
+At the end two numbers are left for each state. This pair is the name of the state. If a state has a single word, the
+values of its two halves get numbers.
 """
 
 from __future__ import annotations
@@ -22,17 +23,17 @@ PAGE: Final = 1 << loops.PAGE_BITS
 AHEAD: Final = 1 / 8
 LARGEST_PIECE: Final = 1 << 22
 RESERVED: Final = 1 << 25
-"""The bytes of addresses that are reserved at a time for values. Only values that are written use memory."""
+"""The size in bytes of the region that is reserved at a time for values. Only the parts that are written use memory."""
 COMPARED: Final = 1 << 13
 """At most this many states of the sample are used to count pairs."""
 NEAR: Final = 8
 
 
 def pairs_of(words: int, sample: Words) -> Integers:
-    """Says which two dictionaries to pair in each step: those with the fewest distinct pairs of numbers in a sample.
+    """The two dictionaries to pair in each step: those with the fewest distinct pairs of numbers in a sample of states.
 
-    The last pair forms the name. Only dictionaries near each other are compared, so the work grows with the number of
-    words, not with its cube.
+    The last pair forms the name. Each dictionary is compared only with the next `NEAR` dictionaries, so the work grows
+    with the number of words, not with its cube.
     """
     if words <= 2:
         return np.array([[0, 1]], dtype=np.int64)

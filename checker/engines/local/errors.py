@@ -1,4 +1,8 @@
-"""Finds the failed evaluation that is reported. The search itself only counts failures."""
+"""Finds the failed evaluation that is reported. The search itself only counts failures.
+
+Of several failures, the one in the least state is reported. States are compared by their leaves, in the order of the
+leaves.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +29,10 @@ def failing_instance(levels: NativeLevels, level: int) -> Found:
 
 
 def failing_predicate(levels: NativeLevels, level: int) -> tuple[int, ...]:
-    """The leaves of the least state, counted or not, that is reached at a level and in which a predicate fails."""
+    """The leaves of the least state that is reached at a level and in which a predicate is undefined.
+
+    The state may be outside the constraints.
+    """
     kernel, least = levels.kernel, list[tuple[int, ...]]()
     if level == 1:
         return _failing(levels, kernel.layout.pack(levels.system.initial))[0]
@@ -35,7 +42,7 @@ def failing_predicate(levels: NativeLevels, level: int) -> tuple[int, ...]:
 
 
 def _failing(levels: NativeLevels, states: Words) -> list[tuple[int, ...]]:
-    """The leaves of the least of these states where a predicate fails; an empty list if there is none."""
+    """A list with the leaves of the least of these states in which a predicate is undefined; empty if there is none."""
     failing = states[levels.kernel.judge(states)[:, 0] >> np.uint64(FAILED) & np.uint64(1) == 1]
     rows = levels.kernel.layout.unpack(levels.members(failing))
     return [_least(rows, np.zeros(len(rows), dtype=np.int64))[0]] if len(rows) else []

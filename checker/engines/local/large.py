@@ -1,4 +1,4 @@
-"""The search for large spaces. It supports several workers, a memory limit, symmetry, checkpoints and disks."""
+"""The search for large spaces, with workers, a memory limit, symmetry, checkpoints and states on disk."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MOST_LEVELS: Final = 1 << 9
 
 
 def minimum_memory(system: TransitionSystem, workers: int = 1) -> int:
-    """The bytes that a search needs to begin."""
+    """The bytes that a search with states in memory needs to begin. On disk it also needs `least_memory`."""
     layout, transitions = Layout(system.leaves), max(len(system.transitions), 1)
     words = layout.words
     verdict_words = (len(system.invariants) + len(system.goals) + len(system.bounds) + 2 + 63) // 64
@@ -48,7 +48,7 @@ def minimum_memory(system: TransitionSystem, workers: int = 1) -> int:
 
 
 def _affordable(system: TransitionSystem, workers: int, memory: int | None) -> int:
-    """How many of the workers fit into half of the memory limit; at least one."""
+    """How many of the workers fit into half of the memory limit, but at least one. All of them if there is no limit."""
     while memory is not None and workers > 1 and minimum_memory(system, workers) > memory // 2:
         workers -= 1
     return workers
@@ -112,7 +112,10 @@ def search_large(
             raise LimitTooSmall(limits.memory or 0, minimum + MOST_EACH * states) from None
 
     def continued(runs: RunSearch, found: Exploration) -> tuple[Exploration, Search]:
-        """Continues the search with a table. If the table cannot begin, returns the findings of the runs."""
+        """Continues the search with a table. If this search cannot begin, returns the findings of the runs.
+
+        The search cannot begin if there is too little memory for it, or if an interruption comes before.
+        """
         try:
             table = by_table()
             more = explored(table, runs.handed_over(table))

@@ -1,4 +1,4 @@
-"""The levels that a search has found, in a form in which traces can be looked for."""
+"""The levels that a search has found, and the steps between their states. Traces are made from these."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class NativeLevels:
         return self.store.blocks(level, BLOCK)
 
     def places(self) -> Places | None:
-        """The places of the states in the store's table, for use as their numbers; None if the store has no table."""
+        """Numbers for the states: their places in the store's table. None if the store has no table."""
         from isrcheck.checker.engines.local.places import Places
         from isrcheck.checker.engines.local.store import Store
 
@@ -67,7 +67,7 @@ class NativeLevels:
         return _edges(sources, targets, transition, target)
 
     def edges_into(self, level: int, targets: Words) -> Edges:
-        """Every step from a state of `level` to one of `targets`, which may be counted or not."""
+        """Every step from a state of `level` to one of `targets`. A target may be counted or not."""
         targets = np.ascontiguousarray(targets, dtype=np.uint64).reshape(-1, self.kernel.words)
         find = self.finder(targets)
         sources, transition, found = self._steps(self._before(level, targets), lambda states: find(states) >= 0)
@@ -94,11 +94,11 @@ class NativeLevels:
         return [tuple(row) for row in self.kernel.layout.unpack(states).tolist()]
 
     def _leading(self, level: int, wanted: Wanted) -> Iterator[Words]:
-        """The states of a level, in blocks. A subclass may leave out states without a wanted successor."""
+        """All states of a level, in blocks. A subclass may leave out states that have no wanted successor."""
         return self.blocks(level)
 
     def _before(self, level: int, targets: Words) -> Iterator[Words]:
-        """The states of a level, in blocks. A subclass may leave out states without a successor among the targets."""
+        """All states of a level, in blocks. A subclass may leave out states that have no successor in `targets`."""
         return self.blocks(level)
 
     def _steps(self, blocks: Iterable[Words], wanted: Wanted) -> tuple[Words, Integers, Words]:

@@ -1,4 +1,7 @@
-"""The common part of every search by levels: when it stops, and the totals of its whole levels."""
+"""The common part of every search by levels: when it stops, and the totals of its whole levels.
+
+A level is *whole* when all its states have been found.
+"""
 
 from __future__ import annotations
 
@@ -32,10 +35,11 @@ class Level:
     """The data of a whole level: of the initial states, or of the new states from the expansion of the level before.
 
     `distinct` is the number of its states. `weight` is the number of states in their orbits; without symmetry, it
-    equals `distinct`. `seen` has the verdict bits of its states and of the successors outside the constraints.
-    `rejected` counts these successors. `generated` counts the enabled instances of each action in the level before.
-    `degrees` are the least and the greatest number of enabled instances in a state of the level before, or None for the
-    first level.
+    equals `distinct`. `seen` has every verdict bit that is set in one of its states or in a successor outside the
+    constraints. `rejected` counts these successors, each as often as a step leads to it. For the first level, initial
+    states stand for successors. `generated` counts the enabled instances of each action in the level before. `degrees`
+    are the least and the greatest number of enabled instances in a state of the level before, or None for the first
+    level.
     """
 
     distinct: int
@@ -75,7 +79,7 @@ class Levelwise:
         raise NotImplementedError
 
     def _look_at_rest(self) -> int:
-        """Judges the new states of a level that stays unfinished. Returns their number."""
+        """The number of known new states of a level that stays unfinished. Judges them, unless this takes too long."""
         raise NotImplementedError
 
     @property

@@ -4,7 +4,7 @@
 the halves of a single word. Further dictionaries give numbers to *pairs* of numbers from other dictionaries, until two
 numbers are left: the name of the state. A dictionary has its values in blocks, in the order of their numbers, and a
 table to find them. An entry of this table has 32 bits: four bits of the value's hash, then the value's number plus one.
-An empty entry is 0. An entry lies at the slot that its hash gives, or after this slot.
+An empty entry is 0. An entry lies at the slot that its hash gives or, if other entries lie there, in a later slot.
 
 The *table* has one entry for each state, in buckets of 64 bytes: 16 entries of 4 bytes, or 8 of 8. The name of a state
 chooses one of `PARTITIONS` partitions. The rest of the name is a pair of numbers below two bounds. `permuted` maps this
@@ -137,7 +137,8 @@ def value_address(pages, dictionary, number):
 def number_of(value, h, slot, dictionaries, pages, dictionary, adding):
     """The number of a value in a dictionary. With `adding`, a new value is added.
 
-    Returns `NO_ROOM` for a new value if the dictionary must grow first, or without `adding`.
+    For a value that is not in the dictionary, returns `NO_ROOM` if the dictionary must grow first or if `adding` is
+    false.
     """
     table, capacity = dictionaries[dictionary, TABLE], dictionaries[dictionary, CAPACITY]
     counter = np.uint64(dictionaries.ctypes.data) + np.uint64(8) * np.uint64(dictionary * COLUMNS + COUNT)
@@ -190,8 +191,8 @@ def place_in_memo(value, memo):
 def named(rows, words, count, half, pairs, dictionaries, pages, scratch, memo, adding):
     """Writes the names of at most `AT_ONCE` states into `scratch[0]`. Returns False if a dictionary must grow first.
 
-    Without `adding`, a value that is not in its dictionary gets the number `NO_ROOM`, which occurs in no pair and no
-    name of a stored state.
+    Without `adding`, a value that is not in its dictionary gets the number `NO_ROOM`. No pair and no name of a stored
+    state has this number.
 
     `pairs` has the two dictionaries of each pair; the last pair is the name itself. `half` is the number of bits in the
     first half of a single word. `memo` has a few recent values of each dictionary, each with its number plus one. This
@@ -232,7 +233,9 @@ def together(left, right, count, values):
 
 @Loop
 def numbered(count, d, dictionaries, pages, scratch, memo, adding):
-    """Finds the numbers of the values in `scratch[1]` in a dictionary. Returns whether there was room for new values.
+    """Writes the numbers that the values in `scratch[1]` have in dictionary `d`.
+
+    Returns False if the dictionary must grow first.
 
     The memory that is needed is fetched ahead for all values. The parameters are those of `named`.
     """
@@ -387,8 +390,8 @@ def prepared(names, count, partitions, scratch):
 def enter(count, partitions, level, scratch, rows, kept, first, words, chunk, filled):
     """Enters the names in `scratch` into the table. Returns how many names were done before a partition was full.
 
-    The names are those of the states from row `first` on. The name of a new state is added to a chunk, which has room
-    for it, and its row is moved behind the first `kept[0]` rows.
+    The names are those of the states from row `first` on. For each new state, the name is added to a chunk, and the
+    state's row is moved behind the first `kept[0]` rows. The chunk must have room for all names.
     """
     names, parts, buckets, keys = scratch[0], scratch[1], scratch[2], scratch[3]
     prepared(names, count, partitions, scratch)
@@ -542,7 +545,10 @@ def places_of(rows, words, half, pairs, dictionaries, pages, partitions, stride,
 
 @Loop
 def names_at(places, partitions, stride, names, levels):
-    """Writes the name and the level of the state at each place. The level is 0 if there is no state."""
+    """Writes the name and the level of the state at each place.
+
+    If there is no state at a place, the level is 0 and no name is written.
+    """
     for start in range(0, len(places), AT_ONCE):
         end = min(start + AT_ONCE, len(places))
         for k in range(start, end):
@@ -602,7 +608,10 @@ def insert(
 
 @Loop
 def keep_counted(rows, words, count, verdicts, verdict_words, totals):
-    """Moves the successors inside the constraints to the front. Adds the verdicts of the others to `totals`."""
+    """Moves the successors inside the constraints to the front, and returns their number.
+
+    Adds the verdicts of the other successors to `totals`.
+    """
     kept = 0
     for i in range(count):
         if verdicts[i, 0] & np.uint64(OUTSIDE_BIT):
@@ -634,12 +643,13 @@ def advance(
     functions, words, half, pairs, dictionaries, pages, partitions, level, constrained, frontier, counts, starts, bits,
     chunks, filled, shared, cursor, buffers, scratch, memo, tally, totals, weight, work,
 ):  # fmt: skip
-    """Does one worker's part of expanding a level. Ends after about `work` states, or when something must grow.
+    """Does one worker's part of expanding a level. Returns `FINISHED` or `PAUSED`.
+
+    Pauses after about `work` states, or when any worker finds that something must grow.
 
     `frontier` has the addresses of the chunks of names to expand. For each chunk, `counts` says how many names it has,
     and `starts` how many batches come before it (`batch`). `level` is the level of the new states. `functions` are the
-    addresses of `expand`, `judge` and `survey`, then those of `representatives` and `weights`, which are 0 without
-    symmetry.
+    addresses of `expand`, `judge`, `survey`, `representatives` and `weights`. The last two are 0 without symmetry.
     """
     states, rows, verdicts = buffers
     until = cursor[EXPANDED] + work

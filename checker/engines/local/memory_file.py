@@ -27,7 +27,7 @@ class MemoryFile:
         self.size = 0
 
     def write(self, data: Short) -> int:
-        """Writes numbers. Returns their position in the file. Raises `OutOfMemory` at the limit of memory."""
+        """Writes numbers. Returns their position in the file, in bytes. Raises `OutOfMemory` at the limit of memory."""
         first, end = self.size, self.size + data.nbytes
         while len(self._chunks) << CHUNK_BITS < end:
             self._chunks.append(self._account.present(CHUNK))
@@ -40,7 +40,7 @@ class MemoryFile:
         return first
 
     def read(self, first: int, size: int) -> Short:
-        """Reads `size` numbers from a position on."""
+        """Reads `size` numbers from a position (in bytes) on."""
         return np.concatenate([*self._places(first, size), np.empty(0, dtype=np.uint16)])
 
     def _places(self, first: int, size: int) -> Iterator[Short]:

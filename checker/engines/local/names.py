@@ -1,4 +1,7 @@
-"""Names each state by two numbers: its parts get numbers (`dictionaries`), then pairs of these numbers get numbers."""
+"""Gives each state a name of two numbers.
+
+The parts of states get numbers, then pairs of these numbers get numbers, until two numbers are left (`dictionaries`).
+"""
 
 from __future__ import annotations
 
@@ -57,7 +60,7 @@ class Names:
         )
 
     def for_more(self, arrays: tuple[Words, Words], states: int) -> tuple[Words, Words]:
-        """Returns a worker's arrays, with a larger memo if it pays for this many states and there is memory for it."""
+        """A worker's arrays. The memo is larger if so many states make this worthwhile and there is memory for it."""
         own, memo = arrays
         count, slots, _ = memo.shape
         wanted = min(1 << (states // STATES_FOR_ONE).bit_length(), MOST_REMEMBERED)

@@ -1,10 +1,10 @@
-"""The levels of a search that keeps one state of each orbit, shown as if it had kept all states.
+"""The levels of a search under symmetry, which keeps only one state of each orbit: its representative.
 
-A trace leads from state to state, but not always from representative to representative. So a search for traces first
-finds the representatives from which a step leads to a target's orbit. It replaces them by all states of their orbits,
-and then continues as without symmetry. A
-level has all states of an orbit or none, because exchanging brokers maps initial states to initial states and steps to
-steps.
+An orbit has all states that differ only by exchanging interchangeable brokers (`isrcheck.checker.kernel.orbits`). A
+trace leads from state to state, but not always from representative to representative. So a search for a trace first
+finds the representatives with a step into the orbit of a target. It replaces these representatives by all states of
+their orbits, and then continues as without symmetry. A level has all states of an orbit or none, because exchanging
+brokers maps initial states to initial states and steps to steps.
 """
 
 from __future__ import annotations

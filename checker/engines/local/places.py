@@ -1,4 +1,4 @@
-"""Gives each state a number, its place in a store's table, for questions about steps between states.
+"""Gives each state of a store a number: the state's place in the store's table. Liveness questions use these numbers.
 
 The numbers take no memory. A state keeps its number as long as nothing is inserted.
 """

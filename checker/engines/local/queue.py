@@ -11,9 +11,9 @@ from isrcheck.checker.engines.local.account import Account
 from isrcheck.checker.kernel.layout import Words
 
 CHUNK: Final = 1 << 13
-"""The number of names in a chunk. For each level, each worker has one chunk that is not full."""
+"""The number of names in a chunk. In each level, every worker may leave a part of its last chunk unused."""
 SHARE: Final = 16
-"""If no free chunks are left, one sixteenth of the number of all chunks is added."""
+"""If no free chunks are left, one sixteenth of the number of all chunks is added, but at least one for each worker."""
 
 
 class Queue:
@@ -43,7 +43,7 @@ class Queue:
         return int(self.filled.sum())
 
     def make_room(self) -> None:
-        """Provides at least one free chunk for each worker if all chunks are taken."""
+        """If all chunks are taken, provides at least one free chunk for each worker."""
         if self.shared[loops.TAKEN] >= len(self.free):
             self.shared[loops.TAKEN] = len(self.free)
             self._add(max(self._least, self._all // SHARE))

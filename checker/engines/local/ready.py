@@ -29,7 +29,10 @@ def note_compiled() -> None:
 
 @cache
 def _key() -> str:
-    """A text that changes with the versions and files whose change makes Numba compile again. Imports none of them."""
+    """A text with the versions and files after whose change Numba must compile again.
+
+    Imports neither Numba nor the loops.
+    """
     here, kernel = Path(__file__).parent, Path(__file__).parents[2] / "kernel"
     files = (
         *(here / name for name in ("loops.py", "run_loops.py", "sort_loops.py")),

@@ -26,7 +26,7 @@ from isrcheck.checker.kernel.instructions import call_batch, call_expand, fetch_
 from isrcheck.checker.kernel.loops import Loop
 
 PIECE: Final = 1 << 12
-"""The number of names in a piece of a run. The index of a run, which is in memory, has one entry for each piece."""
+"""The number of names in a piece of a run. The index of a run has one entry for each piece and is kept in memory."""
 TOGETHER: Final = 16
 """How many pieces are read at once."""
 CHUNK_BITS: Final = 22
@@ -51,7 +51,8 @@ def collected(rows, words, half, pairs, dictionaries, pages, turn, cursor, scrat
     """Names the states at `rows` that have no name yet. Returns False if `found` or a dictionary is full.
 
     The names go into `found`, after its first `filled[0]` names, and are turned by `turn` bits (see `turned`).
-    `cursor[PENDING]` is the number of states at the address `rows`, and `cursor[INSERTED]` of those that have a name.
+    `cursor[PENDING]` is the number of states at the address `rows`. `cursor[INSERTED]` is the number of those with a
+    name.
     """
     while cursor[INSERTED] < cursor[PENDING]:
         size = min(cursor[PENDING] - cursor[INSERTED], AT_ONCE)
@@ -119,8 +120,8 @@ def encoded(names, firsts, sizes, units, out):
     """Encodes ascending names in pieces: writes first names into `firsts` and 16-bit numbers into `out`.
 
     The numbers are the differences between successive names. In piece p a difference takes `units[p]` numbers, 1 or 2,
-    the low one first. If it is too large for them, all their bits are ones, and 4 numbers with the difference follow.
-    Sets `units`, and sets `sizes[p]` to how many numbers piece p takes. Returns the sum of `sizes`.
+    the low one first. If a difference is too large for this, all bits of these numbers are ones, and 4 numbers with the
+    difference follow. Sets `units`, and sets `sizes[p]` to how many numbers piece p takes. Returns the sum of `sizes`.
     """
     at = 0
     for p in range(len(firsts)):
@@ -275,7 +276,7 @@ def brought(names, kept):
 
 @Loop
 def looked(functions, words, half, pairs, pages, turn, names, scratch, rows, totals, weight):
-    """Judges the states with these names: `survey` adds to `totals`, and `weights`, under symmetry, to `weight`."""
+    """Judges the states with these names: `survey` adds to `totals` and, under symmetry, `weights` adds to `weight`."""
     for first in range(0, len(names), AT_ONCE):
         count = min(len(names) - first, AT_ONCE)
         for k in range(count):

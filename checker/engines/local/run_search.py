@@ -1,7 +1,8 @@
 """The search by runs (see `run_store`). It finds out which successors are new only after expanding a whole level.
 
 For this it reads, at each level, the runs of all earlier levels. In a space with very many small levels this takes
-long, and a table is the better store. The search notices this, and a search with a table continues.
+long, and a table is the better store. If the search may give up, it notices this and ends, so that a search with a
+table can continue.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """A store of sorted names, on disk or in memory. Each whole level is a run: the sorted names of its states, in a file.
 
-New names are kept in memory. Whenever a worker's memory for names is full, they go as a sorted run to another file.
-When a level has been expanded, the new names that are in no run of an earlier level form the next level. To find them,
-all runs are read once, a range of names at a time (delayed duplicate detection: Stern and Dill 1998, Korf 2004). A
-state takes three to five bytes here, and about ten in a table (`store`). The dictionaries that translate states into
-names and back stay in memory.
+The names that workers find are kept in memory. If a worker's memory for names is full and cannot grow, its names go to
+another file, as a sorted run. When a level has been expanded, the found names that are in no run of an earlier level
+form the next level. To pick them out, all runs are read once, a range of names at a time (delayed duplicate detection:
+Stern and Dill 1998, Korf 2004). A state takes three to five bytes here, and about ten in a table (`store`). The
+dictionaries that translate states into names and back stay in memory.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ MOST: Final = 3 << 23
 """The most names, of 8 bytes each, for which all workers together have memory. Half of it is for found names, half for
 sorting."""
 LEAST: Final = 1 << 14
-"""Each worker has room in memory for at least this many found names. A batch takes at most half of this room."""
+"""Each worker has room in memory for at least this many found names. The room must be larger than `loops.AT_ONCE`,
+because so many names are found at a time."""
 GROWING: Final = 24
-"""If memory is limited, there is room for one of these names for each `GROWING` bytes of the limit. A name has 8 bytes,
-so the names take at most a third of the limit."""
+"""If memory is limited, there is room for at most one name for each `GROWING` bytes of the limit, but for at least
+`LEAST` found names of each worker. A name has 8 bytes, so the names take about a third of the limit at most."""
 SETTLING: Final = (2 * LARGEST + 8 * 8) * PIECE
 """The bytes that a worker needs for each `PIECE` names that it settles together: for these names, their copies and
 their encoding."""
@@ -39,8 +40,8 @@ LARGEST_RANGE: Final = 32
 FOR_A_RUN: Final = 256
 """Looking into a run takes as long as reading this many names."""
 FOR_RANGES: Final = 16
-"""If memory is limited, the ranges of all workers together have a sixteenth of it. But a range has at least
-`LEAST_RANGE` and at most `LARGEST_RANGE` pieces."""
+"""If memory is limited, the ranges that all workers settle at one time take a sixteenth of the limit. But a range has
+at least `LEAST_RANGE` and at most `LARGEST_RANGE` pieces of names."""
 
 
 TASKS: Final = 4
@@ -53,16 +54,17 @@ Mapped = Callable[[Callable[[Range], Encoded], Iterable[Range]], Iterable[Encode
 
 
 def least_memory(workers: int) -> int:
-    """The least bytes that the store needs besides the dictionaries."""
+    """The fewest bytes that the store needs besides the dictionaries."""
     return (16 * LEAST + SETTLING * LEAST_RANGE) * workers
 
 
 class RunStore(Stored):
-    """The states in runs, which are in files of a folder or, without a folder, in memory.
+    """The states in runs. The runs are in files of a folder or, without a folder, in memory.
 
-    `found` has the names that each worker has found, and `filled` their number. `passed` is the number of names that
-    were read from runs to find out which names are new. A name is two numbers, and is turned so that the number with
-    fewer values comes first: then the names lie close together.
+    `found` has the names that each worker has found, and `filled` their number. `passed` measures how much was read
+    from runs to find out which names are new: the number of names, plus `FOR_A_RUN` for each time that a run was looked
+    into. A name is two numbers. It is turned so that the number with fewer values comes first, because then the
+    differences between sorted names are smaller.
     """
 
     def __init__(
@@ -114,9 +116,9 @@ class RunStore(Stored):
             self.make_room()
 
     def make_room(self, each: Each = one_by_one) -> None:
-        """Enlarges full dictionaries, and removes duplicates among the found names.
+        """Enlarges full dictionaries. If a worker has no room for names left, removes duplicates among the found names.
 
-        If many names remain, they get more room or go to a file.
+        If a worker still has many names, they get more room or go to a file.
         """
         self.dictionaries.make_room()
         if any(filled[0] + loops.AT_ONCE > len(found) for filled, found in zip(self.filled, self.found, strict=True)):
@@ -178,7 +180,8 @@ class RunStore(Stored):
     def settle(self, look: Callable[[Words], None], each: Each = one_by_one, mapped: Mapped = map) -> None:
         """Makes the next level from the found names that are not known yet.
 
-        Calls `look` with parts of these names, which are turned. `each` and `mapped` may make several calls at once.
+        Calls `look` with these names, a part at a time. The names are turned. `each` and `mapped` may make several
+        calls at once.
         """
         filled = [int(count[0]) for count in self.filled]
         buckets = Buckets(self._reserved, self._room, filled, self._spilled, self._halves(), each)

@@ -102,7 +102,7 @@ class File:
         self.size = 0
 
     def write(self, data: Short) -> int:
-        """Writes numbers. Returns their position in the file. Raises OSError if the disk is full."""
+        """Writes numbers. Returns their position in the file, in bytes. Raises OSError if the disk is full."""
         view, first = data.data.cast("B"), self.size
         try:
             while view:
@@ -114,7 +114,7 @@ class File:
         return first
 
     def read(self, first: int, size: int) -> Short:
-        """Reads `size` numbers from a position on."""
+        """Reads `size` numbers from a position (in bytes) on."""
         data = np.empty(size, dtype=np.uint16)
         if os.preadv(self.number, [data.data.cast("B")], first) != data.nbytes:
             raise self.unreadable()
@@ -143,7 +143,10 @@ class Run:
         return self.pieces.first
 
     def add(self, names: Words) -> None:
-        """Adds distinct ascending names, greater than all names in the run. Nothing else may write to the file."""
+        """Adds distinct ascending names, greater than all names in the run.
+
+        The pieces of a run must lie one after another. So nothing else may write to the file until the run is complete.
+        """
         for data, pieces in encoded(names):
             self.append(data, pieces)
 

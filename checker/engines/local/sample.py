@@ -19,8 +19,8 @@ PASSES: Final = 1 << 7
 def sample(system: TransitionSystem, kernel: Kernel) -> Words:
     """Some of the states that a search meets first, and also of successors outside the constraints.
 
-    These are `ENOUGH` to four times as many states, or fewer in a small or narrow space. The same system always gives
-    the same states.
+    These are `ENOUGH` to four times as many states, or fewer in a small or narrow space. If a state has at most two
+    words, they are only the initial states. The same system always gives the same states.
     """
     if kernel.words <= 2:  # there is only one way to pair the parts, so any states do
         return kernel.layout.pack(system.initial)

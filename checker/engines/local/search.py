@@ -43,13 +43,14 @@ def search(
 ) -> tuple[Exploration, NativeLevels]:
     """Explores all reachable states, or as many as the limits allow.
 
-    `workers` None means one worker on each processor, or fewer if the memory is too small. `classes` are classes of
-    brokers known to be interchangeable: of the states that differ only by exchanging such brokers, one is kept.
-    `keeping` keeps the levels in a folder; `CheckpointRefused` is raised if the search cannot continue from that
-    folder. `storing` says where the states are kept. `watch` looks at each whole level, and may end the search there. A
-    space of up to `small` states, or the first levels of a larger one, may be explored with arrays only. With `small`
-    0, arrays are not used. `small` None means as many states as arrays explore in the time that compiling takes.
-    `LimitTooSmall` is raised if the memory limit is too small for the search to begin.
+    `workers` None means one worker on each processor, or fewer if the memory is too small. Each of `classes` lists
+    brokers that are known to be interchangeable. Of the states that differ only by exchanging such brokers, one is
+    kept. `keeping` keeps the levels in a folder. `CheckpointRefused` is raised if the search cannot continue from this
+    folder or cannot begin in it. `storing` says where the states are kept. `watch` looks at each whole level, and may
+    end the search there. A space of up to `small` states, or the first levels of a larger one, may be explored with
+    arrays only. With `small` 0, arrays are not used. `small` None means about as many states as arrays explore in the
+    time in which the code for large spaces is compiled or loaded. `LimitTooSmall` is raised if the memory limit is too
+    small for the search to begin, or for the states of a checkpoint.
     """
     workers, began = workers or processors(), time.perf_counter()
     kernel = Kernel(system)

@@ -1,7 +1,8 @@
 """Breadth-first search over a store, level by level: expand, name the successors, keep the new ones, judge these.
 
 Workers are threads. They take batches of the level from a common counter. The result of a search depends neither on the
-number of workers nor on their order: levels are sets, and all other results are sums, least and greatest values.
+number of workers nor on their order, because levels are sets, and all other results are sums, least and greatest
+values. But if a limit of time or memory, or an interruption, ends the search, the result depends on the moment.
 """
 
 from __future__ import annotations
@@ -65,7 +66,10 @@ class Search(Levelwise):
         self.checkpoint: Checkpoint | None = None
 
     def explore(self, keep_going: bool, deadlock: bool, known: Iterable[tuple[Level, Words]] = ()) -> Exploration:
-        """Explores level by level. Raises `OutOfMemory` if there is no room for the states of a checkpoint."""
+        """Explores level by level, after the levels of a checkpoint and the `known` levels, if there are any.
+
+        Raises `OutOfMemory` if there is no room for the states of these levels.
+        """
         first = self._first()
         answer = Exploration(initial=len(first))
         if self.orbits is not None:
@@ -161,7 +165,10 @@ class Search(Levelwise):
             yield level
 
     def _go_on(self, levels: Iterable[Level], answer: Exploration, deadlock: bool) -> None:
-        """Adds whole levels to `history`. `levels` inserts the states of each level into the store."""
+        """Adds whole levels to `history`.
+
+        The iterator `levels` puts the states of a level into the store before it yields the level.
+        """
         for number, level in enumerate(levels):
             found = self.store.close()
             assert found == level.distinct

@@ -1,7 +1,7 @@
 """The search for small spaces. It uses only arrays, so its answer does not wait for the code that large spaces need.
 
-If the space turns out to be larger, the search for large spaces continues after the whole levels, with code that was
-compiled meanwhile.
+If the space turns out to be larger, the search for large spaces continues after the whole levels. If a processor is
+free, the code for it is compiled meanwhile.
 """
 
 from __future__ import annotations
@@ -26,15 +26,16 @@ from isrcheck.model.language.system import TransitionSystem
 LARGEST: Final = 1 << 18
 """The most states of a small space. To explore so many takes about as long as to load the search for large spaces."""
 LARGEST_AT_FIRST: Final = 1 << 20
-"""The most states of a small space if the loops of the other search were never compiled, which takes eight seconds."""
+"""The most states of a small space if the loops of the other search were not compiled before. Compiling takes eight
+seconds."""
 WORDS_AT_FIRST: Final = 1 << 23
-"""In that case also the most words of all states together: otherwise wide states could take longer than compiling, and
-up to a gigabyte."""
+"""In that case, all states together may have at most this many words, but `LARGEST` states are always allowed. With
+more words, exploring could take longer than compiling, and up to a gigabyte."""
 PLENTY: Final = 1 << 30
 """With a memory limit of at least this many bytes, a small search need not check the limit, and a large one has
 room to sort found names."""
 ROOM: Final = 1 << 19
-"""The most successors of states that are expanded at once."""
+"""States are expanded in blocks that have at most this many successors, but in blocks of at least 8 states."""
 
 
 class TooLarge(Exception):
@@ -193,7 +194,7 @@ class SmallSearch(Levelwise):
         self._counted[LEAST], self._counted[GREATEST] = least, greatest
 
     def _take(self, rows: Words) -> None:
-        """Adds the new ones of these states that the constraints allow."""
+        """Adds those of these states that are new and allowed by the constraints."""
         if self.system.constraints:
             verdicts = self.kernel.judge(rows)
             outside = verdicts[:, 0] >> np.uint64(OUTSIDE) & np.uint64(1) == 1

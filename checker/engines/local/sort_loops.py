@@ -35,9 +35,9 @@ def sorted_distinct(names, other, counters):
     """Brings the distinct names to the front, in ascending order. Returns their number.
 
     Names are sorted by their first bits into buckets. Each bucket fits into a cache and is sorted digit by digit, the
-    least digit first. `other` is room for sorting, as long as `names`, and `counters` comes from `sorting_room`. Each
-    half of a name is a number of few bits, and a *key* consists of these bits only. If at most 32 bits of a key follow
-    the bits that give the bucket, the bucket holds them as 32-bit integers.
+    least significant digit first. `other` is room for sorting, as long as `names`, and `counters` comes from
+    `sorting_room`. Each half of a name is a number of few bits, and a *key* consists of these bits only. If at most 32
+    bits of a key follow the bits that give the bucket, the bucket holds them as 32-bit integers.
     """
     if len(names) == 0:
         return 0
@@ -132,9 +132,9 @@ def from_buckets(room, places, ends, begin, end, low, rest, sorting, names):
     """Writes the distinct names of some buckets into `names`, in ascending order. Returns how many there are.
 
     The found names were distributed to the buckets in slices (see `Buckets`). `places` says where the buckets of each
-    slice begin in `room`. Each row of `ends` has the ends of the buckets of one slice. `sorting` has two arrays, like
-    `room`, with places for the names of the largest bucket in all slices together, and an array of `1 << DIGIT`
-    counters.
+    slice begin in `room`. Each row of `ends` has the ends of the buckets of one slice. `sorting` has three arrays. The
+    first two have the entry type of `room`, and each has room for the names of the largest bucket, from all slices
+    together. The third has `1 << DIGIT` counters.
     """
     here, there, counts = sorting
     count = 0

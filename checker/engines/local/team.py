@@ -26,7 +26,7 @@ AHEAD: Final = 4
 
 
 def batch_bits(transitions: int) -> int:
-    """The number of states in a batch, as a power of two: fewer states if each may have very many successors."""
+    """The exponent k if a batch has 2**k states. A batch has fewer states if each may have very many successors."""
     return min(BATCH_BITS, max(3, (LARGEST_BATCH_ROWS // max(transitions, 1)).bit_length() - 1))
 
 
@@ -35,7 +35,7 @@ def room(transitions: int) -> int:
 
 
 class Worker:
-    """The state of one thread: arrays for a batch of successors, and its counts in a level.
+    """The data of one thread: arrays for a batch of successors, and the thread's counts in a level.
 
     `own` has the arrays that the store needs for each worker.
     """
@@ -65,7 +65,7 @@ class Worker:
 
 
 class Team:
-    """Threads that work beside the main thread."""
+    """`size` threads that work beside the main thread. If `size` is 0, the main thread does all work alone."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -74,7 +74,7 @@ class Team:
     def together(self, part: Callable[[Worker], Any], hands: Sequence[Worker], stop: Callable[[], None]) -> list[Any]:
         """Calls `part` for all workers at once, and returns the results. Calls `stop` if there is an exception.
 
-        The call for the first worker runs in this thread.
+        The call for the first worker runs in this thread. An exception is raised again after all calls have ended.
         """
         first, *others = hands
         if self._pool is None or not others:

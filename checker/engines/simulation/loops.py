@@ -24,14 +24,15 @@ FINGERPRINT_BITS: Final = 16
 
 WALK_BITS: Final = 40
 NEVER: Final = (1 << 62) - 1
-"""This value means no observation. An observation is the number position << WALK_BITS | walk; the least is kept."""
+"""This value means no observation. An observation is the number `position << WALK_BITS | walk`, and the least is kept:
+the earliest in a walk and, of these, the one in the walk with the least number."""
 
 AT_DEPTH: Final = 0
 STUCK: Final = 1
 FENCED: Final = 2
 WRONG: Final = 3
 """The reasons why a walk ended, in this order: it reached the greatest length; nothing was enabled; every successor was
-outside the constraints; or it met a violation or a state in which evaluation fails."""
+outside the constraints; or it met a state with a violation or an undefined predicate."""
 
 LANES: Final = 0
 NEXT: Final = 1

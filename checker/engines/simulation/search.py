@@ -1,8 +1,8 @@
-"""Random walks from initial states. Each step is one of the enabled instances, all equally likely.
+"""Random walks from initial states. Each step is an enabled instance whose successor the constraints allow.
 
-Walks are done in rounds, and a round has the same walks for every number of threads. So the same seed gives the same
-findings, unless the limit of time or an interruption ends a round early. A round with a violation or a similar finding
-is the last round.
+All these instances are equally likely. Walks are done in rounds, and a round has the same walks for every number of
+threads. So the same seed gives the same findings, unless the limit of time or an interruption ends a round early. A
+round with a violation or a similar finding is the last round.
 """
 
 from __future__ import annotations
@@ -65,7 +65,11 @@ def search(
     workers: int,
     report: Report | None,
 ) -> Sampled:
-    """Takes `walks` walks of at most `depth` states, or as many walks as fit into `seconds` after the compilation."""
+    """Takes random walks of at most `depth` states, until a round of walks has a finding.
+
+    It stops earlier after `walks` walks, or `seconds` after the compilation; None is no limit. If an initial state has
+    a finding, it takes no walks.
+    """
     began = time.perf_counter()
     start = Start(system, Kernel(system), depth, seed)
     compiled = time.perf_counter()  # the limit of time does not include the compilation

@@ -1,8 +1,9 @@
-"""Shortens paths of random walks: leaves out steps that are not needed to reach the same kind of end.
+"""Shortens paths of random walks: leaves out steps that are not needed to reach a state with the same finding.
 
-Three methods are repeated until none helps. The first leaves out steps, and also later steps that become impossible
-without them. The second cuts out cycles. The third takes shortcuts: a small search looks for a shorter path from a
-state of the path to a later state or to another end. The result is not proved to be the shortest path.
+Three methods are repeated until none helps or `EFFORT` is used up. The first leaves out steps, and also later steps
+that become impossible without them. The second cuts out cycles. The third takes shortcuts: a small search looks for a
+shorter path from a state of the path to a later state of the path, or to another state with the finding (an *end*). The
+result is not proved to be the shortest path.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ EFFORT: Final = 20_000_000
 
 
 def shortened(sampled: Sampled, name: str) -> Path:
-    """A path to the same kind of end as the path `sampled.paths[name]`, and at most as long as that path."""
+    """A path to a state with the finding `name`, at most as long as the path `sampled.paths[name]`."""
     path = sampled.paths[name]
     if not path.instances:
         return path
@@ -146,7 +147,10 @@ class _Shortening:
         return np.concatenate(rows)
 
     def _way_round(self, position: int) -> tuple[int, list[int]] | None:
-        """The best shortcut from `position`, as the position at which it ends and its steps, or None without one."""
+        """The shortcut from `position` that saves the most steps, or None if there is none.
+
+        A shortcut is the position at which it ends, and its steps.
+        """
         path = [row.tobytes() for row in self._states()]
         goals = {state: i for i, state in enumerate(path) if i > position}
         came: dict[bytes, tuple[bytes, int] | None] = {path[position]: None}

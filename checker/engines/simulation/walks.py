@@ -23,7 +23,7 @@ STEPS: Final = 32
 """The steps of each lane between two checks of the clock. All lanes together need some milliseconds for them."""
 Flags = np.typing.NDArray[np.bool_]
 LARGEST_ROOM: Final = 1 << 19
-"""The most successors that a thread has room for."""
+"""A thread has room for at most this many successors, unless 8 lanes need more."""
 
 
 class Start:
@@ -67,8 +67,8 @@ class Seen:
 
     `taken` counts the steps by transition. `tally` is the tally of the kernel's `expand`. `lengths` counts the ended
     walks by their number of states, and `ends` counts them by the reason of their end. `reached` counts for each
-    verdict bit the walks that met it. `first` has the first observation of each verdict bit, of a state without an
-    enabled instance, and of a failing instance, in the form that `loops.NEVER` describes.
+    verdict bit the walks that met it. `first` has the first observation of each wanted verdict bit, of a state without
+    an enabled instance, and of a failing instance. `loops.NEVER` describes the form of these observations.
     """
 
     taken: Integers

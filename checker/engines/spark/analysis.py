@@ -18,7 +18,7 @@ from isrcheck.model.language.system import TransitionSystem
 
 Query = dict[str, Any]
 MOST_KEYS: Final = 1_000_000
-"""The most projected states among which `difference` looks for the least state, at the first level that differs."""
+"""The most projections (see `Difference`) for which `difference` looks for the least state."""
 
 
 def label(dataset: Dataset, what: str) -> str:
@@ -27,7 +27,10 @@ def label(dataset: Dataset, what: str) -> str:
 
 
 def query_of(dataset: Dataset, level: int | None = None) -> Query:
-    """The description of a query: the files of a dataset (or of one level), and the places and names of its leaves."""
+    """The description of a query: the files of a dataset (or of one of its levels), and its leaves.
+
+    `places` says where each leaf is in a packed state (`queries.py`). `names` has the name of each leaf.
+    """
     files = [[x.number, e["path"], e["sha256"]] for x in dataset.levels if level in (None, x.number) for e in x.files]
     leaves = dataset.header["leaves"]
     return {
@@ -52,7 +55,10 @@ def distributions(spark: Spark, dataset: Dataset, leaves: list[int]) -> list[tup
 
 
 def degrees(spark: Spark, dataset: Dataset, kernel: Kernel, constrained: bool) -> list[tuple[int, int, int]]:
-    """The number of states, expanded or not, for each level and out-degree: (level, degree, states), sorted."""
+    """The number of states for each level and out-degree: (level, degree, states), sorted.
+
+    States that the search did not expand are counted, too.
+    """
     query = {**query_of(dataset), "kernel": sizes(kernel, constrained)}
     spark.send(query, kernel.text)
     table = spark.over(len(query["files"]), queries.degrees(query), "level int, degree int, states bigint")
@@ -67,10 +73,12 @@ def degrees(spark: Spark, dataset: Dataset, kernel: Kernel, constrained: bool) -
 
 @dataclass(frozen=True)
 class Difference:
-    """The states that one dataset has and another lacks, projected to their common variables.
+    """The states that one dataset has and another lacks, compared only by the variables that both datasets have.
 
-    `levels` counts these projected states by the level where each first occurs. `least` has the leaves of the least
-    state with such a projection, in the first of these levels.
+    The *projection* of a state has only these variables. `levels` counts the projections that the other dataset lacks,
+    each at the level where it first occurs. `least` has the leaves of the least state with such a projection at the
+    first of these levels, or is None if nothing is lacking. If this level has more than `MOST_KEYS` such projections,
+    only the first `MOST_KEYS` of them are considered for `least`.
     """
 
     levels: dict[int, int]
@@ -82,7 +90,7 @@ class Difference:
 
 
 def difference(spark: Spark, one: Dataset, other: Dataset, common: Common) -> Difference:
-    """The states of one dataset that the other lacks, compared by their common variables."""
+    """The states of `one` that `other` lacks, compared by their common variables."""
     mine, theirs = ({**query_of(d), **common.query(i)} for i, d in enumerate((one, other)))
     schema = "key binary, level int"
     left = spark.over(len(mine["files"]), queries.projections(mine), schema).groupBy("key").min("level")
@@ -105,9 +113,10 @@ def difference(spark: Spark, one: Dataset, other: Dataset, common: Common) -> Di
 
 @dataclass(frozen=True)
 class Beyond:
-    """The projected states that only one of two datasets has. `levels` counts them by level.
+    """The projections (see `Difference`) that only one of two datasets has.
 
-    For each action, `actions` counts those that a step of the action reaches from a state that both datasets have.
+    `levels` counts them by level. For each action, `actions` counts the projections among them that a step of this
+    action reaches from a projection that both datasets have.
     """
 
     levels: dict[int, int]
@@ -115,7 +124,7 @@ class Beyond:
 
 
 def beyond(spark: Spark, one: Dataset, other: Dataset, common: Common, side: int, kernel: Kernel) -> Beyond:
-    """The states that only `one` has. `side` (0 or 1) is the place of `one` in `common`."""
+    """The states that only `one` has. `side` is 0 if `one` is the first of the two models of `common`, otherwise 1."""
     mine, theirs = ({**query_of(d), **common.query(i)} for d, i in ((one, side), (other, 1 - side)))
     system = kernel.system
     mine |= {

@@ -1,19 +1,24 @@
-"""What tasks do in the search for a trace: they find the cones of levels, or the least state that has a failure.
+"""The work of tasks in the search for a trace: finding the cone of a level, or the least state that has a failure.
 
-The *cone* of a level has those states of the level from which a path leads to the wanted end in the remaining steps. A
-trace should change its actor as seldom as possible. So for each state and each actor, the cone has a number: if this
-actor took the step to the state, the fewest changes of actor from there to the end. Cones are stored in files, so that
-no process must hold a whole cone. The files are like those of states, with these numbers added to each row. A task
-finds the part of a cone that belongs to one *owner*, because states are divided among owners by their hashes. If the
-part is large, the task writes it into a file. If it is small, the task returns it with its report, and the driver
-writes all small parts into one file.
+A trace of n states leads to a wanted end, such as a violation. The *cone* of level k has the states of this level from
+which n - k steps can lead to the end. A trace should change its actor as seldom as possible. So a cone has a number for
+each of its states and each actor: the fewest changes of actor up to the end, if this actor took the step to the state.
+
+Cones are stored in files, so that no process must hold a large cone. The files are like those of states, with these
+numbers added to each row. A task finds the part of a cone that has the states of one owner. If the part is large, the
+task writes it into a file. Otherwise, the task returns the part together with its report, and the driver writes all
+small parts into one file.
 
 A *question* is JSON. A question about a cone has `actors` (the actor of each transition), `root` (the dataset or
-another folder) and `cones` (the folder below `root` for the files of cones). One of three entries says which states it
-has: `bit`, those with a step to a state with this verdict bit; `into`, those with a step into the cone in these files;
-`stuck`, those without a step. A question about a failure has `places`: where each leaf of a state is in the packed
-words. With the entry `failed`, a verdict bit, it asks for the least successor with this bit. Otherwise it asks for the
-least state in which an instance cannot be evaluated. States are compared by their leaves.
+another folder), `cones` (the folder for cones, below `root`), and one entry that says which states are in the cone:
+
+* `bit`: the states with a step to a state that has this verdict bit
+* `into`: the states with a step into the cone that these files contain
+* `stuck`: the states without a step
+
+A question about a failure has `places` (where each leaf is in a packed state, see `queries.py`). If it also has
+`failed` (a verdict bit), it asks for the least successor that has this bit. Otherwise, it asks for the least state in
+which an instance cannot be evaluated. States are compared by their leaves.
 """
 
 from __future__ import annotations
@@ -34,7 +39,7 @@ Array = Any
 INLINE = 1 << 14
 """The largest part of a cone, in bytes, that a task sends to the driver. So 4,096 tasks send at most 64 MiB."""
 HELD = 1 << 20
-"""The cone into which the steps lead is read whole if it has at most this many states; otherwise only needed slabs."""
+"""A cone with at most this many states is read whole. Of a larger cone, only the slabs that are needed are read."""
 CHUNK_BYTES = 1 << 25
 """The bytes of successors that are looked up in a cone together."""
 UNREACHED = 2**31 - 1
@@ -44,7 +49,10 @@ UNREACHED = 2**31 - 1
 
 
 def with_costs(states: Array, after: Array) -> Array:
-    """The rows of a cone: the words of each state, then its number for each actor, two numbers in a word."""
+    """The rows of a cone: the words of each state, then the numbers from `after`, two in a word.
+
+    `after` is an array (states, actors) of numbers of changes of actor.
+    """
     numbers = np.zeros((len(after), -(-after.shape[1] // 2) * 2), dtype=np.uint32)
     numbers[:, : after.shape[1]] = after
     return np.concatenate([states, numbers.view(np.uint64)], axis=1)
@@ -75,9 +83,9 @@ class Cone:
         return files.Reader(self._root, path, self._hashes)
 
     def after(self, states: Array, acting: Array) -> Array:
-        """For each state, the fewest later changes of actor if `acting` took the step to it.
+        """For each state, the fewest changes of actor up to the end of the trace.
 
-        The number is UNREACHED for a state outside the cone.
+        `acting` has the actor of the step to each state. The number is UNREACHED for a state outside the cone.
         """
         found, words = np.full(len(states), UNREACHED, dtype=np.int64), self._kernel.words
         hashes = self._kernel.hashes(states)
@@ -101,7 +109,7 @@ class Cone:
 
 
 def rows_of(root: str, entries: list[dict[str, Any]]) -> Array:
-    """All rows of a cone, which must not be empty."""
+    """All rows of a cone. The cone must not be empty."""
     found = []
     for entry in entries:
         reader = files.Reader(root, entry["path"], lambda rows: rows[:, 0])
@@ -131,9 +139,9 @@ def has_bit(kernel: Kernel, states: Array, bit: int) -> Array:
 
 
 def coned(work: Work, owner: int) -> tuple[bytes, dict[str, Any]]:
-    """Finds an owner's part of a cone. Returns the rows and a report.
+    """Finds an owner's part of a cone. Returns its rows and a report.
 
-    If there are many rows, they are written into a file instead, which the report names.
+    If the rows have more than `INLINE` bytes, they are written into a file instead, and the report names this file.
     """
     kernel, question = kernel_of(work), json.loads(files.shared(work["question"]))
     actors = np.array(question["actors"], dtype=np.int64)
@@ -150,7 +158,11 @@ def coned(work: Work, owner: int) -> tuple[bytes, dict[str, Any]]:
 
 
 def reached(states: Array, source: Array, acting: Array, weight: Array, actors: int) -> Array:
-    """The rows of a cone for the states that have a step into the next cone."""
+    """The rows of a cone: the states that have a step into the next cone or to the goal, with their numbers.
+
+    `source`, `acting` and `weight` have an entry for each step: the position of its source in `states`, its actor, and
+    the fewest changes of actor after the step (UNREACHED if the step does not lead into the next cone or to the goal).
+    """
     by_actor = np.full((len(states), actors), UNREACHED, dtype=np.int64)
     np.minimum.at(by_actor, (source, acting), weight)
     least = by_actor.min(axis=1, keepdims=True)
@@ -205,7 +217,8 @@ def without_steps(work: Work, kernel: Kernel, owner: int) -> Iterator[Array]:
 def failing(work: Work, owner: int) -> tuple[bytes, dict[str, Any]]:
     """Reports the least failure among an owner's states: the leaves of a state, and the transition that fails there.
 
-    If the question has `failed`, reports the least successor with this verdict bit instead, and transition 0.
+    If the question has `failed`, reports the least successor with this verdict bit instead, and transition 0. Reports
+    None if there is no failure.
     """
     kernel, question = kernel_of(work), json.loads(files.shared(work["question"]))
     least: tuple[list[int], int] | None = None

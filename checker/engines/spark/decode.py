@@ -17,7 +17,10 @@ from isrcheck.checker.kernel.compile import Kernel
 from isrcheck.checker.results import Trace
 
 STEPS: Final = "level int, source binary, target binary, action string, actor string, step string, counted boolean"
-"""The columns of `transitions`; `step` is the action with its parameters."""
+"""The columns of `transitions`.
+
+`step` is the action with its parameters. `counted` says whether the target satisfies the constraints.
+"""
 
 
 def decode(spark: Spark, dataset: Dataset, kernel: Kernel, traces: Mapping[str, Trace], to: str) -> None:

@@ -1,11 +1,11 @@
 """Decodes packed states and steps into tables with names and types. Sent to executors by value, like `tasks.py`.
 
-A *shape* (`isrcheck.checker.datasets.columns`) is one of
+A *shape* (`isrcheck.checker.datasets.columns`) describes how a value is stored. It is one of
 
     [flag | number | broker, place]   [enum, place, names]   [set, place, number of brokers]   [record, names, shapes]
     [per, shapes]   [sequence, place of the length, a shape for each slot]   [messages | bag, places, elements, type]
 
-A place in a packed state is `[word, shift, width, low]`.
+A place says where a leaf is in a packed state: `[word, shift, width, low]`, see `queries.py`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ ROWS = 1 << 14
 
 
 def built(shape: list[Any], states: Array) -> Any:
-    """The values that a shape has in packed states, as an Arrow array. `states` is an array (states, words)."""
+    """The values that packed states have at the places of a shape, as an Arrow array.
+
+    `states` is an array (states, words).
+    """
     kind, first, *rest = shape
     if kind == "record":
         return pa.StructArray.from_arrays([built(part, states) for part in rest[0]], first)
@@ -57,7 +60,7 @@ def _listed(there: Array, slots: list[Any]) -> Any:
 
 
 def _chosen(there: Array, elements: Any) -> Any:
-    """For each row, the list of the elements that it has. The array `there` (rows, elements) marks these elements."""
+    """For each row, the list of its elements. The array `there` (rows, elements) marks the elements that a row has."""
     return _lists(there, elements.take(pa.array(np.nonzero(there)[1])))
 
 

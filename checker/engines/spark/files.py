@@ -75,7 +75,10 @@ def require_whole(root: str, path: str, sha256: str) -> None:
 
 
 def write(root: str, path: str, slabs: Iterable[tuple[Array, Array]], words: int, group: int = 0) -> dict[str, Any]:
-    """Writes slabs of sorted rows, unless there are no rows. Returns the data about the file for its manifest entry."""
+    """Writes slabs of sorted rows into a new file. If there are no rows, writes no file.
+
+    Returns the data about the file for its entry in a manifest.
+    """
     kind, group, count, firsts, last = pa.binary(8 * words), group or GROUP, 0, [], None
     writer, stream = None, None
     for rows, hashes in slabs:
@@ -150,9 +153,9 @@ class Reader:
                 yield rows[a:b], hashes[a:b]
 
     def around(self, wanted: Array) -> Iterator[tuple[Array, Array, int, int]]:
-        """Yields the slabs that may have some of the sorted `wanted` hashes.
+        """Yields the slabs that may have some of the hashes in `wanted`, which are sorted.
 
-        With the rows and hashes of a slab come the limits of the range of `wanted` that the slab may have.
+        For each slab: its rows, their hashes, and the begin and the end of the part of `wanted` that the slab may have.
         """
         if not len(wanted):
             return

@@ -35,7 +35,11 @@ def found_by(reports: list[dict[str, Any]], seconds: float) -> Found:
 
 
 def require_each_owner(reports: list[dict[str, Any]], owners: int) -> None:
-    """Raises `ClusterFailed` if Spark has split or lost the candidates of an owner, which makes the reports wrong."""
+    """Raises `ClusterFailed` if there is not exactly one report for each owner.
+
+    In this case, Spark has lost an owner's candidates (`tasks.py`) or given them to several tasks, and the reports are
+    wrong.
+    """
     if sorted(report["merge"]["owner"] for report in reports) != list(range(owners)):
         raise ClusterFailed(
             "Spark has not given each owner all of its candidates in one task; --conf spark.sql.adaptive.enabled=false"
@@ -50,7 +54,11 @@ def any_of(numbers: Iterable[int]) -> int:
 
 
 def cost_of(found: Found) -> dict[str, Any]:
-    """The seconds and bytes of a level. *Skew* is the time of a stage's longest task, divided by the mean time."""
+    """The seconds and bytes of a level.
+
+    The *skew* of a stage is the time of its longest task, divided by the mean time of its tasks. The skew of a level is
+    the greater skew of its two stages.
+    """
     expand, merge = ([report["seconds"] for report in stage] for stage in (found.expanded, found.merged))
     return {
         "seconds": round(found.seconds, 4),

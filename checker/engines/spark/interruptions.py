@@ -25,11 +25,15 @@ def raise_if_asked() -> None:
 
 @contextmanager
 def deferred() -> Iterator[None]:
-    """In this context, a first Ctrl-C waits for `raise_if_asked` or the end. A second Ctrl-C is raised immediately."""
+    """In this context, a first Ctrl-C waits for `raise_if_asked` or for the end of the context.
+
+    A second Ctrl-C is raised immediately. The context has these effects only in the main thread, and only if the caller
+    has no handler of its own for Ctrl-C.
+    """
     previous = signal.getsignal(signal.SIGINT)
     mine = threading.current_thread() is threading.main_thread() and previous is signal.default_int_handler
     if not mine:
-        # The caller's own handler still gets interruptions as before; threads other than the main thread get none.
+        # The caller's own handler still gets interruptions as before. In Python, only the main thread gets them.
         yield
         return
     signal.signal(signal.SIGINT, _note)

@@ -1,4 +1,7 @@
-"""The kernel in a Python process of an executor or of the driver. It is compiled once and kept between tasks."""
+"""The kernel (the compiled functions of a transition system) in a Python process of an executor or of the driver.
+
+A process compiles the kernel when it first needs it, and keeps it between tasks.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,11 @@ class Kernel:
         return tally
 
     def expand(self, states: Array, tally: Array, traced: bool = False) -> Array:
-        """The successors of at most `block` states, in a buffer that the next call overwrites."""
+        """The successors of at most `block` states, in a buffer that the next call overwrites.
+
+        If `traced` is true, `source` and `transition` then have, for each successor, the position of its source in
+        `states` and the number of its transition.
+        """
         states = np.ascontiguousarray(states)
         traces = (self.source.ctypes.data, self.transition.ctypes.data) if traced else (0, 0)
         arguments = (states.ctypes.data, len(states), self.room.ctypes.data, *traces, tally.ctypes.data)
@@ -88,7 +95,7 @@ def at_hand(work: Work, code: Any) -> Work:
 
 
 def kernel_of(work: Work) -> Kernel:
-    """The kernel of a work, which is compiled once in every Python process."""
+    """The kernel of a work. It is compiled if this process has not kept it."""
     digest = work["kernel"]["digest"]
     if digest not in kept():
         from pyspark import SparkFiles

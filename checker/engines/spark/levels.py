@@ -22,7 +22,10 @@ SMALL = 20_000
 
 
 class StoredLevels:
-    """The packed states of committed levels. Spark searches large levels, and this process searches small levels."""
+    """The packed states of committed levels. Spark searches large levels, and this process searches the others.
+
+    If `spark` is None, this process searches all levels.
+    """
 
     def __init__(
         self, system: TransitionSystem, kernel: Kernel, history: list[Level], spark: Spark | None, work: kernels.Work,
@@ -48,7 +51,7 @@ class StoredLevels:
         return np.concatenate(parts) if parts else np.empty((0, self.kernel.words), dtype=np.uint64)
 
     def planned(self, level: int, bounds: list[int]) -> kernels.Work:
-        """The bounds of the owners' hashes and, for each owner, the files that may have its states of a level."""
+        """The bounds of the owners' hashes and, for each owner, the files of a level that may have its states."""
         return {"bounds": bounds, "plan": files.plan(self.history[level - 1].files, (), bounds)}
 
     # --- where evaluation failed first ------------------------------------------------------------------------------

@@ -1,8 +1,9 @@
-"""Finds canonical paths in a dataset: executors go backwards level by level, then this process goes forwards.
+"""Finds canonical paths in a dataset: backwards level by level, mostly with Spark, then forwards in this process.
 
-The *cone* of a level has those states of the level from which a path leads to the wanted end in the remaining steps.
-The paths are the same as those that `isrcheck.checker.traces.canonical` finds. That module holds cones and their steps
-in memory. Here the cones are in files, so that no process must hold a whole cone.
+The way backwards finds the *cone* of each level (`backwards.py`): the states of the level from which the remaining
+steps of a path can lead to its end. The paths are the same as those that `isrcheck.checker.traces.canonical` finds.
+`canonical` holds cones and their steps in memory. Here the cones are in files, so that no process must hold a large
+cone.
 """
 
 from __future__ import annotations
@@ -59,7 +60,11 @@ class StoredPaths:
 
     @contextmanager
     def _cones(self) -> Iterator[None]:
-        """Makes a folder for the cones of a path: in the dataset or, if the dataset is read-only, on this machine."""
+        """A context with a folder for the cones of a path. The folder is removed at the end.
+
+        The folder is in the dataset or, if the dataset cannot be written, on this machine. Raises `OSError` if the
+        dataset cannot be written and other machines search, because they cannot access the folders of this machine.
+        """
         with ExitStack() as leaving:
             self._root, self._folder = self._levels.work["root"], f"{CONES}-{uuid.uuid4().hex}"
             try:
@@ -77,7 +82,7 @@ class StoredPaths:
     def _path(self, length: int, known: list[Entries], last: Question) -> Path:
         """Finds the path of `length` states. `last` is the question for the cone of level `length - 1`.
 
-        `known` has the cone of level `length` if the path ends in a cone.
+        `known` has the cone of level `length`. It is empty if the path ends in a violation.
         """
         cones, question = list(known), last
         for level in range(length - 1, 0, -1):
@@ -101,9 +106,9 @@ class StoredPaths:
     # --- forwards ---------------------------------------------------------------------------------------------------
 
     def _walked(self, cones: list[Entries], length: int, last: Question) -> Path:
-        """The path through the cones in which each step allows the fewest changes of actor up to the end.
+        """The path that begins in the least state of the first cone and has the fewest changes of actor.
 
-        If several steps do so, the step with the least label is taken.
+        If several steps allow this, the path takes the step with the least label.
         """
         here = self._least(cones[0])
         start, instances, previous = self._levels.leaves(here)[0], list[int](), -1

@@ -1,7 +1,8 @@
 """The executors' part in answering questions about a dataset: they read its files, and compile a kernel only if needed.
 
 This module is sent by value, like `tasks.py`. A *query* is a dictionary with the root of the dataset, its files with
-their levels, and the place of each leaf: `[word, shift, width, low]`.
+their levels, and the place of each leaf. A *leaf* is one of the integers that encode a state. The place
+`[word, shift, width, low]` says that the leaf is `low` plus the `width` bits from bit `shift` of word `word` on.
 """
 
 from __future__ import annotations
@@ -63,7 +64,10 @@ def table(columns: dict[str, Any]) -> Any:
 
 
 def distributions(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A function for `mapInArrow` that gives (level, leaf, value, number of states) for the leaves in the query."""
+    """A function for `mapInArrow` that gives (level, leaf, value, number of states) for the leaves in the query.
+
+    Each number is only about one slab of a file, so the caller must add up the numbers.
+    """
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         for level, states in each_file(query, batches):
@@ -76,7 +80,10 @@ def distributions(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
 
 
 def degrees(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A function for `mapInArrow` that gives (level, out-degree, number of states with this out-degree)."""
+    """A function for `mapInArrow` that gives (level, out-degree, number of states with this out-degree).
+
+    Each number is only about one block of states, so the caller must add up the numbers.
+    """
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         kernel = kernels.kernel_of(query)
@@ -102,7 +109,10 @@ def projected(query: Query, states: Array) -> Array:
 
 
 def projections(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A function for `mapInArrow` that gives (key, level). A key is the packed common variables of a state."""
+    """A function for `mapInArrow` that gives (key, level), possibly repeated.
+
+    A key has the common variables of a state, packed.
+    """
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         for level, states in each_file(query, batches):
@@ -116,7 +126,10 @@ def projections(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
 
 
 def edges(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A function for `mapInArrow` that gives (key before, key after, action) for steps inside the constraints."""
+    """A function for `mapInArrow` that gives (key before, key after, action) for steps inside the constraints.
+
+    The keys are those of `projections`. The results may be repeated.
+    """
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         kernel, actions = kernels.kernel_of(query), np.array(query["actions"], dtype=np.uint64)
@@ -147,7 +160,10 @@ def _bytes(rows: Array) -> Any:
 
 
 def least(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A function for `mapInArrow` that gives the leaves of the least state with a wanted key in each slab."""
+    """A function for `mapInArrow` that gives the leaves of the least state with a wanted key in each slab.
+
+    A slab without such a state gives nothing.
+    """
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         wanted = set(query["wanted"])

@@ -24,8 +24,8 @@ def distinct(rows: Array, hashes: Array) -> tuple[Array, Array]:
     same_hash = in_order[1:] == in_order[:-1]
     same_row = same_hash & same_as_before(ordered)
     if (same_hash & ~same_row).any():
-        # Two states have the same hash, so equal rows need not be neighbours until the rows are sorted by their words,
-        # too.
+        # Two different states have the same hash. So equal rows need not be neighbours until the rows are sorted by
+        # their words, too.
         order = np.lexsort((*rows.T[::-1], hashes))
         ordered, in_order = rows.take(order, axis=0), hashes.take(order)
         same_row = same_as_before(ordered)
@@ -118,7 +118,7 @@ def _mark(new: Array, rows: Array, hashes: Array, known: Array, known_hashes: Ar
 
 
 def bounds(parts: int) -> list[int]:
-    """The first hash of each owner, then 2**64.
+    """The first hash of each of `parts` owners, then 2**64.
 
     The owner of a state is `(hash >> 32) * parts >> 32`. If `parts` is a power of two, the first bits of the hash
     are the number of the owner.

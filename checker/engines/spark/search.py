@@ -40,7 +40,11 @@ def search(
     system: TransitionSystem, *, model: str, cluster: Cluster, keep_going: bool, deadlock: bool, limits: Limits,
     report: Report | None, leaving: ExitStack,
 ) -> tuple[Exploration, StoredPaths]:  # fmt: skip
-    """Explores all reachable states within the limits. `leaving` closes the dataset, and removes it if temporary."""
+    """Explores the reachable states level by level until no state is new, or until another reason to stop.
+
+    Such a reason is a limit, an interruption, an evaluation that fails or, without `keep_going`, a violation. With
+    `deadlock`, a deadlock counts like a violation. `leaving` closes the dataset, and removes a temporary dataset.
+    """
     began = time.perf_counter()
     leaving.enter_context(deferred())
     spark = Spark(cluster)

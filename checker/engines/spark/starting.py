@@ -1,5 +1,7 @@
 """Starts a Spark session. Settings of the user and of the platform take precedence over the defaults here.
 
+There is one exception: the settings in `SQL_NEEDED` take precedence over those of the platform.
+
 The user gives settings by `--master` and `--conf`, or by an existing session. The platform gives them by
 `spark-submit`, `spark-defaults.conf`, PYSPARK_SUBMIT_ARGS or the environment. Only a running Java process knows all of
 these settings.
@@ -87,7 +89,7 @@ def _begun(cluster: Cluster) -> Any:
     if "spark.master" not in said and not platform_says("spark.master", "--master", "MASTER="):
         said["spark.master"] = "local[*]"
     if said.get("spark.master", "").startswith("local"):
-        # Without other machines, the name of the driver's machine need not be resolvable.
+        # Because there are no other machines, nothing needs to resolve the name of the driver's machine.
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         if not any("JavaOptions" in name for name in said) and not platform_says("JavaOptions", "java-options"):
@@ -156,7 +158,10 @@ def _own_interruptions() -> Iterator[None]:
 
 @contextmanager
 def _hearing(heard: list[str]) -> Iterator[None]:
-    """Keeps Java's messages away from standard error, and adds their lines to `heard`."""
+    """Keeps Java's messages away from standard error, and adds their lines to `heard`.
+
+    If ISRCHECK_DEBUG is 1, the messages go to standard error instead, and `heard` gets no lines.
+    """
     if os.environ.get("ISRCHECK_DEBUG") == "1":
         yield
         return

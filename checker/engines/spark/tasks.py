@@ -1,9 +1,10 @@
 """The executors' part in a level: expand an owner's states, then keep the new states among an owner's candidates.
 
 A *work* is a dictionary with everything that a task needs: the root of the dataset, the kernel, the first hash of each
-owner, and a plan. An *owner* has all states whose hashes are in its range. Its *candidates* are the successors that it
-has, new or known. The plan has, for each owner, the files of the level to expand and the files of the states known so
-far. Each attempt of a task writes files with new names, and no file counts before the driver commits the level.
+owner, and a plan. An *owner* has all states whose hashes are in its range. Its *candidates* are the successors with
+such hashes, new or known. The plan has, for each owner, the files of the level to expand and the files of the states
+known so far. Each attempt of a task writes files with new names, and no file counts before the driver commits the
+level.
 """
 
 from __future__ import annotations
@@ -175,7 +176,7 @@ def compact(work: Work, kernel: Kernel, runs: list[dict[str, Any]], low: int, hi
 
 
 def together(readers: list[files.Reader], words: int, low: int, high: int) -> tuple[Array, Array]:
-    """The states of several files with hashes from `low` to `high - 1`, in order."""
+    """The distinct states of several files, in order. Takes only states with hashes from `low` to `high - 1`."""
     return rows.together([part for reader in readers for part in reader.between(low, high)], words, low, high)
 
 

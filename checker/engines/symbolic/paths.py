@@ -1,8 +1,9 @@
 """Finds the canonical path of a given length with z3: a first path is improved until no path is better.
 
-The canonical path is defined as in `checker/traces/canonical.py`: it starts in the least initial state, has the fewest
-changes of actor, and then has the least labels. Changes of actor are counted in unary. Labels are fixed from the first
-step to the last: for each step, z3 is asked for a lesser label until there is none.
+The canonical path is defined as in `checker/traces/canonical.py`. Of all paths of this length to the wanted end, it
+starts in the least initial state. Of the paths from there, it has the fewest changes of actor, and of these paths it
+has the least labels. Changes of actor are counted in unary. Labels are fixed from the first step to the last:
+for each step, z3 is asked for a lesser label until there is none.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ class SymbolicPaths:
     """The results of a search: paths to the errors that were found, and the errors that were refuted, by level.
 
     An error is named by an invariant, a kind of error, or the leaves of a state. `left` gives the seconds left for the
-    whole run, or None if there is no limit. `any` has states with an error for which a lesser state may exist.
+    whole run, or None if there is no limit. `any` has the states that were kept for an error although a lesser state
+    may have the same error.
     """
 
     template: Template
@@ -155,7 +157,10 @@ class LeastPath:
 
 
 def least_state(unrolling: Unrolling, solver: Solver, first: tuple[int, ...]) -> tuple[int, ...]:
-    """The least among the last states of the paths that a solver allows. `first` is the last state of such a path."""
+    """The least of the last states of the paths that a solver allows. States are compared by their leaves.
+
+    `first` is the last state of such a path.
+    """
     template, best = unrolling.template, first
     for position, leaf in enumerate(template.system.leaves):
         term = unrolling.states[-1][position]

@@ -1,4 +1,4 @@
-"""Bounded model checking: is there a path of one state, of two states, of three states, ... that ends in an error?
+"""Bounded model checking: looks for a path of one state, then of two states, and so on, that ends in an error.
 
 A *level* is the number of states of the paths, as in a breadth-first search. Before the search looks for an error at
 a level, it has refuted this error for all shorter paths. So the first violation has the same length as in a
@@ -29,7 +29,11 @@ class _Stopped(Exception):
 def search(
     system: TransitionSystem, *, keep_going: bool, deadlock: bool, limits: Limits, report: Report | None
 ) -> tuple[Exploration, SymbolicPaths]:
-    """Searches level after level for violations, deadlocks and errors, until a limit is reached."""
+    """Searches level after level for violations, failing evaluations and, with `deadlock`, deadlocks.
+
+    The search ends at a limit, at an interruption, at a failing evaluation, or when z3 gives up. Without `keep_going`,
+    it also ends at a violation or a deadlock.
+    """
     with Watch(limits) as watch:
         run = Search(system, watch, report, keep_going, deadlock)
         found = run.explore()
@@ -49,7 +53,7 @@ class Search:
         self.found = Exploration(initial=len(system.initial), unrolled=(0, 0))
         self.template = Template(system)
         self.paths = SymbolicPaths(self.template, [], lambda: watch.left)
-        # For each kind of error: the level and the last state of the path that was found.
+        # For each error: the level and the last state of the path that was found last.
         self._ends: dict[str, tuple[int, tuple[int, ...]]] = {}
 
     def explore(self) -> Exploration:

@@ -78,7 +78,10 @@ class Watch:
 
     @contextmanager
     def while_running(self, solver: z3.Solver) -> Iterator[None]:
-        """In this context, limits interrupt the solver. z3 would keep an interruption of an idle solver for later."""
+        """In this context, limits interrupt the solver.
+
+        An idle solver must not be interrupted, because z3 would keep the interruption for the next question.
+        """
         with self._lock:
             self._running = solver
         try:
@@ -98,7 +101,10 @@ class Watch:
 
 
 class Solver:
-    """An incremental solver for bit-vectors. `effort` limits each question equally on every machine."""
+    """An incremental solver for bit-vectors.
+
+    `effort` limits the work on each question, in z3's own unit, which is the same on every machine.
+    """
 
     def __init__(self, watch: Watch, effort: int | None = None) -> None:
         self.watch = watch

@@ -1,4 +1,4 @@
-"""Facts about the leaves of every state. Without these facts, a solver would also try impossible values of leaves."""
+"""Facts about the leaves (stored integers) of every state. Without them, a solver would also try impossible values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Asks z3 whether exchanges of members of a scalarset change a model. `checker.symmetry` uses the answers."""
+"""Asks z3 whether exchanges of brokers, or of members of another scalarset, change a model.
+
+`checker.symmetry` uses the answers.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,8 @@ EFFORT: Final = 20_000_000
 class Alike:
     """Decides whether two expressions are equal in every state that satisfies `facts`.
 
-    If z3 gives up, the expressions count as different.
+    If z3 cannot decide this with the `EFFORT` of one question, the expressions count as different. Raises `GaveUp` at
+    the limits of `watch`.
     """
 
     def __init__(self, system: TransitionSystem, watch: Watch) -> None:
@@ -49,7 +53,7 @@ class Alike:
 
 
 def classes(system: TransitionSystem, watch: Watch) -> list[list[Member]]:
-    """The classes of interchangeable brokers, for a search without goals and bounds."""
+    """The classes of interchangeable members of scalarsets, for a search that does not report goals and bounds."""
     return Symmetry(system, Alike(system, watch), goals=False).classes()
 
 

@@ -21,7 +21,7 @@ from isrcheck.model.language.expressions import Expression, Kind, Leaf, topologi
 Term = Any
 """A term of z3."""
 State = tuple[Term, ...]
-"""One term for each leaf of a transition system."""
+"""One term for each leaf of a transition system. A *leaf* is one of the integers that encode a state."""
 Interval = tuple[int, int]
 
 
@@ -305,7 +305,7 @@ class Terms:
         return a & ~b
 
     def _operands(self, node: Expression, terms: list[Term]) -> list[Term]:
-        """The arguments in the width of the result. For these operators, higher bits can be cut off beforehand."""
+        """The arguments in the width of the result. Higher bits can be cut off: they do not change the lower bits."""
         return [self._fitted(t, x, node.kind, interval(node)) for t, x in zip(terms, node.arguments, strict=True)]
 
     def if_(self, node: Expression, terms: list[Term]) -> Term:

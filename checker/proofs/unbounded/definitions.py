@@ -1,11 +1,11 @@
 """Fresh names, and the conditions that define their values.
 
-Without quantifiers, no z3 term can express `one_past_last`, or `for_all` up to a bound. Each use of these functions
-gets a fresh name and a *definition*. A definition is a set of conditions that hold for all numbers. A proof uses only
-the instances of the conditions that it needs. In every state, some value of the name satisfies its definition, so a
-definition adds no assumption.
+Without quantifiers, no z3 term can express `one_past_last`, or `for_all` up to an unknown bound. So each use of these
+functions gets a fresh name and a *definition*: conditions that hold for all numbers. A proof assumes these conditions
+only for some numbers (`form.py`). In every state, some value of the name satisfies the definition, so the definition
+does not restrict the state.
 
-If the use is inside a statement about all numbers, the name is a fresh function of these numbers.
+If one of these functions is used inside a statement about all numbers, the name is a fresh function of these numbers.
 """
 
 from __future__ import annotations
@@ -35,7 +35,10 @@ class Quantified:
 
 @dataclass(frozen=True)
 class Definitions:
-    """Conditions that define fresh names. `numbers` has the numbers, with kinds, for which lemmas may be needed."""
+    """Conditions that define fresh names.
+
+    `numbers` lists the fresh numbers, each with its kind. A proof also assumes the lemmas for these numbers.
+    """
 
     conditions: list[Quantified]
     numbers: list[tuple[Term, str]]
@@ -76,7 +79,7 @@ _pages: list[_Page] = []
 
 @contextmanager
 def defining(book: Book, enclosing: Sequence[tuple[Term, str]] = ()) -> Iterator[Definitions]:
-    """Collects the definitions that a method makes while it runs, for all values of the `enclosing` numbers."""
+    """Collects the definitions that a method makes while it runs, each for all values of the `enclosing` numbers."""
     page = _Page(book, Definitions.none(), tuple(enclosing))
     _pages.append(page)
     try:
@@ -119,9 +122,10 @@ def _body(page: _Page, numbers: Sequence[tuple[Term, str]], say: Callable[[], An
 
 
 def end_of(limit: Term, of: str, holds: Callable[[Term], tuple[Term, Term]]) -> tuple[Term, Term]:
-    """One past the greatest number below a limit for which `holds` is true, or 0; and whether this result is defined.
+    """One past the greatest number that is below `limit` and for which `holds` is true, or 0 if there is none.
 
-    `holds` returns two terms for a number: whether the condition is true, and whether it is defined.
+    Also returns the condition that the result is defined. For a number, `holds` returns two terms in the same way:
+    whether the condition is true, and whether it is defined.
     """
     page = _page()
     at = page.book.fresh("at", z3.IntSort())
@@ -141,8 +145,9 @@ def end_of(limit: Term, of: str, holds: Callable[[Term], tuple[Term, Term]]) -> 
 def for_all(kinds: Mapping[str, tuple[Term, str]], holds: Callable[[dict[str, Term]], Any]) -> tuple[Term, Term]:
     """Whether `holds` is true for all numbers from 0 to below the limits in `kinds`, and whether this is defined.
 
-    `kinds` has the limit and the kind of each number, by name. As in a loop, the result is false if `holds` is false
-    for one choice of numbers. Otherwise the result is defined if `holds` is defined for all choices.
+    `kinds` has the limit and the kind of each number, by name. If `holds` is false for one choice of numbers, the
+    result is false, even if `holds` is undefined for another choice. Otherwise, the result is defined only if `holds`
+    is defined for all choices.
     """
     page = _page()
     bound = {name: page.book.fresh(name, z3.IntSort()) for name in kinds}

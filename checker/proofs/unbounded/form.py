@@ -1,16 +1,17 @@
-"""The obligations of a proof about a model without bounds, for a given number of replicas.
+"""The obligations of a proof about a model without bounds, for a given number of brokers.
 
-The obligations have no quantifiers, so solvers can decide them. A lemma is about all offsets and all epochs, but an
-obligation assumes the lemma only for some numbers of the right kind. Each stage of an obligation has more numbers:
+The obligations have no quantifiers, so that a solver can usually decide them. A lemma is about all offsets and all
+epochs, but an obligation assumes the lemma only for some numbers, each of the kind (`shapes.End`) of the parameter that
+it replaces. Each stage of an obligation has more numbers:
 
-* The first stage has the numbers of the goals, of the action's parameters and of definitions, and the numbers that are
-  leaves of the states before and after the step.
-* The second stage adds the numbers that logs and requests before the step contain at positions that are numbers of the
-  goals, of the action's parameters or of definitions.
+* The first stage has the numbers of the goals, of the action's parameters and of definitions (`definitions.py`), and
+  the numbers that are leaves of the states before and after the step.
+* The second stage adds numbers that are stored in arrays (such as logs) of the state before the step. It takes them
+  from the indices that are numbers of the goals, of the action's parameters or of definitions.
 * The third stage adds the predecessors of the numbers that are leaves of the state before the step.
 
 Assuming less is safe, because what follows from some instances of a lemma also follows from the lemma. But a goal that
-does not follow might follow with more instances.
+is not proved might follow from more instances.
 """
 
 from __future__ import annotations
@@ -70,11 +71,17 @@ class Unbounded:
     # --- statements -------------------------------------------------------------------------------------------------
 
     def quantified(self, statement: Statement, state: Sequence[Term]) -> tuple[list[Quantified], Definitions]:
-        """A statement about a state: its conditions (one for each choice of finite parameters) and its definitions."""
+        """A statement about a state: its conditions (one for each choice of finite parameters) and its definitions.
+
+        A parameter is *finite* if its domain depends on no bound. A condition holds for all values of the others.
+        """
         return self._read(statement, state, fresh_numbers(self.free.book), bound=True)
 
     def goal(self, statement: Statement, state: Sequence[Term]) -> tuple[Term, Definitions]:
-        """A statement about a state, for arbitrary fixed numbers. If it is never false, it is true for all numbers."""
+        """A statement about a state, for unknown values of its numeric parameters.
+
+        If no values of these parameters make the statement false, it holds for all values.
+        """
         found, definitions = self._read(statement, state, self._some_number, bound=False)
         return both(*(q.condition for q in found)), definitions
 
@@ -93,7 +100,7 @@ class Unbounded:
     def _some_number(self, parameter: str, of: str, before: int) -> Term:
         """An arbitrary number of kind `of` for a goal that already has `before` numbers of this kind.
 
-        All goals share these numbers, so there are only as many as one goal needs.
+        All goals share these numbers, so there are only as many as the goal with the most numbers needs.
         """
         known = self._some.setdefault(of, [])
         while len(known) <= before:
@@ -140,9 +147,10 @@ class Unbounded:
         own: Pool,
         assumes: bool = True,
     ) -> Obligation:
-        """Makes an obligation, which assumes the lemmas (if `assumes` is true) for the numbers of each stage.
+        """Makes an obligation. If `assumes` is true, each stage assumes the lemmas and domains for its numbers.
 
-        `own` has the numbers of the action's parameters. `definitions` are those of the step or of the initial state.
+        `after` is the state that the goals are about. `own` has the numbers of the action's parameters. `definitions`
+        are those of the step or of the initial state.
         """
         read = Lazily(list(goals), lambda name: goals[name]())
         pools: dict[int, Pool] = {}
@@ -225,7 +233,7 @@ class Unbounded:
         return Quantified(((index, part.endless),), both(*inside(part.domain, z3.Select(term, index))))
 
     def _somewhere(self, part: Part, term: Term) -> Term:
-        """The condition that a leaf has a value of its domain. For an array: at one index, which all goals share."""
+        """The condition that a leaf has a value of its domain. For an array, it is about one unknown index."""
         if part.endless is None:
             return both(*inside(part.domain, term))
         return both(*inside(part.domain, z3.Select(term, self._some_number("index", part.endless, 0))))

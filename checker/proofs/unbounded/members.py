@@ -88,7 +88,7 @@ class UnboundedSet(Scalar):
         return self._of_members(some(self.has(b) & holds(b) for b in self._members()))
 
     def _of_members(self, answer: UnboundedFlag) -> UnboundedFlag:
-        """An answer about the members of this set, which is undefined if the set is undefined."""
+        """An answer about the members of this set. The answer is undefined if the set is undefined."""
         return ofFlag(answer.term, both(self.defined, answer.defined))
 
     @property

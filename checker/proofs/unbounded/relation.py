@@ -1,9 +1,10 @@
 """A model's steps for all bounds together, found by running the methods of the model.
 
-Every setting that is a bound becomes an unknown integer with a known minimum. The methods run unchanged on a state of
-z3 terms, once for each choice of their finite parameters, such as brokers. A numeric parameter is an unknown number of
-its domain. So the result is valid for each value that a bound can have. A loop up to an unknown bound cannot run.
-Models use `below` and `one_past_last` instead.
+Every setting that is a bound becomes an unknown integer, which is at least the setting's minimum, if it has one. The
+methods run unchanged on a state of z3 terms. A parameter is *numeric* if its domain depends on a bound, and *finite*
+otherwise. A numeric parameter is an unknown number of its domain. The methods run once for each choice of their finite
+parameters, such as brokers. So the result is valid for each value that a bound can have. A loop up to an unknown bound
+cannot run. Models use `below` and `one_past_last` instead.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from isrcheck.model.language.running import heeded
 
 @dataclass(frozen=True)
 class AnyBounds:
-    """A model whose bounds are unknown integers: `bounds`, by setting. `known` has the conditions that they satisfy."""
+    """A model whose bounds are unknown integers: `bounds`, by setting. `known` has the conditions on these integers."""
 
     model: Model
     book: Book
@@ -89,9 +90,9 @@ class Layout:
         return tuple(book.fresh(part.path, part.sort) for part in self.parts)
 
     def not_empty(self) -> list[Term]:
-        """The conditions that every domain has at least one value.
+        """For each domain with an end that depends on a bound, the condition that the domain has at least one value.
 
-        These conditions are always true, because a model with an empty domain is refused earlier.
+        A model with an empty domain is refused, so these conditions exclude no model.
         """
         ends = [p.domain for p in self.parts if kind(p.domain) is not None]
         return list(dict.fromkeys(as_term(d.low) <= as_term(d.high) for d in ends))  # type: ignore[attr-defined]
@@ -177,12 +178,11 @@ class UnboundedState(TheState):
 
 @dataclass(frozen=True)
 class Relation:
-    """The step of an action for all values of its numeric `parameters` that satisfy `inside`.
+    """The step of an action, for one choice of its finite parameters and all values of its numeric `parameters`.
 
-    `choice` has the value of each finite parameter of the action, and `...` for each numeric parameter.
-
-    The step happens if `guard` holds, and is undefined if `failure` holds. `after` has the leaves after the step, as
-    terms that may use the names from `definitions`.
+    `choice` has the value of each finite parameter, and `...` for each numeric parameter. `inside` has the conditions
+    that the numeric parameters lie in their domains. The step is undefined if `failure` holds. Otherwise, it happens if
+    `guard` holds. `after` has the leaves after the step, as terms that may use the names from `definitions`.
     """
 
     action: str
@@ -210,8 +210,8 @@ def arguments(
 ) -> Iterator[tuple[tuple[tuple[str, Any], ...], list[Any], list[tuple[Term, str]], list[Term]]]:
     """For each choice of the finite parameters: the choice, all arguments, the unknown numbers, and their conditions.
 
-    An argument is an unknown number if its parameter has a limit that depends on a bound. Each unknown number is listed
-    with its kind.
+    The argument of a numeric parameter is an unknown number. Each unknown number is listed with its kind. The
+    conditions say that the unknown numbers lie in their domains.
     """
     domains = {n: model.resolved_domain(d if isinstance(d, Domain) else d(model)) for n, d in parameters.items()}
     finite = {n: d for n, d in domains.items() if kind(d) is None}

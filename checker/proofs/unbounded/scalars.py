@@ -145,7 +145,10 @@ def _kleene(a: Scalar, b: Scalar, decides: Callable[[Term], Term]) -> Term:
 
 
 def terms_of(like: type[Scalar], domain: Domain, value: Any, stored: bool) -> tuple[tuple[Term, ...], Term]:
-    """The terms of a scalar, and the condition that it is defined. A stored scalar must also lie in the domain."""
+    """The terms of a scalar, and the condition that it is defined.
+
+    If `stored` is true, the condition also requires that the scalar lies in the domain.
+    """
     if isinstance(value, OfTheState) and type(value) is not like:
         raise mistake(f"{value!r} is stored", f"store {domain}")
     terms = value.terms if isinstance(value, Scalar) else constant(domain, value)
@@ -220,7 +223,7 @@ class UnboundedNumber(Scalar):
         return Below(self)
 
     def one_past_last(self, holds: Callable[[Any], Any]) -> UnboundedNumber:
-        """One past the greatest number below this number for which `holds` is true, or 0."""
+        """One past the greatest number that is below this one and for which `holds` is true, or 0 if there is none."""
 
         def of_number(at: Term) -> tuple[Term, Term]:
             flag = as_flag(holds(UnboundedNumber((at,), self.domain)))
@@ -239,7 +242,10 @@ class Below:
     def for_all(
         self, holds: Callable[..., Any], where: Callable[..., Any] | None, domains: Mapping[str, Iterable[Any]]
     ) -> UnboundedFlag:
-        """Whether `holds` is true for every choice that satisfies `where`. At least one of the domains is a `Below`."""
+        """Whether `holds` is true for every choice that satisfies `where` (None: every choice).
+
+        A choice takes a value from each of the `domains`, at least one of which is a `Below`.
+        """
         ends = {name: d.end for name, d in domains.items() if isinstance(d, Below)}
         finite = {name: list(d) for name, d in domains.items() if name not in ends}
 

@@ -1,9 +1,9 @@
-"""The form in which a value is stored without bounds: z3 terms, one for each leaf of the domain.
+"""The form in which a value is stored without bounds: z3 terms. Each part that is one term is a *leaf*.
 
-A bound is a z3 constant: an integer with a known minimum. A number, an enum or a broker is an Int. The Int of a broker
-is its index, and -1 represents "none". A flag is a Bool. A set has one Bool for each broker. An unlimited log is its
-length and, for each leaf of an element, an Array from offsets to the values of this leaf. A `per(...)` over an
-unlimited domain of numbers consists of such Arrays, too.
+A bound is a z3 constant: an unknown integer. A number, an enum or a broker is an Int. The Int of an enum is the
+position of its member. The Int of a broker is its index, and -1 represents "none". A flag is a Bool. A set has one Bool
+for each broker. A log whose capacity is a bound is its length and, for each leaf of an element, an Array from offsets
+to the values of this leaf. A `per(...)` over numbers whose domain depends on a bound also consists of such Arrays.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FALSE: Final = z3.BoolVal(False)
 class End:
     """The lowest or highest value of a domain, if it depends on a bound. `of` names the setting of this bound.
 
-    Numbers whose ends depend on the same setting are of one *kind*, such as offsets, epochs or record ids.
+    Numbers are of the same *kind* (such as offsets, epochs or record ids) if their domains depend on the same setting.
     """
 
     term: Term
@@ -87,7 +87,7 @@ def chosen(condition: Term, yes: Term, no: Term) -> Term:
 
 @dataclass(frozen=True)
 class Part:
-    """A leaf: its path and its scalar domain. If the leaf is an array over numbers, `endless` is their kind."""
+    """A leaf: its path and its scalar domain. If the leaf is an array, `endless` is the kind of its indices."""
 
     path: str
     domain: Domain
@@ -164,7 +164,11 @@ def inside(domain: Domain, term: Term) -> list[Term]:
 
 
 def constant(domain: Domain, value: Any) -> tuple[Term, ...] | None:
-    """The terms of a plain value, or None if the value does not belong to this scalar domain."""
+    """The terms of a plain value, or None if the value does not belong to this scalar domain.
+
+    The ends of a domain are not checked: every integer counts as a number of the domain, and every broker domain has
+    "none".
+    """
     match domain:
         case Flag() if isinstance(value, bool):
             return (z3.BoolVal(value),)

@@ -1,8 +1,8 @@
 """The values that a model's methods compute with when there are no bounds. They consist of z3 terms.
 
-A scalar has terms, and the condition that it is defined. A structure is at a place in the state, or is a separate
-value. This is the language's third semantics, beside `plain` and `symbolic` in `model/language`. The methods have the
-same names in all three.
+A scalar has terms, and the condition that it is defined. A structure is a part of the state (at a `Place`), or a
+separate value. This is the language's third semantics, beside `plain` and `symbolic` in `model/language`. The methods
+have the same names in all three.
 """
 
 from __future__ import annotations
@@ -51,9 +51,10 @@ class Holding(Protocol):
 
 @dataclass(frozen=True)
 class Place:
-    """The place of a value in the state. The leaves of the value begin at `start`.
+    """Says where a value is in the state: its leaves begin at position `start`.
 
-    If there is an `index`, the leaves are arrays, and the value is at this index of each array.
+    If there is an `index`, the leaves are arrays, and the value is at this index of each array. `defined` is the
+    condition that the index is defined and in its domain.
     """
 
     state: Holding
@@ -77,7 +78,7 @@ class Place:
 
 
 class Structure(Unbounded):
-    """A value with several leaves, either at a place in the state or separate from the state."""
+    """A record, a `per(...)` or a log, either at a place in the state or separate from the state."""
 
     __slots__ = ("_domain", "_place", "_given", "_given_defined")
     _domain: Domain
@@ -257,7 +258,7 @@ STRUCTURES: Final[dict[type[Domain], type[Structure]]] = {
 
 
 def placed(domain: Domain, place: Place) -> Any:
-    """The value of a domain at a place. A scalar is read immediately."""
+    """The value of a domain at a place. A scalar is read immediately, a structure only when a part of it is needed."""
     if type(domain) in SCALARS:
         return SCALARS[type(domain)](place.read(len(shape(domain))), domain, place.defined)
     return STRUCTURES[type(domain)](domain, place)
