@@ -151,4 +151,4 @@ class _Run:
         return counterexample(self.bound.model, system, [before, after], [label], why)
 
     def _redundant(self) -> None:
-        self.result.redundant = redundant(self.obligations, self.watch, self.tell)
+        self.result.redundant = redundant(self.obligations, self.watch, self.tell, frozenset(self.result.dropped))

@@ -132,12 +132,14 @@ def prove(
     return found
 
 
-def redundant(obligations: Obligations, watch: Watch, tell: Tell = lambda text: None) -> list[str]:
-    """Each lemma without which the proof still succeeds if all other lemmas are kept."""
+def redundant(
+    obligations: Obligations, watch: Watch, tell: Tell = lambda text: None, dropped: frozenset[str] = frozenset()
+) -> list[str]:
+    """Each lemma without which the proof still succeeds if all other lemmas are kept, except the `dropped` ones."""
     found = []
-    for name in obligations.lemmas:
+    for name in [name for name in obligations.lemmas if name not in dropped]:
         tell(f"without {name}")
-        without = frozenset({name})
+        without = dropped | {name}
         if all(follows(obligations, each, watch, without) for each in obligations.all):
             found.append(name)
     return found

@@ -63,12 +63,12 @@ def side_conditions(attempt: Attempt, watch: Watch, tell: Callable[[str], None])
 def _settings(attempt: Attempt, bound: int, lowered: bool = False) -> dict[str, Any]:
     """The settings of an attempt, but every bound is `bound` or the nearest value that its setting allows.
 
-    If `lowered` is true, only bounds above `bound` change: they become `bound`.
+    If `lowered` is true, no bound becomes larger than it is.
     """
     declared = attempt.loaded.cls.declared_settings()
     given = attempt.loaded.cls(**attempt.settings).settings
     return {
-        n: x if declared[n].bound is None else min(x, bound) if lowered else _nearest(declared[n], bound)
+        n: x if declared[n].bound is None else min(x, _nearest(declared[n], bound)) if lowered else _nearest(declared[n], bound)
         for n, x in given.items()
     }
 

@@ -48,6 +48,11 @@ def test_houdini_keeps_the_largest_inductive_subset(form: str) -> None:
     assert (result.verdict, result.dropped) == ("proved", ["on-the-way-down-it-is-less"])
 
 
+def test_what_houdini_drops_is_no_goal_of_what_is_redundant() -> None:
+    result = attempt(Hill, {}, HillProof, houdini=True, find_redundant=True)
+    assert result.redundant == attempt(Hill, {}, SoundHillProof, find_redundant=True).redundant != []
+
+
 def test_history_restricts_nothing() -> None:
     model = with_history(Hill, HillProof)
     plain, full = trace(Hill()), trace(model())
