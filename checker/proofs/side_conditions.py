@@ -67,10 +67,8 @@ def _settings(attempt: Attempt, bound: int, lowered: bool = False) -> dict[str, 
     """
     declared = attempt.loaded.cls.declared_settings()
     given = attempt.loaded.cls(**attempt.settings).settings
-    return {
-        n: x if declared[n].bound is None else min(x, _nearest(declared[n], bound)) if lowered else _nearest(declared[n], bound)
-        for n, x in given.items()
-    }
+    bounds = {n: _nearest(declared[n], bound) for n in given if declared[n].bound is not None}
+    return given | {n: min(x, given[n]) if lowered else x for n, x in bounds.items()}
 
 
 def _nearest(setting: Setting, bound: int) -> int:

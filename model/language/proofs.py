@@ -84,7 +84,7 @@ def lemma(**parameters: ParameterDomain) -> Callable[[Method], Method]:
 
 
 def candidate(**parameters: ParameterDomain) -> Callable[[Method], Method]:
-    """Marks a method as a lemma of which the author is not sure. `--houdini` may drop it, as it may drop every lemma."""
+    """Marks a method as a lemma of which the author is not sure. `--houdini` may drop it, like every lemma."""
     return _statement("candidate", parameters)
 
 
