@@ -36,7 +36,7 @@ from isrcheck.checker.kernel.objects import objects, version_of
 if TYPE_CHECKING:
     from isrcheck.checker.kernel.objects import Folder
 
-OPTIONS: Final = {"nogil": True, "boundscheck": False, "error_model": "numpy"}
+OPTIONS: Final = {"boundscheck": False, "error_model": "numpy"}
 """Options of Numba. With them a loop does not check positions in arrays, and raises nothing when it divides by zero."""
 BARE: Final = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
 """Options of Numba that leave out what a loop does not need: Numba's wrappers for calls from Python and from C, and
@@ -51,11 +51,10 @@ RETURNED: Final[dict[str, Any]] = {
     "uint64": ctypes.c_uint64,
 }
 """The types that a loop may return to Python: Numba's name of each type, and the type in `ctypes`."""
-NUMBERS: Final[dict[type, str]] = {int: "int64", bool: "int64", np.bool_: "int64"} | {
-    kind: np.dtype(kind).name
-    for kind in (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64)
-}
-"""The types of the numbers that a loop takes, and for each type its name in compiled code."""
+NARROW: Final = (int, bool, np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32)
+NUMBERS: Final[dict[type, str]] = {np.uint64: "uint64"} | dict.fromkeys(NARROW, "int64")
+"""The types of the numbers that a loop takes, and for each type its name in compiled code. All have 64 bits there,
+because platforms pass narrower numbers to functions in different ways."""
 NOTHING: Final = -2
 """Numba's status of a compiled function that returned None. The status of one that returned a value is 0."""
 
@@ -109,8 +108,8 @@ def instruction(result: str, *arguments: str) -> Callable[[Callable[..., Any]], 
 class Loop:
     """A function that runs as compiled code. There is one version of the code for each combination of argument kinds.
 
-    In compiled code, integers of numpy keep their type. All other integers, and booleans, are 64-bit integers with a
-    sign. `function` is the Python function itself.
+    In compiled code, a `np.uint64` has no sign. All other integers, and booleans, are 64-bit integers with a sign.
+    `function` is the Python function itself.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:

@@ -95,6 +95,9 @@ def test_each_combination_of_types_has_its_own_code(folder: Folder) -> None:
     assert greater(-1, 1) is False  # with a sign
     assert greater(np.uint64((1 << 64) - 1), np.uint64(1)) is True  # without
     assert len(folder.files()) == 2
+    assert greater(np.int8(-1), np.uint32((1 << 32) - 1)) is False  # narrower numbers keep their values
+    assert greater(np.uint8(255), np.int16(254)) is True
+    assert len(folder.files()) == 2
 
 
 def test_code_is_compiled_once_and_by_one_thread(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
