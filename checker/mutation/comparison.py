@@ -3,9 +3,9 @@
 The states compared are the reachable states in which the model's constraints hold. A mutant is *equivalent* if in each
 of these states the same instances are enabled in the mutant and in the model, and lead to the same states. The mutant
 and the model then have the same states and the same steps. A mutant *only forbids* if it lacks steps of the model and
-adds none. Such a mutant reaches no new state, so no invariant can notice it. Models in which an invariant or another
-action asks what is enabled are an exception. If a mutant only forbids, and the guard of its mutated action is true in
-no state of the model, then the action never happens in the mutant.
+adds none. Such a mutant reaches no new state, so no invariant can notice it. If, moreover, the guard of its mutated
+action is true in no state of the model, then the action never happens in the mutant. Neither need be so if an invariant
+or another action asks what is enabled (`s.enabled`): the mutant must then be checked.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from isrcheck.checker.scenarios.derived import COUNTS
 from isrcheck.checker.scenarios.pool import in_order
 from isrcheck.checker.scenarios.scenario import Scenario, read
 from isrcheck.model.language.profiles import BARE
-from isrcheck.model.language.tracing import meaningless, trace
+from isrcheck.model.language.tracing import anything_asks, meaningless, trace
 
 SAME: Final = Difference(None, forbids=False, adds=False, fires=False)
 """The difference of a mutant whose instances at a place are the model's, or whose edit gives no valid model there."""
@@ -40,13 +40,15 @@ Lines = Sequence[tuple[str, Edit]]
 class Answers:
     """The invariants that hold in the model at a place, its number of states, and how each mutant differs there.
 
-    `differences` is None if they are not known, because a limit was reached or a process ran out of memory.
+    `differences` is None if they are not known, because a limit was reached or a process ran out of memory. `asks` says
+    that an action, one of these invariants, a goal or a constraint asks what is enabled.
     """
 
     place: Place
     holds: tuple[str, ...] = ()
     distinct: int = 0
     differences: tuple[Difference, ...] | None = None
+    asks: bool = False
 
 
 def places(model: str, paths: tuple[str, ...] = (), most: int | None = None) -> tuple[Place, ...]:
@@ -142,7 +144,7 @@ def _at(question: Question, verdict: Verdict, answers: Answers, difference: Diff
     if difference.level is None:
         return replace(there, outcome="equivalent")
     if difference.only_forbids:
-        if not difference.fires:
+        if not (difference.fires or answers.asks):
             return vacuous(there)
         there = replace(there, outcome="forbids")
     return asked_of(there, question.model, settings, answers.holds, question.limits, answers.distinct)
@@ -164,4 +166,7 @@ def _compared(item: tuple[Question, Place, Lines]) -> Answers:
         return Answers(place)
     holds = tuple(name for name, finding in result.findings.items() if finding.verdict == "holds")
     known = iter(compared)
-    return Answers(place, holds, result.distinct, tuple(SAME if pair is None else next(known) for pair in pairs))
+    with blaming(loaded.origin):
+        asks = anything_asks(model, {name: loaded.invariants[name] for name in holds})
+    known_ones = tuple(SAME if pair is None else next(known) for pair in pairs)
+    return Answers(place, holds, result.distinct, known_ones, asks)

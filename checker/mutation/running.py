@@ -15,7 +15,7 @@ from isrcheck.checker.mutation.mutants import Family, Mutant, chosen_actions, fa
 from isrcheck.checker.mutation.verdicts import OUTCOMES, Outcome, Question, Verdict, asked_of, cores, vacuous
 from isrcheck.checker.results import FORMAT, Exit, PropertyFinding, Result
 from isrcheck.checker.scenarios.pool import in_order
-from isrcheck.model.language.tracing import trace
+from isrcheck.model.language.tracing import anything_asks, trace
 
 Tell = Callable[[str], None]
 Wanted = Callable[[int, Mutant], bool]
@@ -115,21 +115,27 @@ def mutation(
     properties = in_the_model(loaded, question)
     mutants = enumerate((m for f in families for m in f.mutants), 1)
     compared_with = zip(mutants, compared, strict=True)
-    unjudged = [_compared(i, m, d) for (i, m), d in compared_with if wanted(i, m)]
-    asks = replace(question, liveness=tuple(name for name, finding in properties.items() if can_kill(finding)))
-    verdicts = list(_checked(asks, own, unjudged, tell))
+    with blaming(loaded.origin):
+        asks = anything_asks(model, loaded.chosen(question.invariants))
+    unjudged = [_compared(i, m, d, asks) for (i, m), d in compared_with if wanted(i, m)]
+    asked = replace(question, liveness=tuple(name for name, finding in properties.items() if can_kill(finding)))
+    verdicts = list(_checked(asked, own, unjudged, tell))
     if question.scenarios:
         verdicts = in_scenarios(question, verdicts, tell)
     return Mutation(question, own, tuple(verdicts), sum(f.senseless for f in families), properties=properties)
 
 
-def _compared(number: int, mutant: Mutant, difference: Difference) -> Verdict:
-    """The verdict on a mutant from the comparison alone; `survived` if the comparison does not decide."""
+def _compared(number: int, mutant: Mutant, difference: Difference, asks: bool) -> Verdict:
+    """The verdict on a mutant from the comparison alone; `survived` if the comparison does not decide.
+
+    `asks` says that something in the model asks what is enabled. Then only a check of the mutant shows whether the
+    mutated action happens.
+    """
     found = Verdict(number, mutant.action, mutant.touches, mutant.edit, "survived", difference.level)
     if difference.level is None:
         return replace(found, outcome="equivalent")
     if difference.only_forbids:
-        return replace(found, outcome="forbids") if difference.fires else vacuous(found)
+        return replace(found, outcome="forbids") if difference.fires or asks else vacuous(found)
     return found
 
 
@@ -142,7 +148,7 @@ def families_of(question: Question, loaded: LoadedModel) -> list[Family]:
 
 def _checked(question: Question, own: Result, unjudged: Sequence[Verdict], tell: Tell) -> Iterator[Verdict]:
     """Yields the verdicts in the order of the mutants. Checks a mutant only if a check may change its outcome."""
-    # A vacuous mutant is checked only if there are properties, because only a property may tell more about it.
+    # A mutant that the comparison finds vacuous reaches no other states, so only a property may tell more about it.
     unknown = UNKNOWN if not question.liveness else (*UNKNOWN, "vacuous")
     open_ones = [(question, own.distinct, v) for v in unjudged if v.outcome in unknown]
     answers = in_order(_answered, open_ones, question.workers or cores(), _ended)

@@ -273,6 +273,14 @@ def actions_that_ask(model: Model) -> list[str]:
     return [name for name, method in model.actions().items() if _Sheet(model, *layout(model)).asks(name, method)]
 
 
+def anything_asks(model: Model, invariants: dict[str, Invariant]) -> bool:
+    """Whether an action, a constraint, a goal or one of these invariants calls `s.enabled`."""
+    sheet = _Sheet(model, *layout(model))
+    for name, method in {**invariants, **model.predicates("constraint"), **model.predicates("goal")}.items():
+        sheet.predicate(name, method)
+    return bool(sheet._guards) or bool(actions_that_ask(model))
+
+
 def instances_at(model: Model, labels: Sequence[Label]) -> list[Transition]:
     """The model's instances with these labels; the model's other instances are not traced."""
     sheet, actions, found = _Sheet(model, *layout(model)), model.actions(), dict[Label, Transition]()

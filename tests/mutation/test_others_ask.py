@@ -49,3 +49,74 @@ def test_a_mutant_is_killed_by_what_another_action_does_then(asks: str, tmp_path
     mutants = json.loads((tmp_path / "m.json").read_text())["mutants"]
     (weaker,) = [each for each in mutants if each["change"] == "s.x <= 1, not s.x < 1"]
     assert (weaker["outcome"], weaker["by"], weaker["length"]) == ("killed", "follow()", 3)
+
+
+INVARIANT = '''
+from isrcheck import Model, action, flag, implies, invariant, number
+
+
+class Ticks(Model):
+    """It must be possible to begin."""
+
+    def variables(self):
+        return {"x": number(0, 1), "y": flag}
+
+    @action(actor="one")
+    def tick(self, s):
+        """Once."""
+        s.require((s.x == 0) | s.y)
+        s.x = 1
+
+    @invariant
+    def can_begin(self, s):
+        """At zero a step is possible."""
+        return implies(s.x == 0, s.enabled(self.tick))
+'''
+
+
+def test_a_mutant_whose_action_never_happens_is_killed_by_an_invariant_that_asks(tmp_path: Path) -> None:
+    (tmp_path / "ticks.py").write_text(INVARIANT)
+    run("mutate", tmp_path / "ticks.py", "--json", tmp_path / "m.json", "--quiet")
+    mutants = {each["change"]: each for each in json.loads((tmp_path / "m.json").read_text())["mutants"]}
+    assert {name: each["outcome"] for name, each in mutants.items()}["without s.x == 0"] == "killed"
+    # Where nothing asks, the comparison alone decides.
+    (tmp_path / "ticks.py").write_text(INVARIANT.replace("s.enabled(self.tick)", "s.x == 0"))
+    run("mutate", tmp_path / "ticks.py", "--json", tmp_path / "m.json", "--quiet")
+    mutants = {each["change"]: each for each in json.loads((tmp_path / "m.json").read_text())["mutants"]}
+    assert (mutants["without s.x == 0"]["outcome"], mutants["without s.x == 0"]["reason"]) == ("vacuous", "never: tick")
+
+
+ELSEWHERE = '''
+from isrcheck import Model, action, flag, invariant
+
+
+class Notices(Model):
+    """One action notices that another is not possible."""
+
+    def variables(self):
+        return {"full": flag, "seen": flag}
+
+    @action(actor="one")
+    def fill(self, s):
+        """Fills it."""
+        s.require(~s.full | s.seen)
+        s.full = True
+
+    @action(actor="other")
+    def notice(self, s):
+        """It cannot be filled, though it is empty."""
+        s.require(~s.full, ~s.enabled(self.fill))
+        s.seen = True
+
+    @invariant
+    def nobody_notices(self, s):
+        """Nobody notices."""
+        return ~s.seen
+'''
+
+
+def test_a_mutant_whose_action_never_happens_is_killed_by_an_action_that_asks(tmp_path: Path) -> None:
+    (tmp_path / "notices.py").write_text(ELSEWHERE)
+    run("mutate", tmp_path / "notices.py", "--action", "fill", "--json", tmp_path / "m.json", "--quiet")
+    mutants = {each["change"]: each for each in json.loads((tmp_path / "m.json").read_text())["mutants"]}
+    assert (mutants["without ~s.full"]["outcome"], mutants["without ~s.full"]["by"]) == ("killed", "notice()")
