@@ -256,7 +256,7 @@ def _explain(
     from isrcheck.checker.explaining import explain_all
     from isrcheck.checker.scenarios.controls import controls_of
 
-    # A single printed line would not show the fixes.
+    # The report of --quiet does not show controls, so they are compared only for another output.
     if result.verdict == "violated" and not (question.quiet and question.output.is_report_alone):
         changed = settings_of(loaded.cls, loaded.name, question.settings)
         beside = [] if scenario is None else controls_of(scenario, loaded, changed)

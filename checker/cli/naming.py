@@ -42,7 +42,8 @@ def model_or_scenario(function: Callable[..., Any]) -> Callable[..., Any]:
 def _asked(model: str | None, name: str, options: dict[str, Any]) -> str:
     """Returns the model of a scenario.
 
-    Adds the scenario's settings and invariants to `options`, except those that the command line gives.
+    Adds to `options` the scenario's settings that the command line does not give, and the scenario's invariants if it
+    names none.
     """
     given = [option for option, value in (("MODEL", model), ("--profile", options["profile"])) if value is not None]
     if given:

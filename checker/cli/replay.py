@@ -156,7 +156,7 @@ def replayed_file(
 def _explained(
     told: list[Replayed], interpreter: Interpreter, controls: list[Control], implementation: Implementation | None
 ) -> list[Replayed]:
-    """Adds to each trace that ends in a violation the steps at which the controls differ from the trace."""
+    """For each trace that ends in a violation, adds the steps at which the controls differ from the trace."""
     from isrcheck.checker.explaining import explain, parted
     from isrcheck.checker.refinement.named import with_history
 

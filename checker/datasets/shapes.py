@@ -43,7 +43,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Shapes on a white ground, with a title."""
+    """Shapes, with a title that a screen reader says. In a file the ground is white."""
 
     title: str
     width: int

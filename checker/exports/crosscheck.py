@@ -21,12 +21,14 @@ from isrcheck.model.language.system import TransitionSystem
 PATH: Final = 1 << 16
 """The first limit on the path of Spin's depth-first search, in steps. Spin allocates memory for the whole limit."""
 STEP: Final = 512
-"""The second limit on the path is the memory limit, divided by this many bytes. A step takes about sixty bytes."""
+"""The second limit on the path is the memory limit, divided by this many bytes. A step takes about sixty bytes, so the
+path gets about an eighth of the memory, and the states get the rest."""
 TOO_SHORT: Final = "max search depth too small"
 WHOLE: Final = ("-o1", "-o2", "-o3")
 """Options with which Spin keeps variables that nothing reads. Without them, it would count different states as one."""
 LARGE: Final = 300_000
-"""From this many steps on, gcc optimises the generated code. For fewer steps, optimising takes longer than it saves."""
+"""If the model has at least this many steps, as isrcheck counts them, gcc optimises the generated code. For fewer
+steps, optimising takes longer than it saves."""
 MEMORY: Final = 1 << 34
 """The default limit on a tool's memory, in bytes."""
 
@@ -54,7 +56,8 @@ def installed() -> tuple[str, ...]:
 def spin(
     system: TransitionSystem, folder: Path, seconds: float | None = None, memory: int = MEMORY, steps: int = 0
 ) -> Found:
-    """Runs Spin, and returns its result without the state and the step that the export adds."""
+    """Runs Spin, and returns its result without the state that the export adds, which Spin also counts as a
+    transition."""
     (folder / "model.pml").write_text(promela(system), encoding="utf-8")
     version = _run(["spin", "-V"], folder, seconds)
     options = [_optimised(steps), "-DSAFETY", "-DNOREDUCE", "-DVECTORSZ=8192", f"-DMEMLIM={memory >> 20}"]
@@ -104,7 +107,8 @@ def _optimised(steps: int) -> str:
 
 
 Tool = Callable[[TransitionSystem, Path, float | None, int, int], Found]
-"""Runs a tool, given a model, an empty folder, seconds for each command, bytes of memory, and the number of steps."""
+"""Runs a tool, given a model, an empty folder, seconds for each command, bytes of memory, and the number of steps that
+isrcheck has counted."""
 TOOLS: Final[dict[str, Tool]] = {"spin": spin, "rumur": rumur}
 
 

@@ -11,20 +11,19 @@ from isrcheck.model.language.system import Label, Predicate, TransitionSystem
 FAILED: Final = 0
 """The position of the bit that is set if a checked predicate or question is undefined in the state."""
 OUTSIDE: Final = 1
-"""The position of the bit that is set if a constraint excludes the state."""
+"""The position of the bit that is set if a constraint is false or undefined in the state."""
 
 
 @dataclass(frozen=True)
 class Verdicts:
     """The verdict bits of a state, in order: FAILED, OUTSIDE, then violated invariants, reached goals, hit bounds.
 
-    If properties are checked, three bits follow for each question (an instance of a property): the question's `region`,
-    `source` and `mark`. An action instance is cut in a state if only bounds of the search (`s.room`) disable it. For
-    each instance that can be cut, one more bit tells whether it is cut, and `cuts` has its label and the position of
-    this bit.
+    An action instance is *cut* in a state if only its `s.room` conditions disable it. If properties are checked, more
+    bits follow: three for each question (an instance of a property), its `region`, `source` and `mark`; then one for
+    each instance that can be cut. `cuts` has the label of each such instance and the position of its bit.
 
-    Goals and bounds are checked only in states that the constraints allow. An undefined predicate is neither true nor
-    false.
+    Goals and bounds are checked only in states that the constraints allow. If an invariant, goal or bound is undefined,
+    its own bit is not set.
     """
 
     bits: tuple[Expression, ...]

@@ -1,4 +1,4 @@
-"""Computes the answer about a recording: searches for an explanation, and replays the result as a story."""
+"""Computes the answer about a recording: searches for an explanation, replays the path that it finds, and tells it as a story."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def _require_whole(asked: Question, end: Node) -> None:
 def _judged(interpreter: Interpreter, states: Sequence[State]) -> tuple[dict[str, int | None], tuple[str, ...]]:
     """For each invariant, the first state (from 1) in which it is false, or None if there is no such state.
 
-    Invariants that cannot be evaluated in all states are left out. The second result has their names.
+    An invariant that cannot be evaluated in one of the states is left out. The second result has their names.
     """
     found: dict[str, int | None] = {}
     unasked = []

@@ -1,4 +1,5 @@
-"""Applies a mapping to arrays of packed states. Each state of the specification that results gets a number."""
+"""Applies a mapping to arrays of packed states. The mapping gives states of the specification, and each of these gets a
+number."""
 
 from __future__ import annotations
 

@@ -27,7 +27,8 @@ def brief(found: Refined, ink: Ink = PLAIN) -> str:
 
 
 def refusal(found: Refined, ink: Ink = PLAIN) -> list[str]:
-    """The changes of the specification's state in the last step. Each change that is refused has the reason."""
+    """The changes of the specification's state in the last step, or all its parts if the trace has only one state. Each
+    change that is refused has the reason."""
     within = "" if found.at_most is None else f" (in {plural(found.at_most, 'step')})"
     head = ink("head", f"What {found.specification} does not allow{within}")
     changed = ((c.path, c.new if c.old is None else f"{c.old} -> {c.new}", c.said or "") for c in found.refused)

@@ -3,8 +3,8 @@
 Two members are *interchangeable* if three conditions are true. Their exchange turns initial states into initial states.
 If an instance leads from one state to another, the instance with exchanged parameters leads from the exchanged first
 state to the exchanged second state. A predicate has the same value in a state and in the exchanged state (for goals and
-bounds, see `Symmetry`). A solver decides the second and the third condition for all values of the leaves. Before that,
-a few random states are tried.
+bounds, see `Symmetry`). A solver decides the second and the third condition for all states that can be stored,
+reachable or not. Before that, a few random states are tried.
 
 Only exchanges of neighbours in a class of interchangeable members are checked, because these exchanges generate all
 permutations of the class. With several classes, these exchanges generate all combinations of such permutations.
@@ -31,7 +31,8 @@ SHOWN: Final = 3
 
 @dataclass(frozen=True)
 class Pair:
-    """Two expressions that are equal in every state if an exchange does not change `of`, such as an invariant."""
+    """Two expressions to compare. They are equal in every state exactly if an exchange does not change the subject,
+    such as an invariant. `of` names the subject."""
 
     of: str
     one: Expression
@@ -73,7 +74,8 @@ class Symmetry:
         return [c for c in found if len(c) > 1]
 
     def differences(self, a: Any, b: Any) -> tuple[str, ...]:
-        """Some reasons why two members are told apart. There is no reason if the members are interchangeable."""
+        """Some reasons why two members are told apart. If there is none, the members are interchangeable. A reason may
+        also be something that the solver could not decide."""
         if (a, b) not in self._known:
             self._known[a, b] = self._differences(a, b)
         return self._known[a, b]

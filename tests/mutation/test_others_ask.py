@@ -45,7 +45,7 @@ class Asks(Model):
 def test_a_mutant_is_killed_by_what_another_action_does_then(asks: str, tmp_path: Path) -> None:
     """With `x <= 1` in place of `x < 1` a second step is possible, and so is the other action, which violates."""
     (tmp_path / "asks.py").write_text(MODEL.replace("s.enabled(self.step)", asks))
-    run("mutate", tmp_path / "asks.py", "--action", "step", "--json", tmp_path / "m.json", "--quiet")
+    run("mutate", tmp_path / "asks.py", "--action", "step", "--json", tmp_path / "m.json", "--quiet", "--workers", "1")
     mutants = json.loads((tmp_path / "m.json").read_text())["mutants"]
     (weaker,) = [each for each in mutants if each["change"] == "s.x <= 1, not s.x < 1"]
     assert (weaker["outcome"], weaker["by"], weaker["length"]) == ("killed", "follow()", 3)
@@ -76,12 +76,12 @@ class Ticks(Model):
 
 def test_a_mutant_whose_action_never_happens_is_killed_by_an_invariant_that_asks(tmp_path: Path) -> None:
     (tmp_path / "ticks.py").write_text(INVARIANT)
-    run("mutate", tmp_path / "ticks.py", "--json", tmp_path / "m.json", "--quiet")
+    run("mutate", tmp_path / "ticks.py", "--json", tmp_path / "m.json", "--quiet", "--workers", "1")
     mutants = {each["change"]: each for each in json.loads((tmp_path / "m.json").read_text())["mutants"]}
     assert {name: each["outcome"] for name, each in mutants.items()}["without s.x == 0"] == "killed"
     # Where nothing asks, the comparison alone decides.
     (tmp_path / "ticks.py").write_text(INVARIANT.replace("s.enabled(self.tick)", "s.x == 0"))
-    run("mutate", tmp_path / "ticks.py", "--json", tmp_path / "m.json", "--quiet")
+    run("mutate", tmp_path / "ticks.py", "--json", tmp_path / "m.json", "--quiet", "--workers", "1")
     mutants = {each["change"]: each for each in json.loads((tmp_path / "m.json").read_text())["mutants"]}
     assert (mutants["without s.x == 0"]["outcome"], mutants["without s.x == 0"]["reason"]) == ("vacuous", "never: tick")
 
@@ -117,6 +117,16 @@ class Notices(Model):
 
 def test_a_mutant_whose_action_never_happens_is_killed_by_an_action_that_asks(tmp_path: Path) -> None:
     (tmp_path / "notices.py").write_text(ELSEWHERE)
-    run("mutate", tmp_path / "notices.py", "--action", "fill", "--json", tmp_path / "m.json", "--quiet")
+    run(
+        "mutate",
+        tmp_path / "notices.py",
+        "--action",
+        "fill",
+        "--json",
+        tmp_path / "m.json",
+        "--quiet",
+        "--workers",
+        "1",
+    )
     mutants = {each["change"]: each for each in json.loads((tmp_path / "m.json").read_text())["mutants"]}
     assert (mutants["without ~s.full"]["outcome"], mutants["without ~s.full"]["by"]) == ("killed", "notice()")

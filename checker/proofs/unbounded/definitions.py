@@ -1,9 +1,9 @@
 """Fresh names, and the conditions that define their values.
 
-Without quantifiers, no z3 term can express `one_past_last`, or `for_all` up to an unknown bound. So each use of these
-functions gets a fresh name and a *definition*: conditions that hold for all numbers. A proof assumes these conditions
-only for some numbers (`form.py`). In every state, some value of the name satisfies the definition, so the definition
-does not restrict the state.
+Without quantifiers, no z3 term can express two functions of the modelling language: `one_past_last` (`end_of` below),
+and `for_all` if the bound is unknown. So each use of these functions gets a fresh name and a *definition*: conditions
+that hold for all numbers. A proof assumes these conditions only for some numbers (`form.py`). In every state, some
+value of the name satisfies the definition, so the definition does not restrict the state.
 
 If one of these functions is used inside a statement about all numbers, the name is a fresh function of these numbers.
 """
@@ -37,7 +37,8 @@ class Quantified:
 class Definitions:
     """Conditions that define fresh names.
 
-    `numbers` lists the fresh numbers, each with its kind. A proof also assumes the lemmas for these numbers.
+    `numbers` lists the fresh numbers that do not depend on enclosing numbers, and for each `end` also `end - 1`, all
+    with their kinds. A proof also assumes the lemmas for these numbers.
     """
 
     conditions: list[Quantified]
@@ -67,7 +68,8 @@ class Book:
 
 @dataclass
 class _Page:
-    """The context of a running method: its definitions so far, and the numbers of the statements around it."""
+    """The context of a running method, or of a statement inside it: the definitions so far, and the numbers for all
+    values of which they must hold."""
 
     book: Book
     found: Definitions
@@ -124,8 +126,8 @@ def _body(page: _Page, numbers: Sequence[tuple[Term, str]], say: Callable[[], An
 def end_of(limit: Term, of: str, holds: Callable[[Term], tuple[Term, Term]]) -> tuple[Term, Term]:
     """One past the greatest number that is below `limit` and for which `holds` is true, or 0 if there is none.
 
-    Also returns the condition that the result is defined. For a number, `holds` returns two terms in the same way:
-    whether the condition is true, and whether it is defined.
+    Also returns the condition that the result is defined. `holds` takes a number and returns two terms: whether it is
+    true for the number, and whether this is defined.
     """
     page = _page()
     at = page.book.fresh("at", z3.IntSort())
