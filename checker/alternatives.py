@@ -2,7 +2,7 @@
 
 For each other value, the steps of the violation's trace are tried first. If the model with this value allows these
 steps, and the invariant is still false after the last step, the value is no fix, and no search is needed. For each
-remaining value, a search tells whether the invariant holds. All other settings stay as they are.
+remaining value, a search checks the invariant. All other settings stay as they are.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ def _question(invariant: str, limits: Limits) -> dict[str, Any]:
 def _searched(name: str, value: Any, found: Result, before: Result) -> Alternative:
     """The outcome of a search with one changed value.
 
-    If the invariant holds, the outcome names the goals that are no longer reached. Such goals suggest that the
-    invariant holds only because the situation to which the invariant applies hardly occurs any more.
+    If the invariant holds, the outcome names the goals that are no longer reached. Such goals are a warning: the
+    invariant may hold only because the situations that it is about no longer occur.
     """
     (finding,) = found.findings.values()
     lost = tuple(goal for goal in found.goals_never_reached if goal not in before.goals_never_reached)

@@ -1,4 +1,4 @@
-"""The texts of the files that `isrcheck init` writes: a variant of a shipped model, or a new model."""
+"""The texts of the files that `isrcheck init` writes: a variant of a model, or a new model."""
 
 from __future__ import annotations
 
@@ -96,8 +96,9 @@ def _source(method: Callable[..., Any]) -> list[str]:
 def _imports(cls: type, methods: list[Callable[..., Any]]) -> list[str]:
     """The imports that the model's class and the copied methods need.
 
-    A name that a method uses is imported from the module from which the method's own file imports this name. If that
-    file has the name in another way (a definition, `import ...` or `... as ...`), the name is imported from that file.
+    If a method's file gets a name by `from MODULE import NAME`, the new file does the same. If the method's file gets
+    the name in another way (a definition, `import ...` or `... as ...`), the new file imports the name from the
+    method's file.
     """
     wanted = {cls.__module__: {cls.__name__}}
     for method in methods:

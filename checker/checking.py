@@ -33,7 +33,7 @@ from isrcheck.model.language.tracing import askable, trace
 DEPTH: Final = 20
 """The number of levels that the symbolic engine examines if neither depth nor time is limited."""
 SHARE_OF_MEMORY: Final = 0.9
-"""The share of the free memory that a search may take. The system needs the rest to avoid swapping."""
+"""The share of the free memory that a search may take if no limit is given. The rest keeps the system from swapping."""
 
 
 def check(
@@ -66,15 +66,15 @@ def check(
     already has its settings, so neither `settings` nor a profile other than `bare` can be given with it.
 
     `invariants` are names; None selects the model's default invariants. `liveness` are names of properties of whole
-    behaviours, or `all` for every property that the model has at its settings. These properties are checked under
+    behaviours, or `all` for every property that the settings do not switch off. These properties are checked under
     `fairness`. Only a complete exploration shows that they hold. With `deadlock` the search also looks for states
-    without an enabled action instance. With `keep_going` the search continues after a violation, until everything is
-    explored or a limit is reached.
+    without an enabled action instance. With `keep_going` the search continues after a violation or a deadlock, until
+    everything is explored, a limit is reached, or the model cannot be evaluated in a state.
 
     The engine `symbolic` looks for violations level by level, stops at `limits.depth`, and never says `holds`. If
-    neither depth nor time is limited, it stops at level 20. If `limits` has no limit on memory, the limit is nine
-    tenths of the free memory. For the engine `spark`, `cluster` says where and how to explore, and `spark` is the Spark
-    session to use. Spark's own settings limit the memory of this engine.
+    neither depth nor time is limited, it stops at level 20. For the engine `spark`, `cluster` says where and how to
+    explore, and `spark` is the Spark session to use. Spark's own settings limit the memory of this engine. For any
+    other engine, if `limits` has no limit on memory, the limit is nine tenths of the free memory.
 
     `workers`, `symmetry`, `keeping` and `storing` are for the local engine. `workers` is the number of threads. The
     default is one for each processor, or fewer if there is too little memory. The result does not depend on `workers`.
@@ -173,8 +173,8 @@ def properties_of(
 ) -> dict[str, Callable[[Any, Any], Any]]:
     """The properties with these names. `all` selects each property that the model's settings do not switch off.
 
-    Raises `UnknownName` for properties that the model does not have. If `names` is not empty, the actions that
-    `fairness` names are checked in the same way.
+    Raises `UnknownName` for a property that the model does not have. If `names` is not empty, also raises `UnknownName`
+    for an action in `fairness` that the model does not have.
     """
     if names:
         fairness.require_known(model)
@@ -219,7 +219,7 @@ def interchangeable(
 def resolved(
     model: str | type[Model] | Model | LoadedModel, settings: dict[str, Any], profile: str | None = None
 ) -> tuple[LoadedModel, Model, str | None]:
-    """The model's class, the model at its settings, and the name of the profile in use, if any."""
+    """The loaded model, its instance at the settings, and the name of the profile, or None without a profile."""
     if not isinstance(model, Model):
         model = loaded_of(model)
     if not isinstance(settings, Mapping):

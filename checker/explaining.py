@@ -1,4 +1,4 @@
-"""Compares the traces of a result with fixed designs, called controls, and adds the steps at which they differ."""
+"""Compares each trace of a result with fixed designs (*controls*). Adds the steps at which they differ."""
 
 from __future__ import annotations
 

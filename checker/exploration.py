@@ -36,7 +36,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Keeping:
-    """The folder for a search's checkpoints, whether to resume, and the least seconds between two checkpoints."""
+    """The folder for a search's checkpoints, whether to resume, and the minimum of seconds between two checkpoints."""
 
     folder: str
     resume: bool = False
@@ -119,7 +119,10 @@ class Exploration:
     `deadlock` is the first level with a state without an enabled instance. `error` says where evaluation failed: the
     level, the leaves of the state (the integers that encode it), and the index of the transition (None if a predicate
     failed). If evaluation failed in several places, `error` is the first place in this order: the earliest level,
-    predicates before transitions, the least leaves, the least index. Only if z3 gives up, `error` may be another place.
+    predicates before transitions, the least leaves (compared as tuples), the least index. If z3 gives up, `error`
+    may be another place.
+
+    After random walks, `violated`, `deadlock` and `error` say what the walks found. A search may find earlier levels.
 
     `stopped` says why the search ended early; it is None if the search explored everything. If a limit or an
     interruption ended the search within a level, `partial` has the generated and distinct counts of this unfinished
@@ -159,7 +162,7 @@ class Exploration:
 
     @property
     def depth(self) -> int:
-        """The number of known levels."""
+        """The number of levels whose states are all known."""
         return len(self.levels) if self.unrolled is None else self.unrolled[0]
 
     @property

@@ -142,7 +142,7 @@ class Judge:
     def _deadlock(self) -> Finding:
         level = self.found.deadlock
         if level is None:
-            # If a search stops, the states of the last level are not expanded. Nothing is known about their steps.
+            # If a search stops, not all states of the last level are expanded. One of them may be a deadlock.
             depth = self.found.expanded if self.found.stopped else None
             return Finding("incomplete" if self.found.stopped else "holds", DEADLOCK, checked_depth=depth)
         path = self.paths.to_deadlock(level)
@@ -197,7 +197,7 @@ class Judge:
 
 
 def reason(found: Exploration, limits: Limits) -> str | None:
-    """Why a run did not finish, in words: a limit, an interruption or an error.
+    """Why a run did not finish, in words: a limit, an interruption, an error, or a solver that gave up.
 
     Returns None for a run that finished, for a search that stopped at a violation, and for a sample of random walks.
     """

@@ -37,10 +37,11 @@ NO_MODELS: Final = (".language", ".specifications")
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A model's class, its name, its file if it is a user's file (else None), and the invariants that fit it.
+    """A model's class and name, and the invariants that can be checked in the model.
 
-    `properties` are the properties of whole behaviours that fit the model. For a user's file, `beside` names the
-    invariants that the file defines outside of classes, and `mappings` has the refinement mappings of the file.
+    `origin` is the user's file from which the model was loaded, or None if it was not loaded from such a file.
+    `properties` are the properties of whole behaviours that can be checked in the model. For a user's file, `beside`
+    names the invariants that the file defines outside of classes, and `mappings` has the refinement mappings.
     """
 
     cls: type[Model]
@@ -221,7 +222,7 @@ def needed(invariant: Invariant) -> tuple[str, ...]:
 def needed_setting(invariant: Invariant) -> str | None:
     """The setting that an invariant is about, or None. A model that lacks or fixes the setting does not fit.
 
-    A class fixes a setting if it gives the setting's name a value.
+    A class fixes a setting if it assigns a value to the setting's name.
     """
     return getattr(invariant, "__needs_setting__", None)
 
@@ -238,14 +239,14 @@ def _shipped() -> dict[str, type[Model]]:
 
 @cache
 def _shipped_model(name: str) -> type[Model] | None:
-    """The last model in the shipped file with this name, or None. Loads only this file and what the file imports."""
+    """The shipped model with this name, or None: the last model of its file. Loads only this file and its imports."""
     found = models_in(importlib.import_module(_homes()[name])) if name in _homes() else []
     return found[-1] if found else None
 
 
 @cache
 def _homes() -> dict[str, str]:
-    """Maps model names to modules: each shipped module that may define a model, by the name that this model has."""
+    """Each shipped module that may define a model: maps the name of this model to the name of the module."""
     packages = [info.name for info in _inside(shipped_models) if info.ispkg and not info.name.endswith(NO_MODELS)]
     modules = [info.name for name in packages for info in _inside(importlib.import_module(name))]
     return {kebab(name.rpartition(".")[2]): name for name in modules}
@@ -262,7 +263,7 @@ def _inside(package: ModuleType) -> Iterator[pkgutil.ModuleInfo]:
 
 
 def models_in(module: ModuleType) -> list[type[Model]]:
-    """The models that a module defines itself, in the order of the file."""
+    """The models that a module defines itself, except abstract ones, in the order of the file."""
     own = [x for x in vars(module).values() if isinstance(x, type) and issubclass(x, Model)]
     return [cls for cls in own if cls.__module__ == module.__name__ and not cls.abstract]
 
@@ -329,7 +330,7 @@ def run_file(path: Path) -> ModuleType:
 
 @contextmanager
 def own_neighbours(folder: Path) -> Iterator[None]:
-    """Sets aside each loaded module that has the same name as a file in this folder, but comes from another folder.
+    """Sets aside each loaded user's module that has the name of a file in this folder, but comes from another folder.
 
     At the end, these modules are restored. A model imports the files beside it by their bare names, and two models, or
     two versions of a model, may have different files of the same name beside them.
@@ -373,8 +374,8 @@ class _FromSource(importlib.machinery.SourceFileLoader):
 class blaming:
     """Turns an exception from a user's file into a `ModelError` that names the line of the file.
 
-    An exception stays as it is if it passed through no line of the file, if it is a `ModelError` or KeyboardInterrupt,
-    or if there is no user's file (`path` is None).
+    Nothing is changed if there is no user's file (`path` is None). A `ModelError` or KeyboardInterrupt stays as it is.
+    So does any other exception that passed through no line of the file, unless it is a SyntaxError.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -387,7 +388,8 @@ class blaming:
         if self.path is None or error is None or isinstance(error, ModelError | KeyboardInterrupt):
             return
         if isinstance(error, SyntaxError):
-            raise ModelError(f"{self.path.name}:{error.lineno}: {error.msg}; correct the syntax") from error
+            name = self.path.name if error.filename is None else Path(error.filename).name  # perhaps of an import
+            raise ModelError(f"{name}:{error.lineno}: {error.msg}; correct the syntax") from error
         lines, file = [], str(self.path.resolve())
         while traceback is not None:
             if traceback.tb_frame.f_code.co_filename == file:

@@ -37,7 +37,7 @@ def free_memory(root: Path = Path("/")) -> int:
 def peak_memory() -> int:
     """The most bytes that this process has had in memory at one time."""
     for line in _lines(Path("/proc/self/status")):
-        # `getrusage` may give the size of the parent process: before the exec, this process was a copy of its parent.
+        # Not `getrusage`, which may give the size of the parent: before the exec, this process was its copy.
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) << 10
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
@@ -52,7 +52,7 @@ def _room_in_groups(root: Path) -> Iterator[int]:
         version = ONE if kinds else TWO
         group, mounted = Path(place.strip("/")), root / version.mounted
         # Inside a container the mount may begin at the container's own group. The group is then not found under its
-        # full name.
+        # full name, but as the last of `parents` (`.`), which is the mount itself.
         for folder in (group, *group.parents):
             room = _room(mounted / folder, version)
             if room is not None:

@@ -30,8 +30,8 @@ def profile_of(loaded: LoadedModel, wanted: str | None) -> str | None:
 def size_of(loaded: LoadedModel, profile: str) -> dict[str, Any]:
     """The recorded result of checking a shipped model at a profile: verdict, states, depth, lengths of traces.
 
-    The result is empty if nothing is recorded. Nothing is recorded for a model in a user's file, even if the model is
-    built upon a shipped model.
+    The dictionary is empty if nothing is recorded. Nothing is recorded for a model in a user's file, even if the model
+    is built upon a shipped model.
     """
     if loaded.origin is not None:
         return {}

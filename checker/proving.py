@@ -69,9 +69,9 @@ def prove(
 
 
 def chosen_proof(loaded: LoadedModel, spec: str | type[Proof] | None, invariants: Sequence[str]) -> type[Proof] | None:
-    """The given proof (`spec`). If none is given, the proof that ships with the model, if it is about all invariants.
+    """The proof to try: the given proof (`spec`) or, if none is given, the proof that ships with the model.
 
-    `invariants` are the names of these invariants. Returns None if no proof is given and no shipped proof fits.
+    Returns None if no proof is given, and no proof ships or the shipped proof is not about all of `invariants`.
     """
     from isrcheck.checker.proofs.library import beside, load
 

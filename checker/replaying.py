@@ -85,8 +85,9 @@ def with_specification(found: Replayed, traces: TraceFile, implementation: Imple
 def model_of(traces: TraceFile, named: str | type[Model] | LoadedModel | None) -> LoadedModel:
     """The model that the user names, or else the shipped model that the file names.
 
-    Raises `DamagedFile` if neither names a model. A path in the file is never followed. Conditions that the file
-    contains as text become further invariants, unless the traces are of a refinement.
+    Raises `DamagedFile` if the user names no model and the file names no shipped model. A path in the file is never
+    opened. Conditions that the file contains as text become further invariants, unless a check of a refinement found
+    the traces.
     """
     loaded = _named_or_shipped(traces, named)
     texts = [] if traces.against is not None else [each.name for each in traces.recordings]
@@ -110,7 +111,7 @@ def _named_or_shipped(traces: TraceFile, named: str | type[Model] | LoadedModel 
 def walkers_of(
     loaded: LoadedModel, traces: TraceFile, settings: dict[str, Any]
 ) -> tuple[Interpreter, Implementation | None]:
-    """The interpreter for the traces and, for traces of a refinement, the implementation that judges their steps."""
+    """The interpreter for the traces and, if a check of a refinement found them, the model with its specification."""
     if traces.against is None:
         return interpreter_of(loaded, traces, settings), None
     against = traces.against
@@ -124,7 +125,7 @@ def walkers_of(
 
 
 def _specification(loaded: LoadedModel, name: str) -> LoadedModel:
-    """A specification that ships, or one in the user's file. A path in a file of traces is never followed."""
+    """A specification that ships, or one in the user's file. A path in a file of traces is never opened."""
     file, _, cls = name.partition(":")
     if name in specifications():
         return load_specification(name)
@@ -141,7 +142,7 @@ def interpreter_of(loaded: LoadedModel, traces: TraceFile, settings: dict[str, A
             raise UnknownName(f"model {loaded.name} has no setting {name!r}; {nearest(name, declared)}")
     model = loaded.cls(**{**recorded, **settings})
     for text in filter(is_written, loaded.invariants):
-        predicate_at(model, text, loaded.invariants[text])  # refuses a text without meaning here, as a search does
+        predicate_at(model, text, loaded.invariants[text])  # raises an error for a text without meaning in this model
     return Interpreter(model, loaded.invariants, loaded.properties)
 
 

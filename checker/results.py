@@ -14,7 +14,7 @@ from isrcheck.model.language.system import Label
 Verdict = Literal["holds", "violated", "incomplete"]
 FORMAT: Final = 1
 NOT_EXPLORED: Final = "not explored"
-"""The note on a bound if the settings switch off what it bounds."""
+"""The note on a bound if the settings switch off what the bound limits."""
 COUNTS: Final = ("distinct", "generated", "constraint_rejected", "levels", "left", "states_per_second")
 """Fields of the JSON that are null if the engine does not enumerate states."""
 
@@ -186,10 +186,10 @@ class Asked:
 
     A behaviour stays in the region in one state (an *end*) or in a strongly connected set of states (a *component*).
     `fair_ends` and `fair_components` count the ends and components with a violation, and `fair_states` counts the
-    states of these components. `unfair_components` counts the components without a violation. `excused_ends` and
-    `excused_components` count the ends and components without a violation that would have one if the steps that the
-    bounds of the search cut off did not count as enabled. `vacuous` says that the region is empty: nothing had to
-    happen. If the property holds, the fairness of the actions in `fairness_used` is enough.
+    states of these components. `unfair_components` counts the components without a violation. Steps that only
+    a bound or a constraint prevents count as enabled. `excused_ends` and `excused_components` count the ends and
+    components that have no violation only for this reason. `vacuous` says that the region is empty: nothing had to
+    happen. If the property holds, the fairness of the actions in `fairness_used` is enough for it.
 
     For a stable condition, the region has the states in which the condition is true. A violation is a step out of the
     region. The counts of ends and components are 0.
@@ -218,11 +218,11 @@ class PropertyFinding:
     For a violation, `trace` is a lasso for `choice`. For a violated stable condition, `trace` is no lasso: its last
     step ends the condition. `shortest_cycle` is false if the cycle of the lasso may not be the shortest.
 
-    `kept` says why the lasso is fair although its cycle never takes some actions with weak fairness. For each such
-    fairness obligation that can happen somewhere on the cycle, `kept` has a state of the cycle in which it cannot
-    happen (the position in the trace, counted from 1). `why` is the reason for an incomplete verdict. `canonical` is
-    false if not everything was explored. Then the counts are only about the explored part, and there may be a shorter
-    lasso.
+    `kept` says why the lasso is fair although its cycle never takes some actions with weak fairness. If such an action
+    is enabled in some state of the cycle, `kept` has its fairness obligation with a state of the cycle in which the
+    action is disabled (the position in the trace, counted from 1). `why` is the reason for an incomplete verdict.
+    `canonical` is false if not everything was explored. Then the counts are only about the explored part, and there may
+    be a shorter lasso.
     """
 
     verdict: Verdict
@@ -336,7 +336,7 @@ class Result:
     actions_never_fired: list[str]
     goals_never_reached: list[str]
     unrecorded: list[str] = field(default_factory=list)
-    """Settings at their defaults that files of traces and scenarios leave out."""
+    """Settings that files of traces and scenarios leave out: declared with `recorded=False`, and at their defaults."""
     actions_without_instance: list[str] = field(default_factory=list)
     goals: list[str] = field(default_factory=list)
     goals_switched_off: list[str] = field(default_factory=list)
@@ -356,7 +356,7 @@ class Result:
     extra: dict[str, Any] = field(default_factory=dict)
     """Further data of an engine for the JSON."""
     unasked: list[str] = field(default_factory=list)
-    """Invariants in the model's own file that were not checked."""
+    """Invariants in the model's own file that are not checked by default. Empty if the check names its invariants."""
     unrolled: int | None = None
     orbits: OrbitCounts | None = None
     liveness: dict[str, PropertyFinding] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Loads a model's file as it was at a revision in git. This runs the file, as for any model file that a user names."""
+"""Loads a model's file as it was at a revision in git. Loading runs the file's code, as for every model's file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def load_at(spec: str, revision: str, folder: Path) -> LoadedModel:
 
     The model's file and the Python files beside it are written to `folder`, which must be empty. Packages beside the
     file, and modules that the file imports from elsewhere, are today's versions. Raises `UnknownName` for files or
-    revisions that git does not have, `ModelError` for a mistake in the files, OSError if there is no git.
+    revisions that git does not have, `ModelError` for a mistake in the files, OSError if git is not installed.
     """
     path, _, wanted = spec.partition(":")
     file = Path(path)

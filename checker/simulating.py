@@ -53,9 +53,9 @@ def simulate(
 
     `model`, `settings`, `profile`, `invariants` and `deadlock` are as for `check`. There are at most `walks` walks of
     at most `depth` states. Without `walks` there are at most 10,000 walks, or, with `seconds`, as many as this time
-    allows. A round of walks that finds a violation, deadlock or error is the last round. All steps are drawn with
-    `seed`. Without `seed` a seed is drawn and reported. The same seed gives the same result for any number of
-    `workers`, unless `seconds` or an interruption ends the walks.
+    allows. The walks run in rounds. The first round that finds a violation, deadlock or error is the last round. All
+    steps are drawn with `seed`. Without `seed` a seed is drawn and reported. The same seed gives the same result for
+    any number of `workers`, unless `seconds` or an interruption ends the walks.
 
     Raises `UnknownName` for names and values that the model does not have, and for numbers out of range. Raises
     `ModelError` for a mistake in the model, OSError for a file that cannot be read.

@@ -25,7 +25,7 @@ def trace_rows(trace: Trace) -> list[dict[str, Any]]:
 
 
 def level_rows(result: Result) -> list[dict[str, Any]]:
-    """A row for each level: its number from 1, the states first found there, and the instances of each action.
+    """A row for each level: its number from 1, the number of new states, and the number of enabled instances by action.
 
     If a search stopped early, its last levels were not expanded, and their rows have None for each action. If the
     engine counts no states, there are no rows.

@@ -265,7 +265,7 @@ class Fix:
     `how` has one of four values. `refused`: the fixed design refuses step `step`, at `where` (`file:line`), by the
     requirement `source`. The part `condition` of this requirement is false, and `reads` has the values that this part
     reads. `absent`: the fixed design has no such action instance. `differs`: the fixed design gives another value to a
-    part of the state on which the rest of the trace depends. `allows`: the fixed design allows every step, and
+    part of the state, and the rest of the trace depends on this part. `allows`: the fixed design allows every step, and
     `verdict` says whether the invariant holds at the end. `verdict` is None if the fixed design does not have the
     invariant, or if the invariant is undefined there.
 
@@ -273,7 +273,8 @@ class Fix:
     of the trace. `changes` has the settings that the fix changes (and the model, if it is another one), each with its
     value in the trace and its value with the fix. `rules` has the meanings of these settings. `rests_on` has the values
     from which the trace computed the values that differ. `run` has the steps of the trace that the fixed design takes.
-    If a fix changes several settings, `singly` has the effect of each changed setting alone.
+    If a fix changes several settings of the same model, `singly` has the effect of each changed setting alone, except
+    settings that the model refuses alone.
     """
 
     control: str

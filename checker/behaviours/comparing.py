@@ -22,7 +22,7 @@ from isrcheck.model.language.tracing import trace
 
 @dataclass(frozen=True)
 class Side:
-    """A model at its settings, its name in the comparison, and the name by which `load_model_class` finds it.
+    """A model at its settings, and its name in the comparison. `load_model_class` finds the model by the name `spec`.
 
     `own` names the settings that were given for this side only. A check of this side uses `fairness`, and looks for
     deadlocks if `deadlock` is true.
@@ -39,10 +39,11 @@ class Side:
 
 @dataclass(frozen=True)
 class OneWay:
-    """Whether all histories of one side are histories of the other side. The module `inclusion` defines a history.
+    """Whether the other side has every history of one side. The module `inclusion` defines a history.
 
-    This is true for behaviours of up to `depth` states, or for all behaviours if `depth` is None. `pairs` and `sets`
-    count the pairs and sets that were examined (see `inclusion`). `stopped` says why a search ended without an answer.
+    The other side has the histories of all behaviours of up to `depth` states or, if `depth` is None, of all
+    behaviours. `pairs` and `sets` count the pairs and sets that were examined (see `inclusion`). `stopped` says why a
+    search ended without an answer.
     """
 
     verdict: Literal["none", "found", "incomplete"]
@@ -117,7 +118,7 @@ class Histories:
             self._view = View(self._systems[0], self._systems[1], visible)
 
     def compare(self, bounds: Bounds = Bounds()) -> Comparison:
-        """Finds, in both directions, the shortest behaviour whose history the other side does not have.
+        """Finds for each side, if there is one, a shortest behaviour whose history the other side does not have.
 
         The bounds apply to each direction. Raises `EvaluationError` if a model is undefined in a visited state.
         """
@@ -162,7 +163,10 @@ def changed_settings(a: Side, b: Side) -> list[tuple[str, str | None, str | None
 
 
 def _told_apart(a: Side, b: Side) -> tuple[str, str]:
-    """The names of two sides. Equal names are extended by the settings that differ or, without these, by a number."""
+    """Different names for two sides. If the names are equal, the differing values of common settings are added.
+
+    If no common setting differs, "(first)" and "(second)" are added instead.
+    """
     if a.name != b.name:
         return a.name, b.name
     changed = [(n, x, y) for n, x, y in changed_settings(a, b) if x is not None and y is not None]

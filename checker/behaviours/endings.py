@@ -185,8 +185,8 @@ def _ending(left: Graph, right: Graph, trace: Trace, other: Trace) -> Ending:
 def _counterpart(label: Label, labels: list[Label]) -> Label | None:
     """The instance with the same action as `label` and the same values of the shared parameters.
 
-    If there is none, this is an instance with exactly the same parameters and values, of the action whose name is the
-    most similar, or None if no name is similar enough (`LIKE`).
+    If there is none, considers the instances with exactly the same parameters and values. Returns the one whose action
+    has the most similar name, or None if no name is similar enough (`LIKE`).
     """
     same = next((other for other in labels if alike(other, label)), None)
     if same is not None:

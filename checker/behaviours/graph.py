@@ -29,7 +29,7 @@ BLOCK: Final = 1 << 12
 NAMES: Final = re.compile(r"\w+(\.\w+)*")
 """The name of a variable, or of a field of a variable."""
 MANY: Final = 1 << 15
-"""With this many states or more, compiled code saves more time than the compilation takes."""
+"""With more states than this, compiled code saves more time than the compilation takes."""
 
 
 class View:
@@ -75,6 +75,8 @@ def _why_not(name: str, apart: tuple[str, ...], one: TransitionSystem, other: Tr
 
 def _without_indices(path: str) -> str:
     """Removes the indices from a path, and also the part in braces that names a message in a set (`sent{...}`).
+
+    Raises `UnknownName` if the rest is not a name, for example because an index has unmatched brackets.
 
     >>> _without_indices("replica[0].isr"), _without_indices("sent[0]{(leader 1)}")
     ('replica.isr', 'sent')

@@ -8,8 +8,8 @@ a shortest behaviour.
 
 A new pair is left out if an earlier pair has the same state and the same set or a smaller set, which the new set
 contains. This loses no difference: if the larger set has no behaviour for the rest of a history, the smaller set has
-none either. The smallest sets of each state form an *antichain* (De Wulf, Doyen, Henzinger and Raskin, "Antichains",
-CAV 2006).
+none either. So the sets that are kept for a state form an *antichain*: no set contains another (De Wulf, Doyen,
+Henzinger and Raskin, "Antichains", CAV 2006).
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Inclusion:
         self._kept: dict[int, list[int]] = {}
 
     def search(self) -> Answer:
-        """Returns an answer with the first difference, if there is one."""
+        """Searches until the first difference, a bound or the last pair."""
         depth, found, stopped = 0, None, None
         try:
             level = self._begin()

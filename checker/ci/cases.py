@@ -24,7 +24,7 @@ Outcome = Literal["passed", "failed", "error", "skipped"]
 """The outcome of a test case.
 
 `failed`: a violation, or another difference from what is expected. `error`: no answer. `skipped`: the search stopped at
-the violation of another invariant.
+another violation.
 """
 
 
@@ -43,9 +43,11 @@ class Case:
     """A verdict. `message` tells it in one line, and `text` in full. `rule` is the sentence that should be true.
 
     `path` has the lines of all actions of the trace, in order. `about` has the lines of the invariant or property.
-    `location` has the lines to show. For a violation these are the lines of the action that ends the trace, or of the
-    invariant if the trace has no action. `seconds` is the time of the answer. If several cases are answered together,
-    each has an equal share of the time.
+    `location` has the lines to show, if there are any. For a violation these are the lines of the last action of the
+    trace. For an evaluation error they are the lines of the action that failed. For any other verdict, and for a
+    violation in an initial state, they are the lines of `about`.
+
+    `seconds` is the time of the answer. If several cases are answered together, each has an equal share of the time.
     """
 
     suite: str
@@ -67,7 +69,8 @@ def cases_of(result: Result, loaded: LoadedModel) -> list[Case]:
     There is a case for each invariant and each property, and for deadlock if it was looked for. An evaluation error
     gives a further case, and so does vacuity if it is a failure. One search answers all invariants (and deadlock), and
     all properties are checked on its result. So each invariant gets an equal share of the time of the search, and each
-    property an equal share of the time after the search. These shares add up to the time of the check.
+    property an equal share of the time after the search. Without an invariant, the properties share the whole time.
+    These shares add up to the time of the check.
     """
     maker = _Maker(result, loaded)
     found = [maker.finding(name, f, loaded.invariants.get(name)) for name, f in result.findings.items()]

@@ -1,4 +1,4 @@
-"""SARIF 2.1.0: each violation at the lines of the action that ends its trace, with the whole path as a code flow.
+"""Verdicts as SARIF 2.1.0. A violation is located at the last action of its trace. Its code flow is the whole trace.
 
 Standard: https://docs.oasis-open.org/sarif/sarif/v2.1.0/
 """

@@ -32,11 +32,13 @@ def command(
     folder: str, variables: tuple[str, ...], other: str | None, model: str | None, model_b: str | None,
     json_path: str | None, plot: str | None, decode: str | None, master: str | None, conf: dict[str, str],
 ) -> None:  # fmt: skip
-    """Describes the dataset in DIR: states of each level, actions, bounds, out-degrees, and values of variables.
+    """Describes the dataset in DIR: states of each level, actions, bounds and out-degrees.
+
+    With --variable it also shows how the values of a variable are distributed over the levels.
 
     With --diff it also counts the states that only one of the two datasets has. It counts them by level, and by the
     action that leads to them from a state of both datasets. States are compared by the common variables: those that
-    both datasets have, with the same kind of values.
+    both datasets have, with the same kind of values. States that agree in the common variables count as one state.
 
     Exit codes: 0; with --diff, 10 if one dataset has states that the other does not have.
     """
@@ -89,8 +91,9 @@ def _ask_spark(
 ) -> tuple[Any, Any]:
     """Starts Spark, and adds to `data` the counts that the dataset does not contain.
 
-    If `decode` names a folder, also writes the dataset there as tables. Returns the origin of the dataset (its model,
-    loaded again), and the Spark session.
+    These are the out-degrees of the states, and the distribution of the values of `leaves`. A leaf is one of the
+    integers that encode a state. If `decode` names a folder, the dataset is also written there as tables. Returns the
+    origin of the dataset (its model, loaded again), and the Spark session.
     """
     from isrcheck.checker.datasets.origin import origin_of
     from isrcheck.checker.datasets.summary import add_degrees, add_variables
@@ -108,7 +111,10 @@ def _ask_spark(
 
 
 def _decode(spark: Any, dataset: Dataset, origin: Origin, data: dict[str, Any], to: str) -> None:
-    """Writes the dataset as tables. For each violated invariant, adds the canonical trace to its first violation."""
+    """Writes the dataset as tables, and for each violated invariant the canonical trace to a violation.
+
+    The canonical trace is one of the shortest traces, the same for every engine (`traces/canonical.py`).
+    """
     from isrcheck.checker.cli.stored import judge_of
     from isrcheck.checker.engines.spark.decode import decode
 

@@ -1,4 +1,4 @@
-"""`isrcheck diff --behaviours`: shows a shortest behaviour that only one of two models has."""
+"""`isrcheck diff --behaviours`: shows for each of two models a shortest behaviour that only this model has."""
 
 from __future__ import annotations
 

@@ -17,17 +17,18 @@ from isrcheck.checker.kernel.objects import VARIABLE, objects
 def command(clear: bool) -> None:
     """Shows the folder that keeps compiled code between runs, and its size.
 
-    Each user has a separate folder. Code is used again only on the same kind of processor and with the same version of
-    LLVM.
+    By default each user has a separate folder. Code is used again only on the same kind of processor and with the same
+    version of LLVM.
 
-    The environment variable ISRCHECK_CACHE names another folder. If the variable is empty, compiled code is neither
-    loaded nor kept, as with --no-cache.
+    The environment variable ISRCHECK_CACHE can name another folder. If the variable is set to an empty text, compiled
+    code is neither loaded nor kept, as with --no-cache. On Windows, too, no compiled code is kept.
     """
     from isrcheck.checker.wording.layout import plural
 
     folder = objects()
     if folder is None:
-        click.echo(f"nothing is kept: {VARIABLE} is empty")
+        why = f"{VARIABLE} is empty" if VARIABLE in os.environ else "this system has no user ids"
+        click.echo(f"nothing is kept: {why}")
         return
     found = folder.files()
     size = sum(about.st_size for _, about in found) / 2**20

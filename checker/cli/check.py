@@ -251,7 +251,7 @@ def _explain(
     """Adds the step at which each control (a fixed design) differs from the trace of each violated invariant.
 
     The controls are those of the scenario and of --control. With --quiet they are compared only if a file or
-    annotations for GitHub are written as well. With --fixes, other values of single settings are tried as well.
+    annotations for GitHub are written as well. With --fixes, other values of single settings are also tried.
     """
     from isrcheck.checker.explaining import explain_all
     from isrcheck.checker.scenarios.controls import controls_of
@@ -266,7 +266,10 @@ def _explain(
 
 
 def _add_alternatives(result: Result, loaded: LoadedModel, question: Question) -> None:
-    """Tries other values of single settings. Adds the outcomes to the violated invariant with the shortest trace."""
+    """Tries the other values of each setting that is boolean or has choices, one change at a time.
+
+    Adds the outcomes to the violated invariant with the shortest trace.
+    """
     from isrcheck.checker.alternatives import alternatives
     from isrcheck.checker.exploration import Limits
     from isrcheck.checker.reports.text import violated

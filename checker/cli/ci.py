@@ -87,7 +87,10 @@ class Reports:
     def write_cases(
         self, cases: list[Case], exit_code: int, settings: dict[str, Any], title: str, headline: str
     ) -> None:
-        """Writes the requested reports (JUnit, SARIF, GitHub) on these test cases, as `write` does."""
+        """Writes the requested reports (JUnit, SARIF, GitHub) on these test cases.
+
+        Raises `Failure` (153) if one cannot be written, after writing the others.
+        """
         all_written(
             lambda: self._write_junit(cases, settings),
             lambda: self._write_sarif(cases, exit_code, settings),
@@ -123,7 +126,7 @@ class Reports:
                 raise Failure(f"cannot write {SUMMARY} ({path}): {error.strerror}", Exit.OUTPUT) from None
 
     def write_failure(self, suite: str, settings: dict[str, Any], failure: Failure) -> None:
-        """Writes the reports on a check that gave no result, except the Mermaid diagram.
+        """Writes the reports, except the Mermaid diagram, for a check that gave no result.
 
         A report that cannot be written is skipped silently.
         """

@@ -48,9 +48,10 @@ def command(
 ) -> None:
     """Drives paths of MODEL step by step through Kafka's own classes, and compares the state after each step.
 
-    The paths are the recorded traces of the model's scenarios, then random walks at the settings of -s. A path ends
-    before the first action that cannot be carried out on these classes. The command needs Java 17 or later, and Maven.
-    It keeps its builds.
+    The paths are the recorded traces of the model's scenarios, then random walks. -s changes settings of the
+    walks. A path ends before the first action that cannot be carried out on these classes. The command needs Java 17 or
+    later, and Maven. The command builds a Java program and keeps it for later runs, unless ISRCHECK_CACHE is set to an
+    empty text.
 
     Exit codes: 0 every path conforms as far as it was driven; 14 a path differs; 150 an unknown name or version; 153
     Java or Maven is missing or has failed. Two kinds of differences do not change exit code 0: known differences, and

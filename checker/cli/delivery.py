@@ -33,8 +33,9 @@ html_option = click.option(
 class Output:
     """The files that the options name. If a file is `-` (standard output), the report goes to standard error.
 
-    `loaded` is the model, once it is loaded: the page and the reports for continuous integration need it. `beside` is
-    the result that the page of `isrcheck refine` shows: its traces also have the states of the specification.
+    `loaded` is the model, once it is loaded. The page and the reports for continuous integration need the model.
+    `beside` is the result that the page of `isrcheck refine` shows: its traces also have the states of the
+    specification.
     """
 
     json: str | None = None
@@ -93,9 +94,9 @@ class Output:
         return failure
 
     def write_failure(self, model: str, settings: dict[str, str], engine: str, failure: Failure) -> None:
-        """Writes the JSON and the reports for continuous integration of a check that gave no result.
+        """Writes the JSON, and the reports for continuous integration, after a check that gave no result.
 
-        What cannot be written is skipped silently.
+        A file that cannot be written is skipped silently.
         """
         from isrcheck.checker.reports.unanswered import unanswered
 
@@ -133,7 +134,8 @@ class Output:
 def deliver(output: Output, result: Result, text: Callable[[Ink], str]) -> None:
     """Prints the report, then writes the files, and ends the command with the exit code of the result.
 
-    Raises the failure if the report cannot be printed or a file cannot be written.
+    Raises `Failure` if the report cannot be printed or a file cannot be written, and BrokenPipeError if the reader of
+    the report has gone. In each case the other files are written first.
     """
     from isrcheck.checker.wording.layout import Ink
 

@@ -1,4 +1,4 @@
-"""`isrcheck diff`: the states that only one dataset has, or the behaviours that only one model has."""
+"""`isrcheck diff`: counts the states that one dataset has and another lacks, or compares behaviours of two models."""
 
 from __future__ import annotations
 
@@ -30,14 +30,15 @@ OF_DATASETS: Final = ("model_a", "model_b", "plot", "master", "conf")
 @click.option("--master", metavar="URL", help="The address of Spark, if the platform does not set it.")
 @click.option("--conf", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE", help="A setting of Spark.")
 def command(one: str | None, other: str | None, json_path: str | None, **options: Any) -> None:
-    """Shows which states of dataset A are not in dataset B.
+    """Counts the states of dataset A that are not in dataset B, by level, and shows a shortest trace to one of them.
 
-    States are compared by the common variables: those that both datasets have, with the same kind of values.
+    States are compared by the common variables: those that both datasets have, with the same kind of values. States
+    that agree in the common variables count as one state.
 
     With --behaviours, A and B are models. Without B, both sides are A, and an option such as --b-setting or --a-ref
-    says what differs. The command shows a shortest behaviour that only B has, and a shortest behaviour that only A has.
-    Two behaviours differ if the visible variables (--visible) change differently. Steps that change no visible variable
-    do not count.
+    says what differs. With --scenario, the sides are a scenario and its control. The command shows a shortest behaviour
+    that only B has, and a shortest behaviour that only A has. Two behaviours differ if the visible variables
+    (--visible) change differently. Steps that change no visible variable do not count.
 
     Exit codes: 0 no difference, 10 a difference, 152 a limit was reached before it was known what only B has, or what
     only A has.
@@ -58,7 +59,7 @@ def datasets(
     one: str, other: str, json_path: str | None, model_a: str | None, model_b: str | None, plot: str | None,
     master: str | None, conf: dict[str, str],
 ) -> NoReturn:  # fmt: skip
-    """Shows which states of the dataset `one` are not in the dataset `other`, and ends the command."""
+    """Counts the states of the dataset `one` that `other` lacks, shows a trace to one of them, and ends the command."""
     require_different({"--json": json_path, "--plot": plot})
     on_stdout = STDOUT in (json_path, plot)
     require_writable(json_path)

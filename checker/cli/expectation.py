@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
 
 def settle(scenario: Scenario, given: Iterable[str], result: Result) -> None:
-    """Sets the result's exit code to 10 if the outcome is not as expected, unless its present code takes precedence.
+    """Sets the result's exit code to 10 if the outcome is not as expected.
 
-    `given` names the settings of the command line. If their values differ from the scenario's, no outcome is expected.
+    The present exit code stays if it comes before 10 in `Exit.PRECEDENCE`. `given` names the settings of the command
+    line. If the value of one of them differs from the scenario's value, no outcome is expected.
     """
     if not _changed(scenario, given, result) and _unmet(scenario, result):
         codes = {result.exit_code, Exit.DIFFERENCE}
@@ -24,7 +25,7 @@ def settle(scenario: Scenario, given: Iterable[str], result: Result) -> None:
 
 
 def expectation_lines(scenario: Scenario, given: Iterable[str], result: Result, ink: Ink) -> list[str]:
-    """The scenario's title, then the changed settings or, if none is changed, whether the outcome is as expected."""
+    """The scenario's name and title, then the changed settings or, if none, whether the outcome is as expected."""
     from isrcheck.checker.wording.layout import columns
 
     if changed := _changed(scenario, given, result):

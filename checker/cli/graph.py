@@ -13,6 +13,7 @@ from isrcheck.checker.cli.output import STDOUT, require_writable, write_text
 from isrcheck.checker.failures import Failure
 from isrcheck.checker.profiles import settings_of
 from isrcheck.checker.results import Exit
+from isrcheck.model.language.profiles import BARE
 
 if TYPE_CHECKING:
     from isrcheck.checker.engines.interpreter import Interpreter
@@ -54,12 +55,14 @@ def command(
     """Writes the reachable states of MODEL and the steps between them as DOT or GraphML.
 
     With --around it writes only the states of a trace, and the states that can be reached from them in at most --radius
-    steps. The settings are then those of the trace, unless -s changes them. If there are more states than --max-states,
-    nothing is written, and the exit code is 152.
+    steps. The settings are then those of the trace, unless -s changes them.
+
+    States outside the model's constraints are left out, except the last state of such a trace. If there are more states
+    than --max-states, nothing is written, and the exit code is 152.
     """
     if radius is not None and around is None:
         raise click.UsageError("--radius goes with --around")
-    if profile is not None and around is not None:
+    if profile not in (None, BARE) and around is not None:  # a scenario has set the bare defaults
         raise click.UsageError("--around has the settings of its trace; take --profile away")
     require_writable(output)
     from isrcheck.checker.graphs import formats

@@ -1,4 +1,4 @@
-"""`isrcheck mutate`: changes one guard or update of a model at a time. Is an invariant or a property then violated?"""
+"""`isrcheck mutate`: changes one guard or update at a time, and checks whether an invariant or property is violated."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ def command(
 
     In a mutant, one conjunct of a guard is removed or weakened, or one update is dropped. A mutant is killed if an
     invariant is violated in it. A mutant survives if every invariant holds in it, and if it may reach states that MODEL
-    does not reach. Other mutants, which cannot violate an invariant or which leave a domain, are neither killed nor
-    survive (docs/mutation.md).
+    does not reach. Some mutants are neither killed nor survive: for example, an action or goal of MODEL never occurs in
+    the mutant, or the mutant leaves a domain. docs/mutation.md lists all outcomes.
 
-    Exit codes: 0 no mutant survives; 10 a mutant survives; 152 a mutant did not finish; 12, 75 or 152 if MODEL itself
-    does not hold.
+    Exit codes: 0 no mutant survives; 10 a mutant survives; 152 a mutant was not checked to the end. If MODEL itself is
+    violated (12), is undefined in a state (75) or is not checked to the end (152), the exit code is that of MODEL.
 
     With --scenarios, mutants are also checked in recorded scenarios in which MODEL holds, with every invariant that
     holds there. A mutant is not checked further once it is killed, is vacuous (an action or goal of MODEL never occurs

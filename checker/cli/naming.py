@@ -42,8 +42,9 @@ def model_or_scenario(function: Callable[..., Any]) -> Callable[..., Any]:
 def _asked(model: str | None, name: str, options: dict[str, Any]) -> str:
     """Returns the model of a scenario.
 
-    Adds to `options` the scenario's settings that the command line does not give, and the scenario's invariants if it
-    names none.
+    Adds to `options` the scenario's settings that the command line does not give, and sets the profile to the bare
+    defaults. If the command has the option `--invariant` and the command line does not use it, adds the scenario's
+    invariants, too.
     """
     given = [option for option, value in (("MODEL", model), ("--profile", options["profile"])) if value is not None]
     if given:

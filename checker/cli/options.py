@@ -272,7 +272,10 @@ def cluster_of(engine: str, options: dict[str, Any]) -> Cluster | None:
 
 
 def keeping_of(engine: str, checkpoint: str | None, resume: str | None, every: float | None) -> Keeping | None:
-    """How the local engine keeps checkpoints, or None. Spark keeps them in its dataset, and other engines keep none."""
+    """How the local engine keeps checkpoints. Returns None for another engine, and if no checkpoints are requested.
+
+    Spark keeps its checkpoints in its dataset.
+    """
     if checkpoint is not None and resume is not None:
         raise click.UsageError("--checkpoint begins and --resume goes on; take one of them away")
     folder = checkpoint if resume is None else resume
@@ -286,7 +289,10 @@ def keeping_of(engine: str, checkpoint: str | None, resume: str | None, every: f
 
 
 def model_at(loaded: LoadedModel, texts: dict[str, str], profile: str | None) -> Model:
-    """The model with the settings of a profile. The settings of the command line override these settings."""
+    """The model with the settings of a profile. The settings of the command line override these settings.
+
+    If `profile` is None, the profile is `plain`, or the bare defaults if the model has no profile `plain`.
+    """
     from isrcheck.checker.profiles import begun, profile_of, settings_of
 
     return begun(loaded, profile_of(loaded, profile), settings_of(loaded.cls, loaded.name, texts))

@@ -27,7 +27,8 @@ STAGES: Final = {
 class Watcher:
     """Keeps the latest progress of a check and shows it: live on a terminal, elsewhere a line every `interval` seconds.
 
-    A thread shows the progress, so the elapsed time also advances during a compilation, which reports no progress.
+    If `quiet` is true, nothing is shown. A thread shows the progress, so the elapsed time also advances during a
+    compilation, which reports no progress.
     """
 
     def __init__(self, stream: TextIO | None = None, interval: float = INTERVAL, quiet: bool = False) -> None:
@@ -91,7 +92,10 @@ class Watcher:
 
 
 def counts(progress: Progress) -> str:
-    """The level, counts, rates and memory of a running search, as a text."""
+    """The level, counts, rates and memory of a running search, as a text.
+
+    If the engine does not count states, the text is the engine's note or, without a note, the level and the memory.
+    """
     if progress.distinct is None or progress.generated is None:
         return progress.note or f"level {progress.level}, no violation before, {size(progress.memory)}"
     spent = max(progress.seconds, 1e-9)

@@ -42,9 +42,11 @@ def command(model: str, settings: dict[str, str], json_path: str | None, **optio
     Without --profile the settings are the bare defaults, for which the shipped proofs were written.
 
     Without --proof and --k it tries the shipped proof of the model if this proof covers the invariants. Otherwise it
-    tries plain induction, unless an option needs a proof with lemmas (--unbounded, --redundant, --houdini, --mutants,
-    --certificate). Exit codes: 0 proved, 10 not proved (which says nothing about reachable states), 12 violated, 152 a
-    limit, 150 unknown names.
+    tries plain induction. Some options need a proof with lemmas: --unbounded, --redundant, --houdini, --mutants and
+    --certificate. With one of these, the command fails (150) if there is no such proof.
+
+    Exit codes: 0 proved, 10 not proved (which says nothing about reachable states), 12 violated, 152 a limit, 150
+    unknown names.
     """
     about = {"format": FORMAT, "prove": model, "settings": settings, "verdict": "incomplete"}
     try:

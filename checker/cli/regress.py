@@ -89,8 +89,8 @@ def command(
     Without PATH it checks those in ./counterexamples. If there is no such folder, or with --shipped, it checks those
     that come with isrcheck.
 
-    Exit codes: 0 all as recorded and as expected, 10 a difference. If a scenario could not run, the exit code is that
-    of the scenario (75, 150, 152). With --update, a difference from what is recorded does not count.
+    Exit codes: 0 all as recorded and as expected, 10 a difference. If a scenario could not run, the exit code says why:
+    for example, 75, 150 or 152. With --update, a difference from what is recorded does not count.
     """
     output = Output.taken(options)
     output.require_apart()

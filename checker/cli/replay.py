@@ -130,7 +130,7 @@ def replayed_file(
 ) -> tuple[Interpreter, list[Replayed]]:
     """Replays the traces of a file. Returns the interpreter and the replayed traces.
 
-    Adds the name of the model and the settings to `about`.
+    Adds the name of the model and the settings to `about`. Raises `Failure` (150) if the file is damaged.
     """
     from isrcheck.checker.library import blaming
     from isrcheck.checker.replaying import chosen, model_of, walked_again, walkers_of, with_specification

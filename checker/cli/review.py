@@ -46,8 +46,9 @@ def command(
 ) -> None:
     """Shows what differs between two versions of a model, and the effects of the differences.
 
-    OLD and NEW are two models, or one model with different settings (--b-setting) or revisions in git (--a-ref). -s and
-    --profile apply to both. Each limit applies to each part of the review separately.
+    OLD and NEW are two models, or one model with different settings (--b-setting) or revisions in git (--a-ref). With
+    --scenario, they are a scenario and its control. -s and --profile apply to both. Each limit applies to each part of
+    the review separately.
 
     Exit codes: 0 everything that held still holds, 12 an invariant that held (or is new) is violated, 13 a property
     that held (or is new) is violated, 152 a question is open, 75 a model cannot be evaluated.

@@ -13,7 +13,10 @@ from isrcheck.checker.judging import Judge
 
 
 def judge_of(spark: Any, dataset: Dataset, origin: Origin) -> Judge:
-    """The judge (`checker/judging.py`) that finds canonical traces in the stored levels of a dataset."""
+    """The judge (`checker/judging.py`) that finds canonical traces in the stored levels of a dataset.
+
+    The canonical trace is one of the shortest traces, the same for every engine (`traces/canonical.py`).
+    """
     levels, interpreter, system = (
         stored_levels(spark, dataset, origin.system, origin.kernel), origin.interpreter, origin.system,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""`isrcheck sweep`: a matrix of models, settings and invariants, in processes of this machine or as Spark tasks."""
+"""`isrcheck sweep`: checks a matrix of models, settings and invariants, in local processes or as tasks of Spark."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from isrcheck.checker.results import FORMAT, Exit
 from isrcheck.checker.sweeps.matrix import Cell
 
 ORDER: Final = (*Exit.PRECEDENCE[:-2], Exit.UNKNOWN, *Exit.PRECEDENCE[-2:])
-"""Exit codes by precedence, as in `regress`."""
+"""Exit codes by precedence: `Exit.PRECEDENCE`, with `UNKNOWN` before `DIFFERENCE`."""
 
 
 @click.command("sweep", short_help="Checks a matrix of models, settings and invariants.")

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 def command(folder: str, json_path: str | None, quiet: bool, **options: Any) -> None:
     """Checks that the files of FOLDER are the obligations of its proof, and that z3 finds each of them unsatisfiable.
 
-    If cvc5 is installed, it is asked as well, unless --z3-only is given. It need not decide every obligation, but it
-    must find none satisfiable.
-    The command also examines the side conditions of the proof again, as `prove` did.
+    An obligation is a formula that must be unsatisfiable for the proof to be valid. If cvc5 is installed, it is asked
+    as well, unless --z3-only is given. cvc5 need not decide every obligation, but it must find none satisfiable. The
+    command also checks the side conditions of the proof: these show that the proof is about this model.
 
     Exit codes: 0 accepted, 10 rejected (an obligation is satisfiable, z3 does not know, or a side condition fails), 150
     the folder is no certificate, or is not word for word the certificate that its model and proof give, 152 a limit.

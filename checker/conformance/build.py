@@ -223,21 +223,24 @@ def _maven(arguments: list[str], folder: Path, what: str) -> None:
 
 @contextmanager
 def _kept_as(folder: Path, is_whole: Callable[[Path], bool]) -> Iterator[Path]:
-    """Yields a new folder to fill. Afterwards this becomes `folder`, unless `folder` exists already and is whole."""
+    """Yields a new folder to fill. Afterwards renames it to `folder`, unless `folder` exists and is whole.
+
+    If renaming fails, raises nothing: the caller must check `folder`.
+    """
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     ready = Path(tempfile.mkdtemp(dir=folder.parent, prefix="."))
     try:
         yield ready
         if folder.exists() and not is_whole(folder):
             shutil.rmtree(folder, ignore_errors=True)
-        with suppress(OSError):  # another process was first
+        with suppress(OSError):  # for example because another process was first
             ready.rename(folder)
     finally:
         shutil.rmtree(ready, ignore_errors=True)
 
 
 def _reason(output: str) -> str:
-    """The first error that Maven reports, with a hint if Maven has reached no repository."""
+    """The first error that Maven reports, with a hint if Maven could not fetch an artifact."""
     lines = [line.removeprefix("[ERROR]").strip() for line in output.splitlines() if line.startswith("[ERROR]")]
     first = next((line for line in lines if line), "it says nothing")
     offline = any(word in output for word in ("Could not transfer", "Unknown host", "could not be resolved"))

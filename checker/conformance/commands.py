@@ -49,7 +49,7 @@ class Conformance(Protocol):
     unreached: Mapping[str, str]
     """Actions that the harness cannot take, and why."""
     calls: Mapping[str, Callable[[Moment], list[Command]]]
-    """For each action, a function that returns the calls to carry out the action."""
+    """For each action that the harness can take, a function that returns the calls that carry out the action."""
 
     def of_kafka(self, version: str) -> Mapping[str, tuple[Any, ...]]:
         """For each setting that says how Kafka works, the values that describe a version of Kafka.

@@ -33,9 +33,9 @@ class Outcome:
     """The outcome of one path.
 
     `of_others` has the model's settings whose values do not describe this version of Kafka. If there are such settings
-    and the path differs, the settings count as the cause. For a recorded path, `Conforming.controlled` tests this, and
-    empties `of_others` if the test shows nothing. `length` is the number of steps of a recorded path, and None for a
-    random walk. `known` has the words for a known difference.
+    and the path differs, the verdict names these settings as the cause. For a recorded path, `Conforming.controlled`
+    tests whether they are the cause. `length` is the number of steps of a recorded path, and None for a random walk.
+    `known` describes the difference if it is a known one.
     """
 
     name: str
@@ -57,7 +57,8 @@ class Outcome:
     def left_out(self) -> int:
         """The number of steps of a recorded path that were skipped because the model or Kafka could not take them.
 
-        It is 0 if the path ended early, at a difference or at an action that the harness cannot take.
+        It is 0 for a random walk. It is 0 also for a path that ended at a difference, or at an action that the harness
+        cannot take.
         """
         if self.length is None or self.driven.difference is not None or self.driven.unreached is not None:
             return 0
@@ -86,8 +87,8 @@ class Report:
     """The outcomes of all paths of one run. `shown` is the first path with the verdict `differs`, shortened.
 
     `known` has the names of the model's actions. `pairs` counts pairs of successive actions. After covering walks,
-    `why` says why they did not take an action, for each action in `never`. If coverage is measured, `reached` has a row
-    for each of Kafka's classes.
+    `why` has the reason why no path took an action, for each action in `never`. If coverage is measured, `reached` has
+    a row for each of the measured classes of Kafka.
     """
 
     model: str
@@ -189,8 +190,8 @@ class Conforming:
         """Drives a path again at Kafka's own settings, to test whether the settings of a scenario cause a difference.
 
         `outcome` is the outcome at the scenario's settings. If model and Kafka differ in the test too, returns the
-        driver and the outcome of the test. Otherwise returns `driver` and `outcome`. The test shows nothing if it did
-        not take each step before the difference. Then `of_others` of the returned outcome is empty.
+        driver and the outcome of the test. Otherwise returns `driver` and `outcome`. If the test did not take all steps
+        before the difference, it shows nothing about the settings. Then `of_others` of the returned outcome is empty.
         """
         kafka = self.mapping.of_kafka(self.report.kafka)
         own = {name: kafka[name][0] for name in outcome.of_others}
@@ -251,9 +252,9 @@ def recorded(loaded: LoadedModel, scenario: Scenario) -> tuple[Model, list[Step]
 
 
 def with_traces(model: str, names: tuple[str, ...]) -> list[Scenario]:
-    """The scenarios of a model that have a recorded path, or the scenarios with these names.
+    """The scenarios with these names or, without names, the shipped scenarios of a model that have a recorded path.
 
-    Raises `UnknownName` if a named scenario is of another model or has no recorded path.
+    Raises `UnknownName` if a named scenario does not exist, is of another model or has no recorded path.
     """
     found = [collection.one(name) for name in names] if names else list(_all(model))
     for scenario in found:

@@ -1,7 +1,7 @@
 """Covering walks: random walks that prefer the actions which were tried least often after the previous action.
 
 So an action that is seldom enabled is likely to be taken when it is enabled. A try counts even if the action is not
-enabled. Therefore an action that is never enabled after some other action is not always tried first after it.
+enabled. Otherwise an action that is never enabled after some other action would always be tried first there.
 """
 
 from __future__ import annotations
@@ -42,7 +42,10 @@ class Covering:
     refused: dict[str, Counter[str]] = field(default_factory=dict)
 
     def order(self, before: str, actions: Sequence[str]) -> list[str]:
-        """The actions, beginning with those that were tried least often after `before`. Equals keep their order."""
+        """The actions, beginning with those that were tried least often after `before`.
+
+        Actions with equal counts keep their order.
+        """
         return sorted(actions, key=lambda action: self.tried[before, action])
 
     def note(self, before: str, action: str, taken: bool) -> None:

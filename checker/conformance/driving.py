@@ -31,8 +31,8 @@ INDEX: Final = re.compile(r"\[[^\]]*\]|\(\d+\)")
 class Difference:
     """The first step that Kafka refuses or after which Kafka's state differs. Steps count from 1; 0 is the start.
 
-    `refused` is Kafka's error, or an unexpected exception. `parts` has the name of each differing part of the state,
-    with the values of this part in the model and in Kafka.
+    `refused` is Kafka's error or unexpected exception in words, or None if only the states differ. `parts` has the name
+    of each differing part of the state, with the values of this part in the model and in Kafka.
     """
 
     step: int
@@ -41,7 +41,7 @@ class Difference:
 
     @property
     def kind(self) -> str:
-        """The refusal, or the differing parts without indices. Paths of one kind count as differing in the same way."""
+        """The refusal, or the differing parts without indices. Equal kinds count as the same difference."""
         names = sorted({INDEX.sub("", part) for part, _, _ in self.parts})
         return f"refused: {self.refused}" if self.refused is not None else ", ".join(names)
 
@@ -58,7 +58,10 @@ class Difference:
 
 @dataclass(frozen=True)
 class Driven:
-    """The steps of a path that were driven: up to a difference, an action that the harness cannot take, or the end."""
+    """The driven steps of a path: up to a difference, to an action that the harness cannot take, or to the end.
+
+    `unreached` is the name of this action, if there is one.
+    """
 
     steps: tuple[Step, ...]
     difference: Difference | None
@@ -89,8 +92,8 @@ class Driver:
     def drive(self, path: Iterator[Step]) -> Driven:
         """Drives a path to its end, to the first difference, or to an action that the harness cannot take.
 
-        A generator receives each step that was taken. If the model leaves a choice open and Kafka decides, the taken
-        step may differ from the wanted step.
+        If the path is a generator, it receives each step that was taken. If the model leaves a choice open and Kafka
+        decides, the taken step may differ from the wanted step.
         """
         first = next(path)
         before, taken = as_data(self.model.domains, first.state), [first]
@@ -116,7 +119,10 @@ class Driver:
         return Moment(self.model, step.label.action, step.label.to_json(), before, after, self.answer["last_batch"])
 
     def _run(self, step: int, commands: list[Command]) -> Difference | None:
-        """Runs commands, and stores Kafka's state after them. Returns a difference if a command is refused or fails."""
+        """Runs commands. Returns a difference if a command is refused or fails.
+
+        Stores Kafka's state after the commands, unless Kafka throws an unexpected exception.
+        """
         try:
             answer = self.harness.run(commands)
         except HarnessFault as fault:
@@ -204,11 +210,12 @@ class Driver:
         return Step(label, self.interpreter.actors[number], after) if after is not None and possible else None
 
     def shortened(self, driven: Driven) -> Driven:
-        """The shortest path that was found with the same kind of difference, or `driven` itself. The last step stays.
+        """The shortest path that was found with the same kind of difference, or `driven` itself.
 
-        Tries to leave out many successive steps first, then fewer, then single steps, then pairs of steps. If a later
-        step then becomes impossible, another instance of the same action replaces it, or it is left out too. For
-        example, an offset in the metadata log changes when an earlier batch is left out.
+        Tries to leave out many successive steps first, then fewer, then single steps, then pairs of steps, but never
+        the last step. If a later step then becomes impossible, another instance of the same action by the same actor
+        replaces it, or it is left out too. For example, an offset in the metadata log changes when an earlier batch is
+        left out.
         """
         best, tries, kind = driven, 0, _kind(driven)
         parts = self._parts(best)
@@ -224,8 +231,8 @@ class Driver:
     def _parts(self, driven: Driven, largest: int | None = None) -> Iterator[set[int]]:
         """Yields the positions of steps to leave out together. The start and the last step stay.
 
-        First come runs of successive steps, with at most `largest` and at least one step, the longest first. Then come
-        all pairs of steps.
+        First come runs of successive steps, the longest first. A run has at most `largest` steps and at most half of
+        the path's steps, but at least one. Then come all pairs of steps.
         """
         last = driven.taken
         size = min(largest or last, max(1, (last - 1) // 2))
@@ -271,7 +278,7 @@ def _kind(driven: Driven) -> str | None:
 
 
 def differences(says: Values, has: Values) -> Iterator[tuple[str, Any, Any]]:
-    """The parts that differ, each with its value in the model and in Kafka. A missing value is `nothing`."""
+    """The parts that differ, each with its value in the model and in Kafka. A missing value is "nothing"."""
     for part in [*says, *(name for name in has if name not in says)]:
         model, kafka = says.get(part, MISSING), has.get(part, MISSING)
         if model != kafka:

@@ -1,6 +1,6 @@
 """The mapping of `kraft` to Kafka's classes: the calls for each action, and the variables of a state.
 
-Decisions are made by Kafka's own controller. Each broker builds its metadata image from the records that the controller
+Kafka's own controller makes the decisions. Each broker builds its metadata image from the records that the controller
 writes, and a leader receives the controller's answer to AlterPartition. `kraft_state` says which parts of Kafka's state
 are read. docs/conformance.md has a table of the real and the replaced parts of Kafka.
 
@@ -55,7 +55,7 @@ _TODAY: Mapping[str, tuple[Any, ...]] = {
     "assigned_directory": ("keeps-elr",),
     "awaited_in_isr": ("added-or-all-if-fewer",),
 }
-"""For each setting, the values that describe Kafka 4.4. If there are several, each is Kafka's in some situations."""
+"""For each setting, the values that describe Kafka 4.4. If there are several, each is true in some situations."""
 
 _BEFORE: Mapping[tuple[int, ...], Mapping[str, tuple[Any, ...]]] = {
     (4, 0, 0): {"elr": (False,)},
@@ -63,7 +63,7 @@ _BEFORE: Mapping[tuple[int, ...], Mapping[str, tuple[Any, ...]]] = {
     (4, 1, 1): {"last_known_leader": ("may-be-dead",)},
     (4, 3, 0): {"assigned_directory": ("clears-elr",), "awaited_in_isr": ("all",)},
 }
-"""Maps the first version with a change to the values that describe all versions before it.
+"""Maps the first version with a change to the values that describe earlier versions (but see `_BACKPORTED`).
 
 The changes are, version by version: KIP-966; KAFKA-18991; KAFKA-19522; apache/kafka#20716 and KAFKA-19975.
 """
@@ -173,7 +173,8 @@ def _stop_partitions(x: Moment) -> list[Command]:
 def _stop(x: Moment) -> list[Command]:
     """A broker is killed (kill -9), crashes and loses the end of its log, or is shut down.
 
-    If the model drops answers to fetches of other brokers in this step, these answers are lost on their way.
+    With the setting `clean_crashes`, a crash that loses nothing is a shutdown that the controller is not told about. If
+    the model drops answers to fetches of other brokers in this step, these answers are lost on their way.
     """
     b, clean = x.arguments["b"], x.action == "finish-controlled-shutdown"
     last = _call("finish_shutdown", broker=b) if clean else []

@@ -40,14 +40,20 @@ class Claim:
         self._storage.write_json(CLAIM, mine)
 
     def require(self) -> None:
-        """Raises `DatasetRefused` if `.claim.json` does not name this search, because another search has taken over."""
+        """Raises `DatasetRefused` if `.claim.json` does not name this search, or cannot be read.
+
+        If it names another search, that search has taken the dataset.
+        """
         found = _claimed(self._storage)
         if found.get("search") != self._name:
             raise DatasetRefused(f"another search{_who(found)} has taken {self._storage.root}; this one stops")
 
 
 def _locked(storage: Storage) -> Any:
-    """Locks the dataset. Returns a function that releases the lock. It is also released when `storage` is freed."""
+    """Locks the dataset, if the file system has locks. Returns a function that releases the lock.
+
+    The lock is also released when `storage` is freed.
+    """
     storage.make("")
     file = os.open(storage.at(LOCK), os.O_RDWR | os.O_CREAT, 0o666)
     try:

@@ -5,15 +5,16 @@
     states/level=00001/part-*.parquet  its states, packed, in the order of their hashes
     transitions/level=00001/*.parquet  the steps from its states, if they were asked for
     runs/*.parquet                     states of several levels merged, only for the search
-    cones-*/*.parquet                  *cones*: states that lead to the end of a trace, while the trace is searched
+    cones-*/*.parquet                  *cones*: states that lead to the end of a trace, only during the search for it
     levels.parquet, actions.parquet, violations.parquet   the contents of the manifests, as tables
 
 Files of states, transitions and merged states get new names and are never renamed or overwritten. They count only when
 a manifest names them. The manifest of a level is written last. Then two kinds of files are removed: files of the level
-that its manifest does not name, and merged files that were merged again. Cones are removed after the
-search for the trace or, if a process was killed, when the search is resumed. Nothing else is ever removed. If a
-manifest is missing, but one of a later level is there, the dataset is refused. If only the last manifests are missing,
-a resumed search builds these levels again.
+that its manifest does not name, and merged files that were merged again. Cones are removed after the search for the
+trace. A resumed search removes what killed processes left: files of committed levels that their manifests do not name,
+merged files that the last manifest does not name, and cones. Nothing else is ever removed. If a manifest is missing,
+but one of a later level is there, the dataset is refused. If only the last manifests are missing, a resumed search
+builds these levels again.
 """
 
 from __future__ import annotations
@@ -100,8 +101,8 @@ class Dataset:
     ) -> Dataset:
         """A dataset to continue. It is refused for the reasons of `open`, `require`, `verify` and `Claim`.
 
-        Nothing is changed before all files of levels are checked. If the files together have more than `MUCH` bytes,
-        `look` checks them.
+        Before all files of states and transitions are checked, only the lock file is written. If these files together
+        have more than `MUCH` bytes, `look` checks them, if it is given.
         """
         storage = Storage(root)
         header = _header(storage)
@@ -196,9 +197,9 @@ class Dataset:
             self.storage.make(folder)
 
     def prepare(self, number: int) -> tuple[str, str]:
-        """Returns the folder for a level's states and the folder for the steps from the level before. Makes both.
+        """Returns the folder for a level's states and the folder for the steps from the level before.
 
-        The second folder is not made if the dataset keeps no transitions, or for the first level.
+        Makes the first folder. Makes the second only if the dataset keeps transitions and the level is not the first.
         """
         folders = f"states/{folder_of(number)}", f"transitions/{folder_of(number - 1)}"
         self.storage.make(folders[0])
@@ -207,7 +208,7 @@ class Dataset:
         return folders
 
     def commit(self, level: Level) -> None:
-        """Writes a level's manifest.
+        """Writes a level's manifest, then removes the files that are no longer used.
 
         Raises `DatasetRefused` if another search has taken the dataset or has already written this manifest.
         """
@@ -231,7 +232,7 @@ class Dataset:
         return self._claim
 
     def _tidy(self) -> None:
-        """Removes the files that failed attempts have left: of committed levels, of merged states, and cones."""
+        """Removes the files that failed attempts have left: files of committed levels, merged files, and cones."""
         for level in self.levels:
             self._tidy_level(level)
         if self.levels:

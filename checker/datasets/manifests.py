@@ -35,10 +35,10 @@ class Level:
     level.
 
     The other fields are about the expansion. `generated` counts the enabled instances by action, and `degrees` are the
-    least and the greatest number of enabled instances in a state (both None for level 1). `rejected` counts the
-    successors outside the constraints. A verdict bit is set in `outside` if it is set in one of these. `transitions`
-    are the entries of the files with the steps from the level before. `by` says where the expansion ran (`driver` or
-    `spark`), and `cost` has its seconds and bytes.
+    least and the greatest number of enabled instances in a state. Both fields are None for level 1. `rejected` counts
+    the successors outside the constraints, and for level 1 the initial states outside them. A verdict bit is set in
+    `outside` if it is set in one of these states. `transitions` are the entries of the files with the steps from the
+    level before. `by` says where the expansion ran (`driver` or `spark`), and `cost` has its seconds and bytes.
     """
 
     number: int
@@ -56,7 +56,7 @@ class Level:
 
     @property
     def seen(self) -> int:
-        """The verdict bits that are set in a state of the level, or in a successor outside the constraints."""
+        """The verdict bits that are set in a state of the level, or in a state that `rejected` counts."""
         return self.outside | sum(1 << bit for bit, count in enumerate(self.counts) if count)
 
 

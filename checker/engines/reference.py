@@ -28,7 +28,7 @@ def search(
     limits: Limits = Limits(),
     report: Report | None = None,
 ) -> tuple[Exploration, ReferenceLevels]:
-    """Explores the reachable states level by level until no state is new, or until another reason to stop.
+    """Explores the reachable states level by level until no state is new, or until there is a reason to stop earlier.
 
     Such a reason is a limit, an interruption, an evaluation that fails or, without `keep_going`, a violation. With
     `deadlock`, a deadlock counts like a violation.

@@ -33,7 +33,7 @@ class Part:
 
 
 def changed(start: str, answer: str, file: str, gap: tuple[str, ...], models: dict[str, type[Model]]) -> list[str]:
-    """Messages about the lines of an answer that differ from the starting file outside of the gap.
+    """Messages about the lines of an answer that differ from the starting file, or are missing, outside of the gap.
 
     `models` are the classes of the answer. A helper must not replace anything that these classes inherit. Imports may
     be added and removed, but a name of the starting file must keep its meaning, also if the file imports the name.

@@ -21,8 +21,8 @@ from isrcheck.model.language.together import said
 def paired(pair: Pair, answer: Path) -> Iterator[Criterion]:
     """The criteria for a scenario and its control.
 
-    If a scenario has a wrong model, invariant or expectation, there is only the first criterion. The criterion about
-    given settings is left out if the exercise gives none.
+    If a scenario has a wrong model, wrong checks or a wrong expected result, there is only the first criterion. The
+    criterion about given settings is left out if the exercise gives none.
 
     Raises `DamagedScenario` if one of the scenarios is missing or damaged, and `UnknownName` for settings that do not
     exist.

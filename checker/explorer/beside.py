@@ -59,7 +59,10 @@ class Beside:
         return widened(walked, self._specification.name, self._variables, beside)
 
     def allows(self, old: State | None, new: State) -> bool | None:
-        """Whether the specification allows a step (or, without `old`, an initial state); None if this is unknown."""
+        """Whether the specification allows a step (or, without `old`, an initial state); None if this is unknown.
+
+        Raises the error of `stands_for`.
+        """
         rows = self._rows(old, new)
         allowed = self._allowed
         try:

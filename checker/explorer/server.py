@@ -115,7 +115,7 @@ class Handler(BaseHTTPRequestHandler):
             self._require_own()
             kind, content = answer()
         except Refused as refused:
-            self.close_connection = True  # the body of the request is not read
+            self.close_connection = True  # the body of the request may be unread
             self._send(refused.status, "application/json", _as_json({"error": str(refused)}))
         else:
             self._send(HTTPStatus.OK, kind, content)

@@ -76,10 +76,10 @@ def _into(trace: Trace, at: int) -> tuple[State | None, State]:
 
 
 class Walking:
-    """A model at its settings, and the questions about it. `beside` is a specification that the model should refine.
+    """Answers questions about a model at its settings. `beside` is a specification that the model should refine.
 
-    `there` has the numbers of the action instances that exist, enabled or not. `mark` identifies the model and its
-    settings in the addresses of the page.
+    `there` has the numbers of the action instances that exist (see `is_instance`), enabled or not. `mark` identifies
+    the model and its settings in the addresses of the page.
     """
 
     def __init__(self, loaded: LoadedModel, model: Model, beside: Beside | None = None) -> None:
@@ -106,7 +106,10 @@ class Walking:
         return self.model.actions()[label.action], arguments
 
     def _unasked(self) -> Iterator[tuple[str, str]]:
-        """The invariants that cannot be evaluated at these settings, each with the reason."""
+        """The invariants that do not fit the model at these settings, each with the message of the `ModelError`.
+
+        An invariant that is undefined in the initial state (`EvaluationError`) is not among them.
+        """
         for name, predicate in self.loaded.invariants.items():
             try:
                 holds(self.model, self.initial[0], predicate)
@@ -249,7 +252,10 @@ class Walking:
     # --- why --------------------------------------------------------------------------------------------------------
 
     def disabled(self, path: Path, number: Any) -> dict[str, Any]:
-        """Why an instance is disabled in a path's current state: the false requirement, and the values it reads."""
+        """Why an instance is disabled in a path's current state: the false requirement, and the values it reads.
+
+        If there is no false requirement, `reason` says why.
+        """
         if not _is_number(number):
             raise Unanswerable("name an instance by its number")
         self._require_instance(number)
@@ -266,7 +272,10 @@ class Walking:
         return {**about, "condition": unmet.condition, "where": unmet.where, "values": list(unmet.values), "reason": ""}
 
     def violated(self, path: Path, name: Any) -> dict[str, Any]:
-        """Why an invariant is false in a path's current state: the choice of `for_all`, and the values read."""
+        """Why an invariant is false in a path's current state: the choice of `for_all`, and the values read.
+
+        If the invariant is true or undefined there, `reason` says so.
+        """
         if self.beside is not None and name == self.beside.name:
             return self._refused(path, self.beside)
         if not isinstance(name, str) or name not in self.interpreter.invariants:
@@ -282,7 +291,10 @@ class Walking:
         return {"name": name, "reason": "", **why}
 
     def _refused(self, path: Path, beside: Beside) -> dict[str, Any]:
-        """Why the specification refuses the step to a path's current state, or why this question has no answer."""
+        """Why the specification refuses the step to a path's current state.
+
+        If the specification allows the step, or if this is not known, `reason` says so.
+        """
         old, new = _into(self._walked(path), path.at)
         about = {"name": beside.name, "reason": "", "choice": [], "reads": []}
         match beside.allows(old, new):
@@ -309,7 +321,8 @@ class Walking:
     def evaluated(self, path: Path, text: Any) -> dict[str, Any]:
         """The value of an expression in each state of a path, as text.
 
-        Raises `Unanswerable` if there is no text, and `ModelError` for a mistake in the expression.
+        Raises `Unanswerable` if there is no text or the path is impossible, and `ModelError` for a mistake in the
+        expression.
         """
         if not isinstance(text, str) or not text.strip():
             raise Unanswerable("write an expression, such as s.quorum.isr")
@@ -322,7 +335,11 @@ class Walking:
     # --- traces -----------------------------------------------------------------------------------------------------
 
     def loaded_traces(self, content: str) -> dict[str, Any]:
-        """The paths of the traces in a file. Each path ends where the model no longer allows the trace."""
+        """The paths of the traces in a file. Each path ends before the first step that the model does not allow.
+
+        Raises `DamagedFile` if the file is damaged or has no trace, and `Unanswerable` if the file is of another model
+        or of other settings, or if a trace does not begin in an initial state or is too long.
+        """
         file = recognised(content.encode(errors="surrogatepass"))
         if file.model is not None and file.model != self.loaded.name:
             raise Unanswerable(f"the file is of model {file.model!r}, and this is {self.loaded.name}")

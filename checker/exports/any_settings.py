@@ -95,7 +95,10 @@ def _joined(one: Mapping[str, Domain], other: Mapping[str, Domain]) -> Variables
 
 
 def _join(one: Domain, other: Domain) -> Domain:
-    """A domain that has the parts of two domains if they are of the same kind, otherwise `Unlike`."""
+    """A domain that has the parts of two domains if they are of the same kind, otherwise `Unlike`.
+
+    Numbers and identities together become a `Number`.
+    """
     if type(one) is not type(other):
         return Number(0, 0) if isinstance(one, Number) and isinstance(other, Number) else Unlike()
     if isinstance(one, Record) and isinstance(other, Record):

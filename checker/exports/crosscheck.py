@@ -1,7 +1,7 @@
 """Runs Spin and Rumur on an exported model, for comparison with isrcheck's results.
 
-Each tool runs with the invariants. If an invariant is violated, the tool stops there, and runs again without invariants
-to count the whole state space.
+Each tool runs with the invariants. If an invariant is violated or a step is undefined, the tool stops there, and runs
+again without these checks to count the whole state space.
 """
 
 from __future__ import annotations
@@ -35,7 +35,10 @@ MEMORY: Final = 1 << 34
 
 @dataclass(frozen=True)
 class Found:
-    """A tool's result: distinct states, `generated` as isrcheck counts it, and whether an invariant is violated."""
+    """A tool's result: the number of distinct states, and `generated` as isrcheck counts it.
+
+    `violated` says whether an invariant is violated or a step is undefined.
+    """
 
     tool: str
     version: str
@@ -49,15 +52,17 @@ class ToolFailed(Exception):
 
 
 def installed() -> tuple[str, ...]:
-    """The names of the tools that can be run here: none if there is no C compiler."""
+    """The names of the tools that can be run here: none if there is no gcc."""
     return tuple(tool for tool in TOOLS if shutil.which(tool)) if shutil.which("gcc") else ()
 
 
 def spin(
     system: TransitionSystem, folder: Path, seconds: float | None = None, memory: int = MEMORY, steps: int = 0
 ) -> Found:
-    """Runs Spin, and returns its result without the state that the export adds, which Spin also counts as a
-    transition."""
+    """Runs Spin, and returns its result.
+
+    Spin also counts the state that the export adds, and one transition for this state. Both are subtracted.
+    """
     (folder / "model.pml").write_text(promela(system), encoding="utf-8")
     version = _run(["spin", "-V"], folder, seconds)
     options = [_optimised(steps), "-DSAFETY", "-DNOREDUCE", "-DVECTORSZ=8192", f"-DMEMLIM={memory >> 20}"]
@@ -115,7 +120,7 @@ TOOLS: Final[dict[str, Tool]] = {"spin": spin, "rumur": rumur}
 def _run(command: Sequence[str], folder: Path, seconds: float | None, failing: bool = False) -> str:
     """The standard output of a command. Raises `ToolFailed` if the command fails, is killed or takes too long.
 
-    With `failing`, an exit code other than 0 is no failure.
+    With `failing`, an exit code above 0 is no failure.
     """
     try:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=seconds, check=False)

@@ -1,6 +1,6 @@
 """Writes a model in Murphi, for Rumur and CMurphi: a rule for each transition, a function for each invariant.
 
-A set of brokers is one Boolean for each broker, because the language has no sets. For example, `isr_0` and `isr_1` say
+A set of brokers is one Boolean for each broker, because Murphi has no such sets. For example, `isr_0` and `isr_1` say
 whether the ISR has brokers 0 and 1. An expression over sets is translated in the same way. A rule keeps intermediate
 values in its local variables.
 """

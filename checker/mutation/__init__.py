@@ -1,1 +1,1 @@
-"""Guard mutation: removes or weakens one line of a model, and checks whether any invariant notices."""
+"""Guard mutation: removes or weakens a condition of a model, or drops an update, and checks what notices the change."""

@@ -4,8 +4,8 @@ The states compared are the reachable states in which the model's constraints ho
 of these states the same instances are enabled in the mutant and in the model, and lead to the same states. The mutant
 and the model then have the same states and the same steps. A mutant *only forbids* if it lacks steps of the model and
 adds none. Such a mutant reaches no new state, so no invariant can notice it. If, moreover, the guard of its mutated
-action is true in no state of the model, then the action never happens in the mutant. Neither need be so if an invariant
-or another action asks what is enabled (`s.enabled`): the mutant must then be checked.
+action is true in no state of the model, then the action never happens in the mutant. Both conclusions may be wrong if
+an invariant or another action asks what is enabled (`s.enabled`). Then the mutant must be checked.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Difference:
     """The first level at which a mutant behaves differently (None if it never does), and how.
 
     `forbids`: a step of the model is missing. `adds`: a step is new, or leads to another state, or is undefined.
-    `fires`: the guard of the mutated action is true in some state of the model.
+    `fires`: the mutant's guard of the mutated action is true in some state of the model.
     """
 
     level: int | None

@@ -25,7 +25,7 @@ COMPARISONS: Final[dict[type[ast.cmpop], tuple[str, ...]]] = {
     ast.LtE: ("<= 1 +",),
     ast.GtE: (">= -1 +",),
 }
-"""The weaker forms of a comparison: `<=` for `<`, `<= 1 +` for `<=`, `<=` or `>=` for `==`."""
+"""The weaker forms of a comparison, such as `<=` for `<`. With `<= 1 +` the right side is increased by 1."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def candidates(function: FunctionType) -> list[Edit]:
 
 
 def _order(edit: Edit) -> tuple[Any, ...]:
-    """The sort key of edits: by place, then removals first. Of edits with the same effect, the first is reported."""
+    """The sort key of edits: by position in the source, the longer of two nodes first, weakened conditions last."""
     return edit.line, edit.column, -edit.end_line, -edit.end_column, edit.kind == "weakened", edit.change
 
 
@@ -132,7 +132,10 @@ def _candidates(definition: ast.FunctionDef, file: str) -> Iterator[Edit]:
 
 
 def _of_the_state(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes that may depend on the state: no conditions of `if`, filters, parameters, annotations, decorators."""
+    """The nodes that may depend on the state.
+
+    Leaves out the conditions of `if`, filters in comprehensions, parameters, annotations and decorators.
+    """
     yield node
     for name, value in ast.iter_fields(node):
         if name in ("test", "ifs", "decorator_list", "args", "returns", "annotation") and not isinstance(
@@ -203,7 +206,10 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 class _Editing(ast.NodeTransformer):
-    """Replaces the node of an edit, but keeps the names in the node, so that the code has the same free variables."""
+    """Replaces the node of an edit, but keeps the names in the node, so that the code has the same free variables.
+
+    Exception: if one field of an update is dropped, the names in the value of this field are not kept.
+    """
 
     def __init__(self, edit: Edit) -> None:
         self.edit = edit

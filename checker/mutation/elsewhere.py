@@ -101,11 +101,11 @@ def _in_a_round(
 
 
 Followed = Sequence[tuple[Answers, Difference | None]]
-"""One mutant's difference from the model at each place. A difference that is not known is None."""
+"""For each place, the answers there, and one mutant's difference from the model, or None if it is not known."""
 
 
 def _of_one(compared: Sequence[Answers], number: int) -> Followed:
-    """The differences of one mutant at the places, beside the answers without the differences of all mutants."""
+    """For each place, the answers without their `differences`, and the difference of the mutant at index `number`."""
     return [(replace(a, differences=None), None if a.differences is None else a.differences[number]) for a in compared]
 
 

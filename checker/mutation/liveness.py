@@ -1,6 +1,6 @@
 """Checks mutants that no invariant kills: such a mutant may violate a liveness property that holds in the model.
 
-A line may be needed to make something happen in the end. Without the line, a behaviour may repeat for ever or end too
+A line may be needed to make something happen in the end. Without the line, a behaviour may loop for ever or end too
 early, though no state is wrong. So a property may notice a mutant that only forbids steps or reaches nothing new. An
 equivalent mutant is not checked, because its behaviours are those of the model.
 """

@@ -145,7 +145,7 @@ def _guards(instances: tuple[Transition, ...]) -> list[int]:
 
 
 def functions_of(cls: type[Model]) -> Iterator[FunctionType]:
-    """The functions of a model and of the modules in which it is written, each once; a subclass before its bases."""
+    """The functions of a model and of the modules in which it is written, each once, subclass first."""
     seen: set[FunctionType] = set()
     for base in cls.__mro__:
         for found in () if base in (Model, object) else (*_members(base), *_beside(base)):
@@ -159,7 +159,7 @@ def _members(cls: type) -> list[FunctionType]:
 
 
 def _beside(cls: type) -> Iterator[FunctionType]:
-    """The functions in the module of a class, also imported ones, if they belong to a model and not to the language."""
+    """The functions in the module of a class, also imported ones, if they belong to models, not to the language."""
     for found in list(_module_of(cls).values()):
         if isinstance(found, FunctionType) and _is_a_models_own(found) and _is_a_modellers(found):
             yield found

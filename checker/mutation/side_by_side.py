@@ -22,7 +22,7 @@ from isrcheck.model.language.expressions import FALSE, Expression
 from isrcheck.model.language.system import Predicate, Transition, TransitionSystem
 
 TIMES: Final = 4
-"""The limit on pairs of states, as a multiple of the number of the mutant's states. With more, the search gives up."""
+"""The limit on pairs of states, as a multiple of the number of the mutant's states. At the limit, the search ends."""
 INDEX: Final = re.compile(r"\[[^\]]*\]")
 
 

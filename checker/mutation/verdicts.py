@@ -68,11 +68,13 @@ class Question:
 class Verdict:
     """The outcome of a mutant.
 
-    `killed_by` are the invariants that a shortest trace violates, and `length` is its number of states. `trace` is such
-    a trace to the first of these invariants. `by` is the first step of `trace` that the model does not take, and `step`
-    is the number of the state after this step. Both are None if the model takes every step. If `killed_by` are liveness
-    properties, `lasso` says how `trace` goes on. A trace with a loop repeats from its state at position `loop` (from
-    0). `shown` is `trace` in words. `unanswered` are the liveness properties without an answer, each with the reason.
+    `killed_by` are the invariants that can be violated in the fewest states, and `length` is this number of states. For
+    an evaluation error, `length` is the number of states of the trace to the error. `trace` is a shortest trace to a
+    violation of the first of the invariants in `killed_by`. `by` is the first step of `trace` that the model does not
+    take, and `step` is the number of the state after this step. Both are None if the model takes every step. If
+    `killed_by` are liveness properties, `lasso` says how `trace` goes on. A trace with a loop repeats from its state at
+    position `loop` (from 0). `shown` is `trace` in words. `unanswered` are the liveness properties without an answer,
+    each with the reason.
 
     `difference` is the first level at which the mutant behaves differently. `extra` is the mutant's number of states
     minus the model's, if the exploration of the mutant finished. `reason` says why the exploration did not finish, what
@@ -80,7 +82,7 @@ class Verdict:
     without an effect on invariants or other actions.
 
     `scenario` is the scenario with this outcome, or None if the outcome is for the question's own settings. Three
-    fields name the scenarios that were tried but did not notice the mutant. In them the mutant behaved like the model
+    fields name the scenarios in which no invariant noticed the mutant. In them the mutant behaved like the model
     (`same_in`), behaved differently (`differs_in`), or was not checked to the end (`unfinished_in`).
     """
 
@@ -177,7 +179,7 @@ def _allowed(model: Interpreter, trace: Trace, position: int) -> bool:
 
 
 def vacuous(verdict: Verdict) -> Verdict:
-    """The verdict on a mutant whose own action is never possible."""
+    """The verdict on a mutant whose mutated action never happens."""
     return replace(verdict, outcome="vacuous", reason=f"never: {verdict.action}")
 
 

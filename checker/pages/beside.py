@@ -1,4 +1,7 @@
-"""The runs of fixed designs as the data of a page. The page shows them beside the trace of a violation."""
+"""The runs of fixed designs as the data of a page. The page shows each run beside the trace of a violation.
+
+A *run* has those steps of the trace that the fixed design can take (`checker/told.py`).
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,8 @@ from isrcheck.checker.told import Fix, Run
 def beside(finding: Finding) -> list[dict[str, Any]]:
     """For each fixed design that has a run: its name, the story of its run, and how the run relates to the trace.
 
-    `parted` is the step of the trace at which the design differs, or None. `Run` explains `at` and `false`.
+    `parted` is the step of the trace at which the design differs, or None. The docstring of `Run` explains `at` and
+    `false`.
     """
     return [_beside(fix, fix.run) for fix in finding.fixes if fix.run is not None]
 

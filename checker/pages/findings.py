@@ -89,7 +89,7 @@ def _fix(fix: Fix) -> dict[str, Any]:
 
 
 def falsified_property(name: str, finding: PropertyFinding) -> dict[str, Any]:
-    """The data of a page about a false property. The notes in the data say why the behaviour is fair."""
+    """The data of a page about a false property. The notes in the data say why the trace is fair, if it is a lasso."""
     notes = [f"{promise} cannot happen in state {state}" for promise, state in finding.kept]
     said: dict[str, Any] = {"reasons": None, "needs": {}, "fixes": [], "alternatives": "", "choice": [], "reads": []}
     return {"name": name, "sentence": finding.sentence, "notes": notes, **said}

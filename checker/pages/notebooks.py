@@ -33,7 +33,7 @@ def page(result: Result, model: str | type[Model] | Model | LoadedModel | None =
     """The page that `isrcheck check --html` writes. A notebook shows the page if this call is the last line of a cell.
 
     `model` is the model of the result, as it was given to `check`. Without `model`, a shipped model is found by the
-    result's name. Raises `UnknownName` if there is no such model, or if the result belongs to another model.
+    result's name. Raises the errors of `load_model_class`, and `UnknownName` if the result belongs to another model.
     """
     loaded = loaded_of(type(model) if isinstance(model, Model) else result.model if model is None else model)
     if loaded.name != result.model:

@@ -1,4 +1,4 @@
-"""A page in one file: a template with style, scripts and data. Its security policy allows only these scripts."""
+"""A page in one file: a template with style, scripts and data. Its security policy allows no other script or style."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ UNSAFE: Final = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2
 """Characters that may mean something inside a script element, as in `</script>`, and their escapes in JSON."""
 
 VALUE: Final = r"(?:\{[^{}]{0,14}\}|\S{1,14})"
-"""The pattern of `old` and of `new` in a short `old -> new`, which `flowing` keeps on one line. It is also in
-`drawing.js`."""
+"""The pattern of `old` and of `new` in a short `old -> new`, which `flowing` keeps on one line. `drawing.js` repeats
+this pattern."""
 
 
 def page(template: str, data: Any, *, sheet: str = "page.css", files: tuple[str, ...] = SCRIPTS, **values: Any) -> str:

@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from isrcheck.checker.wording.xml import clean
 
 WIDTH: Final = 960
-"""The width of a picture in pixels. A picture with many lanes is wider."""
+"""The default width of a picture in pixels. A picture with many lanes is wider."""
 SENTENCE: Final = 330
 LANE: Final = 84
 FIRST_LANE: Final = 96

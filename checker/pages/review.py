@@ -11,7 +11,7 @@ from isrcheck.checker.pages.page import page
 
 
 def review_page(essence: Sequence[str], sections: Sequence[Any], behaviours: Comparison) -> str:
-    """The page of a review: three lines (`essence`), the sections, and the behaviours with controls to step through.
+    """The page of a review: the lines of `essence`, the sections, and the behaviours, which a reader can step through.
 
     Each section has the fields `title`, `head`, `rows`, `lines` and `blocks`.
     """

@@ -24,7 +24,8 @@ class Row:
     """A part of the state: its path, its short name, its owner, and its group.
 
     `owner` is the name of a broker or of another member of a scalarset, or None for state that no member owns. `group`
-    is the name of the record that the part belongs to, or "". `log` is true if the part holds the records of a log.
+    is the short path of the outermost value with named fields (`Record`) that contains the part, or "". `log` is true
+    if the part holds the records of a log.
     """
 
     path: str

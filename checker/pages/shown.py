@@ -1,4 +1,7 @@
-"""The recorded traces of a file as a page: the part of each that the model allows, and what is false at its end."""
+"""The recorded traces of a file as a page: the part of each that the model allows, and what is false at its end.
+
+The page always shows the first state, even if the model does not allow it.
+"""
 
 from __future__ import annotations
 

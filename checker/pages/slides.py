@@ -123,7 +123,11 @@ def _sections(text: str) -> Iterator[_Section]:
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
-    """The paragraphs, list items, headings, and blocks of code. Comments that mark generated parts are left out."""
+    """The paragraphs, list items, headings, lines that begin with an HTML tag, and blocks of code.
+
+    HTML comments of one line are left out. After `<!-- trace: NAME -->`, the next block of code is the trace of this
+    scenario.
+    """
     kept: list[str] = []
     code: list[str] | None = None
     scenario: str | None = None
@@ -175,7 +179,7 @@ def _code(lines: list[str], scenario: str | None) -> Iterator[_Block]:
 
 
 def _packed(blocks: list[_Block]) -> Iterator[list[_Block]]:
-    """The blocks in groups. The blocks of a group are on one slide."""
+    """The blocks in groups. The blocks of a group are on one slide. A block for pictures is a group of its own."""
     kept: list[_Block] = []
     for block in blocks:
         alone = block.scenario is not None

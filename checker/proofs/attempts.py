@@ -45,7 +45,8 @@ class Attempt:
         """The chosen targets by name, or all targets if none is chosen.
 
         Raises `UnknownName` if the proof does not have a chosen target, or if the model does not have an invariant that
-        the proof names. Raises `ModelError` if a statement of the proof has the name of an invariant.
+        the proof names. Raises `ModelError` if a target of the proof has the name of an invariant of the model, or if a
+        lemma or a candidate has the name of an invariant that the proof names.
         """
         known = self.proof.targets(self.loaded.invariants, self.loaded.name)
         for name in self.targets or ():

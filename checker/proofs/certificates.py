@@ -199,8 +199,8 @@ def verify(
 
     The solvers are z3 and, if `second_opinion` is true and cvc5 is installed, cvc5. `patience` is the number of seconds
     that cvc5 gets for each file. The model and the proof must be shipped with isrcheck, or the caller must name them.
-    Raises `DamagedFile` if the folder is no certificate, or if model and proof give other files or another manifest.
-    Raises `GaveUp` at a limit.
+    Raises `DamagedFile` if one of them is neither shipped nor named, if the folder is no certificate of this format, or
+    if model and proof give other files or another manifest. Raises `GaveUp` at a limit, or if z3 is interrupted.
     """
     manifest = _manifest(folder)
     question = _question(manifest, model, proof)

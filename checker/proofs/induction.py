@@ -4,7 +4,8 @@ The base case shows that the invariants hold in the first k states of every path
 step is about paths of k + 1 states that begin anywhere: if the invariants hold in the first k states of such a path,
 they also hold in its last state. This step assumes that the values of the first state lie in their domains, and that
 the states of the path are pairwise different. Paths that repeat a state need no check, because a shortest path to a
-violation visits no state twice. Both parts also show that no evaluation fails in the states that they check.
+violation visits no state twice. Both parts also show that no evaluation fails in the states that they check. As in a
+search, a path does not continue from a state that does not satisfy the model's constraints.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def induction(
 ) -> ProofResult:
     """Checks whether invariants, taken together, are k-inductive. None selects the model's default invariants.
 
-    Raises `UnknownName` if the model does not have an invariant, a setting, or a value of a setting.
+    Raises `UnknownName` if the model has no such invariant or setting, or if a setting cannot have its given value.
     """
     began = time.perf_counter()
     chosen = loaded.chosen(invariants)

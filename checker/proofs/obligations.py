@@ -5,7 +5,9 @@ lemma holds at the start, every lemma holds after each step from a state in whic
 follows from the lemmas.
 
 There are two further goals: each step is defined, and all values lie in their domains at the start and after each step.
-So the obligations about steps and targets may assume that all values lie in their domains.
+So the obligations about steps and targets may assume that all values lie in their domains. For a model with bounds, the
+obligations about steps also assume the constraints of the model. If a constraint can be undefined, a third goal says
+that every constraint is defined.
 """
 
 from __future__ import annotations

@@ -135,7 +135,7 @@ def prove(
 def redundant(
     obligations: Obligations, watch: Watch, tell: Tell = lambda text: None, dropped: frozenset[str] = frozenset()
 ) -> list[str]:
-    """Each lemma without which the proof still succeeds if all other lemmas are kept, except the `dropped` ones."""
+    """Each lemma without which the proof still succeeds if all other lemmas are kept. `dropped` lemmas are not used."""
     found = []
     for name in [name for name in obligations.lemmas if name not in dropped]:
         tell(f"without {name}")
@@ -163,8 +163,9 @@ def largest_inductive(
     """Returns the candidates to drop, found by the Houdini algorithm.
 
     The candidates that are left hold at the start, and every step preserves them. They are the largest such set if the
-    solver decides every goal, because a candidate is dropped only if it does not follow from the candidates that are
-    left. Without bounds, the set need not be the largest, because lemmas are assumed only for some numbers.
+    solver decides every goal: then a candidate is dropped only if it can be false in an initial state, or after a step
+    from a state in which all candidates that are left hold. Without bounds, the set need not be the largest, because
+    lemmas are assumed only for some numbers.
     """
     droppable, dropped = set(candidates), set[str]()
     again = True

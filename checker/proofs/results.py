@@ -15,10 +15,9 @@ Verdict = Literal["proved", "violated", "not proved", "incomplete"]
 class Counterexample:
     """A trace that shows why a goal was not proved.
 
-    The first state satisfies the assumptions of the proof, or is initial. In the last state, the goal is false, or an
-    instance of an action or a predicate is undefined. The states may be unreachable: `reachability` says whether a
-    search reached the first state. `instance` says for which parameters the goal is false in the last state, if this is
-    known.
+    The first state satisfies the assumptions of the proof, or is initial. In the last state, the goal is false, or a
+    predicate or an action instance is undefined. The states may be unreachable: `reachability` says whether a search
+    reached the first state. `instance` says for which parameters the goal is false in the last state, if this is known.
     """
 
     trace: Trace

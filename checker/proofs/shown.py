@@ -46,7 +46,7 @@ def walked(model: Model, system: TransitionSystem, states: Sequence[tuple[int, .
     """The trace with these states and labels.
 
     To check the solver, the model's own methods repeat each step, except a step that is undefined. Raises
-    `AssertionError` if a repeated step leads to another state.
+    `AssertionError` if a repeated step is disabled or leads to another state.
     """
     it = Interpreter(model, {})
     numbers = {str(label): i for i, label in enumerate(it.labels)}

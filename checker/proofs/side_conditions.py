@@ -1,7 +1,7 @@
 """Checks the side conditions of a proof.
 
-The side conditions show that the proof is about this model. They also detect errors in isrcheck because of which a
-proof could wrongly succeed.
+The side conditions show that the proof is about this model. They also detect errors in isrcheck that could let a
+proof wrongly succeed.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def side_conditions(attempt: Attempt, watch: Watch, tell: Callable[[str], None])
 def _settings(attempt: Attempt, bound: int, lowered: bool = False) -> dict[str, Any]:
     """The settings of an attempt, but every bound is `bound` or the nearest value that its setting allows.
 
-    If `lowered` is true, no bound becomes larger than it is.
+    If `lowered` is true, no bound becomes larger than in the attempt.
     """
     declared = attempt.loaded.cls.declared_settings()
     given = attempt.loaded.cls(**attempt.settings).settings

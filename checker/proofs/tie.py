@@ -103,7 +103,10 @@ class Tie:
         return iter(state[self.unbounded.layout.variables[variable.name][1] :])
 
     def _same(self, xs: Sequence[Term], ys: Sequence[Term]) -> Iterator[Term]:
-        """Conditions that two states without bounds are equal. Only values that exist within bounds are compared."""
+        """Conditions that two states are equal. Both states have the form of a state without bounds.
+
+        Arrays are compared only at indices that exist at the bounds, and logs only below their length.
+        """
         for v in self.system.variables:
             yield from self._alike(v.domain, self._endless(v), self._of(v, xs), self._of(v, ys))
 

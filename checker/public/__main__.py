@@ -12,7 +12,7 @@ from typing import NoReturn
 INTERRUPTED = 130
 NO_OUTPUT = 153
 _MOMENT = 0.01
-"""Seconds until an interruption is repeated. By then the finalizer in which Python dropped it has ended."""
+"""Seconds until an interruption is repeated. By then, the code in which Python dropped it has probably ended."""
 
 
 def main() -> None:
@@ -25,7 +25,7 @@ def main() -> None:
         from isrcheck.checker.cli import main as command
 
         command(prog_name="isrcheck")
-    except KeyboardInterrupt:  # while the command itself is imported
+    except KeyboardInterrupt:  # Ctrl-C during the import of the command
         print("isrcheck: interrupted", file=sys.stderr)
         _end(INTERRUPTED)
     except OSError as error:  # a text of the command itself, such as its help, could not be printed

@@ -74,5 +74,5 @@ def pytest_runtest_makereport(
         found = [("isrcheck.model", result.model), ("isrcheck.verdict", result.verdict)]
         found += [(f"isrcheck.length.{name}", str(length)) for name, length in sorted(violated.items())]
         report.user_properties += found
-        item.user_properties += found  # --junit-xml writes the teardown's report, which copies these
+        item.user_properties += found  # --junit-xml writes the teardown's report; pytest copies these into it
     return report

@@ -78,7 +78,7 @@ def assert_violated(
     limits: Limits = Limits(),
     workers: int | None = None,
 ) -> Result:
-    """Explores all states, and fails unless every checked invariant is violated.
+    """Explores all states, and fails unless every checked invariant is violated. Most arguments are those of `check`.
 
     If a limit ends the search after all these violations were found, the assertion passes. With `deadlock`, there must
     also be a deadlock. `length` is the expected length of the shortest trace, in states.

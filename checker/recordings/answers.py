@@ -18,7 +18,8 @@ class Told:
     """The lines of the recording that a state of a path explains.
 
     `step` is the line of the step into the state. It is None for a hidden step (a step without a line) and for the
-    first state. `held` has the other lines that the state explains: they have no step, and only observe its values.
+    first state. `held` has the other lines that the state explains: lines without a step, whose observed values the
+    state has.
     """
 
     step: Line | None
@@ -102,10 +103,10 @@ class Refused:
 class Frontier:
     """A found state that explains the most lines, the story that leads to it, and the next line of each lane.
 
-    `told` has one entry for each state of the trace. `states` counts the kept states that explain exactly the same
-    lines. `waiting` has the next lines that must wait for a line that is not explained. `refused` has the other next
-    lines, which cannot happen in these states or were not tried before a limit. `nearest` has instances that are
-    enabled at the end of the story, beginning with instances of the next lines' actions.
+    `told` has one entry for each state of the trace. `states` counts the states that explain exactly the same lines, of
+    those that the search keeps. `waiting` has the next lines that must wait for a line that is not explained. `refused`
+    has the other next lines, which cannot happen in these states or were not tried before a limit. `nearest` has
+    instances that are enabled at the end of the story, beginning with instances of the next lines' actions.
     """
 
     trace: Trace

@@ -1,4 +1,4 @@
-"""Computes the answer about a recording: searches for an explanation, replays the path that it finds, and tells it as a story."""
+"""Answers whether a model explains a recording. Every path that an answer shows is replayed, and told as a story."""
 
 from __future__ import annotations
 
@@ -171,7 +171,8 @@ def _require_whole(asked: Question, end: Node) -> None:
 def _judged(interpreter: Interpreter, states: Sequence[State]) -> tuple[dict[str, int | None], tuple[str, ...]]:
     """For each invariant, the first state (from 1) in which it is false, or None if there is no such state.
 
-    An invariant that cannot be evaluated in one of the states is left out. The second result has their names.
+    The second result names the invariants that are undefined in at least one of the states, or have no meaning at the
+    settings. The first result leaves these invariants out.
     """
     found: dict[str, int | None] = {}
     unasked = []

@@ -88,7 +88,10 @@ class Recording:
 
 
 def read(path: Path) -> Recording:
-    """The recording in a file. Raises OSError for a file that cannot be read, `DamagedFile` if it is no recording."""
+    """The recording in a file.
+
+    Raises OSError if the file cannot be read, `DamagedFile` if it is too large or is no recording.
+    """
     with path.open("rb") as file:
         content = file.read(LARGEST_FILE + 1)
     if len(content) > LARGEST_FILE:

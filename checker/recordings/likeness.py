@@ -15,12 +15,12 @@ from isrcheck.checker.traces.files import read as read_traces
 TRACE: Final = "trace.itf.json"
 SHOWN: Final = 3
 LEAST: Final = 0.3
-"""The least share of common steps (0 to 1) with which two paths resemble each other."""
+"""Two paths resemble each other if their share of common steps (0 to 1) is at least this."""
 
 
 @dataclass(frozen=True)
 class Likeness:
-    """A scenario, and the share of steps that it has in common with a story.
+    """A scenario, and the share of steps that it has in common with a story (see `share`).
 
     The share is 1 if both have the same actions, each action equally often.
     """
@@ -42,7 +42,7 @@ def resembled(model: str, trace: Trace) -> tuple[Likeness, ...]:
 
 
 def share(one: Counter[str], other: Counter[str]) -> float:
-    """The size of the intersection of two bags, divided by the size of their union.
+    """The size of the intersection of two bags, divided by the size of their union. It is 0 for two empty bags.
 
     >>> share(Counter("aab"), Counter("abb"))
     0.5

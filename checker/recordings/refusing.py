@@ -29,8 +29,7 @@ TRIED: Final = Limits(nodes=100_000)
 class Refusing:
     """Examines states that explain the most lines, with the model's own methods.
 
-    Of the given nodes of the search, it examines those that explain the same lines as the node with the fewest hidden
-    steps.
+    These are the states of those given nodes that explain the same lines as the node with the fewest hidden steps.
     """
 
     def __init__(self, question: Question, nodes: Sequence[Node]) -> None:
@@ -70,7 +69,8 @@ class Refusing:
     def reasons(self, seen: Seen) -> tuple[Reason, ...]:
         """The reasons why a line cannot happen (at most `REASONS`), beginning with the one found in the most states.
 
-        The values of a reason are from the state with the fewest hidden steps among the states with this reason.
+        Of the instances that the line's step may be, only the first `INSTANCES` are examined. The values of a reason
+        are from the state with the fewest hidden steps among the states with this reason.
         """
         counted: dict[tuple[str | None, str, str | None], list[Reason]] = {}
         for state in self.states:

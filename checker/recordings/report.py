@@ -1,4 +1,4 @@
-"""Shows the answer about a recording: the story with the line of each step and, if lines are left, the reason."""
+"""Shows the answer about a recording: the story with the line of each step and, if lines are left, the reasons."""
 
 from __future__ import annotations
 

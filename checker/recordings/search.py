@@ -4,7 +4,7 @@ A node of the search is a packed state of the model, with the number of lines th
 the model is the next line of a lane, or it is hidden. There may be at most a given number of hidden steps in a row. The
 search first expands the nodes with the most explained lines and, among these nodes, those with the fewest hidden steps
 since the last line with a step. The search remembers all nodes that it has visited. It is exact: if it reaches no
-limit, meets no undefined step and finds no explanation, no explanation with so few hidden steps in a row exists.
+limit, meets no undefined step and finds no explanation, then no explanation has so few hidden steps in a row.
 
 A line without a step counts as explained as soon as it may come next and a state has its observed values. This loses no
 explanation, because all steps that were possible remain possible.
@@ -71,10 +71,11 @@ class Node:
 
 @dataclass
 class Found:
-    """The result of a search: the last node of an explanation, or None. `stopped` says what ended the search early.
+    """The result of a search. `end` is the last node of an explanation, or None if the search found no explanation.
 
-    `furthest` has at most `FURTHEST` of the states that explain the most lines, in the order in which they were found.
-    `failing` is the first found node with an undefined action instance, and this instance.
+    `stopped` names the limit or interruption that ended the search early. `furthest` has at most `FURTHEST` of the
+    nodes that explain the most lines, in the order in which they were found. `failing` is the first found node in which
+    an action instance that may be the next step is undefined, and this instance.
     """
 
     end: Node | None = None
@@ -182,7 +183,7 @@ class _Search:
             furthest.append(node)
 
     def batch(self) -> list[Node]:
-        """The next nodes to expand. If a node explains all lines, the search is over, and the result is empty."""
+        """The next nodes to expand. If a node explains all lines, it becomes `found.end`, and the result is empty."""
         found: list[Node] = []
         while self.heap and len(found) < BATCH:
             node = heapq.heappop(self.heap)[-1]

@@ -1,5 +1,4 @@
-"""Applies a mapping to arrays of packed states. The mapping gives states of the specification, and each of these gets a
-number."""
+"""Applies a mapping to arrays of packed states of a model, and numbers the specification states that it gives."""
 
 from __future__ import annotations
 

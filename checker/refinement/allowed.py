@@ -17,7 +17,7 @@ MOST: Final = 1 << 22
 SOME: Final = 32
 """How many states each of the first rounds of a search expands, if the number of steps is not limited."""
 ROUNDS: Final = 64
-"""After this many rounds of such a search, each round expands twice as many states as the round before."""
+"""If a call of `leads` needs more rounds than this, each further round doubles the number of expanded states."""
 
 
 class TooMany(Exception):

@@ -67,7 +67,8 @@ def mappings(loaded: LoadedModel, specification: LoadedModel) -> dict[str, Mappi
 def load_mapping(loaded: LoadedModel, specification: LoadedModel, name: str | Mapping | None) -> tuple[str, Mapping]:
     """The name of a mapping, and the mapping. `name` may also be the mapping itself.
 
-    If `name` is None, the only mapping is taken. Raises `UnknownName` if there is none, or if there are several.
+    If `name` is None, the only mapping is taken. Raises `UnknownName` if there is no such mapping, or if `name` is None
+    and there are several mappings.
     """
     if name is not None and not isinstance(name, str):
         return kebab(name.__name__), name

@@ -104,7 +104,7 @@ class Verdicts:
     watching: Watching
 
     def answer(self, result: Result, specification: str, mapping: str) -> Refined:
-        """Adds the finding about the refinement to a result, and updates the result's verdict and exit code."""
+        """Adds the finding about the refinement to a result. For a mistake, also sets the exit code of the result."""
         target = self.implementation.specification.model
         answer = Refined(
             result,

@@ -1,4 +1,7 @@
-"""Explains why the last step of a trace is not allowed, in the same way as a violated invariant is explained."""
+"""Explains why a specification does not allow the last step of a trace: finds a condition that this step makes false.
+
+`checker/traces/reasons.py` then explains this condition as it explains a violated invariant.
+"""
 
 from __future__ import annotations
 
@@ -53,9 +56,10 @@ def _walked(implementation: Implementation, allowed: Allowed, trace: Trace) -> W
 
 
 def _instance(implementation: Implementation, trace: Trace) -> Instance | None:
-    """The choice of `for_all` that makes a flag in the mapping's result false, or None.
+    """The choice of parameters of a `for_all` that makes a flag in the mapping's result false, or None.
 
-    Only variables of the specification that the last step changes are examined. In a trace of one state, all are.
+    Only variables of the specification that the last step changes are examined. In a trace of one state, all variables
+    are examined.
     """
     model, mapping = implementation.model, implementation.mapping
     positions, last = implementation.specification.model.positions, trace.steps[-1].state

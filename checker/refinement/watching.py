@@ -91,9 +91,9 @@ class Watching:
     def _judge(self, levels: NativeLevels, level: int) -> Stop | None:
         """Judges the steps into a level. Under symmetry only the steps from the kept states are judged.
 
-        These steps are enough, because the mapping treats the exchanged brokers alike. If there is a mistake, the steps
-        from the states that an exchange makes of the kept states are judged, too, because the trace shows the mistake
-        that is first in canonical order.
+        These steps are enough, because the mapping treats the exchanged brokers alike. But the trace shows the mistake
+        that is first in canonical order, and this mistake may begin in a state that is not kept. So if there is a
+        mistake, the steps from all states that differ from the kept states by an exchange are judged, too.
         """
         stop = self._judged_from(levels, level, lambda states: states)
         if not self._exchanged or stop not in ("violation", "error"):

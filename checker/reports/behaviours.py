@@ -77,7 +77,7 @@ def _open(way: OneWay, word: str) -> str:
 
 
 def endings_text(told: Endings, mine: str, other: str, ink: Ink = PLAIN, plain: bool = False) -> list[str]:
-    """The lines of a behaviour: its story in one model, and how it ends in the other model."""
+    """The lines of a behaviour: its steps in one model (`mine`), and how it ends in the model `other`."""
     lines = trace_text(told.trace, ink) if plain else story_text(told.story, told.trace, ink)
     if told.other is None:
         return [*lines, "", f"{other} has no such initial state"]
@@ -96,7 +96,7 @@ def _same_so_far(told: Endings) -> str:
 
 
 def ending_text(ending: Ending, mine: str, other: str) -> list[str]:
-    """The lines on the last step in the other model: why it is refused, how it differs, or that there is none."""
+    """The lines on the last step in the model `other`: why it is refused, how it differs, or that it is absent."""
     if ending.how == "absent":
         return [f"it has no step like that{f' ({ending.step} does not act)' if ending.step else ''}"]
     if ending.how == "elsewhere":

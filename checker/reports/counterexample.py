@@ -58,7 +58,7 @@ def choice_text(finding: PropertyFinding) -> str:
 
 
 def property_violation_text(name: str, finding: PropertyFinding, ink: Ink = PLAIN, plain: bool = False) -> list[str]:
-    """The lines about the lasso that violates a property, and about why the lasso is fair."""
+    """The lines about the trace that violates a property. If the trace is a lasso, they also say why it is fair."""
     assert finding.trace is not None
     lines = [ink("head", f"Counterexample: {name}{choice_text(finding)}")]
     lines += told_text(finding.trace, None if plain else finding.story, ink)
@@ -83,7 +83,10 @@ def blame_text(finding: Finding, told: Collection[Fix] = ()) -> list[str]:
 
 
 def held_text(finding: Finding) -> list[str]:
-    """The line about the last state in which the invariant's `last_held` condition was true, if it has one."""
+    """The line about the last state in which the invariant's `last_held` condition was true.
+
+    If the invariant has no such condition, there is no line.
+    """
     if finding.held is None:
         return []
     at = "at no moment" if finding.held.state is None else f"last in state {finding.held.state}"
@@ -91,7 +94,7 @@ def held_text(finding: Finding) -> list[str]:
 
 
 def evaluation_text(failure: EvaluationFailure, ink: Ink = PLAIN, plain: bool = False) -> list[str]:
-    """The lines about a trace to a state in which the model cannot be evaluated."""
+    """The lines about a trace to a state in which an action or a predicate cannot be evaluated."""
     action = "a predicate" if failure.label is None else label_text(failure.label)
     told = told_text(failure.trace, None if plain else failure.story, ink)
     lines = [ink("head", "Evaluation error: how to get there"), *told, ""]

@@ -57,7 +57,7 @@ def property_text(finding: PropertyFinding) -> str:
 
 
 def lasso_text(finding: PropertyFinding) -> str:
-    """How a violation ends, in words: `stuck after 6 states`."""
+    """The length of a violation and how it ends, in words: `stuck after 6 states`."""
     trace = finding.trace
     assert trace is not None
     other = "" if finding.canonical else " (not canonical)"

@@ -79,7 +79,10 @@ def span(steps: Iterable[int]) -> str:
 
 
 def fix_text(fix: Fix) -> list[str]:
-    """The lines about a fix: its model or settings, the step at which it differs from the trace, and how it differs."""
+    """The lines about a fix: its model or settings, the step at which it differs from the trace, and how it differs.
+
+    If the fix allows every step, the lines say so, and how the trace then ends.
+    """
     if fix.how == "allows":
         return _allowed(fix) + _singly(fix)
     how = {"refused": "it refuses this step", "absent": "it has no such step", "differs": "it does otherwise"}[fix.how]

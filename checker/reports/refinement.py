@@ -27,8 +27,10 @@ def brief(found: Refined, ink: Ink = PLAIN) -> str:
 
 
 def refusal(found: Refined, ink: Ink = PLAIN) -> list[str]:
-    """The changes of the specification's state in the last step, or all its parts if the trace has only one state. Each
-    change that is refused has the reason."""
+    """The changes of the specification's state in the last step. Each refused change has the reason.
+
+    If the trace has only one state, these are all parts of the specification's state.
+    """
     within = "" if found.at_most is None else f" (in {plural(found.at_most, 'step')})"
     head = ink("head", f"What {found.specification} does not allow{within}")
     changed = ((c.path, c.new if c.old is None else f"{c.old} -> {c.new}", c.said or "") for c in found.refused)
@@ -40,7 +42,10 @@ def _warning(found: Refined) -> str:
 
 
 def _question(found: Refined, ink: Ink) -> list[str]:
-    """The lines about the specification: the mapping, the settings, and how many of its states and steps occur."""
+    """The lines about the specification: the mapping and the settings.
+
+    They also say to how many of the specification's states and steps the model's states and steps are mapped.
+    """
     asked = "any number" if found.at_most is None else f"{number(found.at_most)} at most"
     rows = [
         ("mapping", found.mapping),

@@ -107,7 +107,8 @@ def _uncovered(result: Result, ink: Ink) -> list[str]:
 def uncovered(result: Result) -> list[str]:
     """The lines about what a search has not explored; none if the search explored everything.
 
-    There is always a line for an engine that does not count states: it knows nothing about greater depths.
+    If the engine does not count states, there is always a line, because such an engine knows nothing about greater
+    depths.
     """
     if not result.counted:
         reason = [f"the search stopped: {result.reason}"] if result.reason and result.verdict != "incomplete" else []
@@ -228,7 +229,7 @@ def _vacuity(result: Result, ink: Ink) -> list[str]:
 
 
 def vacuity(result: Result) -> list[str]:
-    """The lines about actions that never fired and goals never reached. An invariant may hold only for this reason."""
+    """The lines about actions that never fired and goals never reached: an invariant may hold only because of these."""
     if not result.counted:
         return ["not known: another engine says which actions fire"]
     so_far = " so far" if result.left else ""

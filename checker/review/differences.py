@@ -54,7 +54,7 @@ class ChangedFunction:
 
 @dataclass(frozen=True)
 class Differences:
-    """The functions that are changed, new or gone, and the actions whose meaning differs."""
+    """The functions that are changed, new or gone, and the actions that are new or gone or whose meaning differs."""
 
     changed: tuple[ChangedFunction, ...]
     new: tuple[str, ...]
@@ -96,8 +96,8 @@ def _functions(cls: type[Model]) -> dict[str, FunctionType]:
 def _renamed(gone: dict[str, FunctionType], come: dict[str, FunctionType]) -> list[tuple[str, str]]:
     """The old and new name of each renamed function.
 
-    Two functions count as one renamed function if they have the same parameters and a likeness of at least `LIKE`. The
-    most similar names are matched first.
+    Two functions count as one renamed function if they have the same parameters, and if the likeness of their names is
+    at least `LIKE`. The most similar names are matched first.
     """
     scores = [(-_likeness(a, b), a, b) for a in gone for b in come if _parameters(gone[a]) == _parameters(come[b])]
     found: dict[str, str] = {}

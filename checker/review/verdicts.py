@@ -98,10 +98,10 @@ def _turn(before: Answer, after: Answer, otherwise: bool) -> Turn:
 
 
 def verdicts(old: Side, new: Side, limits: Limits, asked: Questions) -> tuple[list[Row], tuple[Result, Result]]:
-    """Checks every invariant and property of both sides in all states, and returns rows and the result of each side.
+    """Checks every invariant and property of both sides within the limits. Returns rows and the result of each side.
 
-    Invariants that a model lists come first. `asked` has the differences between the questions. If one side checks for
-    deadlocks, both sides do.
+    The rows of invariants that a model lists come first. `asked` has the differences between the questions. If one side
+    checks for deadlocks, both sides do. Raises `EvaluationError` if a model cannot be evaluated in some state.
     """
     deadlock = old.deadlock or new.deadlock
     results = _checked(old, limits, deadlock), _checked(new, limits, deadlock)
@@ -330,7 +330,10 @@ def _different(found: Iterable[Scenario], own: list[dict[str, Any]]) -> list[Sce
 
 
 def _outcome(scenario: Scenario, side: Side, own: dict[str, Any], limits: Limits) -> Outcome | str:
-    """The outcome of checking a scenario in a model, or a text if the model lacks something that the scenario needs."""
+    """The outcome of checking a scenario in a model, or a text if the model lacks something that the scenario needs.
+
+    A `ModelError` gives an incomplete answer.
+    """
     settings = scenario.settings | own
     unknown = [name for name in settings if name not in side.loaded.cls.declared_settings()]
     if unknown:

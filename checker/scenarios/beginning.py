@@ -52,7 +52,10 @@ def _seen_from(folder: Path, model: str) -> str:
 
 
 def _root_of(folder: Path, model: str) -> Path:
-    """The innermost folder that contains the scenario and its model's file, or the scenario's for a shipped model."""
+    """The innermost folder that contains the scenario and its model's file.
+
+    For a shipped model, it is the scenario's folder.
+    """
     ups = Path(model.partition(":")[0]).parts.count("..") if model.partition(":")[0].endswith(".py") else 0
     return Path(os.path.normpath(folder / Path(*[".."] * ups))) if ups else folder
 

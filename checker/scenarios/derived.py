@@ -96,7 +96,7 @@ def _story(loaded: LoadedModel, result: Result) -> dict[str, Any] | None:
 
     told = list(told_traces(result, loaded.cls(**result.settings)).values())
     if result.deadlock is None and all(finding.trace is None for finding in result.findings.values()):
-        told.sort(key=lambda each: len(each["steps"]) if each["falsified"] else sys.maxsize)  # the shortest lasso
+        told.sort(key=lambda each: len(each["steps"]) if each["falsified"] else sys.maxsize)  # shortest first
     return told[0] if told else None
 
 
@@ -137,7 +137,10 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 
 def _promised(finding: PropertyFinding) -> dict[str, Any]:
-    """The verdict on a property and the counts behind it. For a lasso: also its length and the start of its loop."""
+    """The verdict on a property and the counts behind it. For a violation: also the trace's length and loop.
+
+    `loop` is the start of the loop of a lasso, or None if the trace is no lasso.
+    """
     data = finding.to_json()
     kept: dict[str, Any] = {key: data[key] for key in ("verdict", "vacuous", *FOUND, "fairness_used") if key in data}
     return kept if finding.trace is None else kept | {"length": finding.trace.length, "loop": finding.trace.loop}
@@ -159,7 +162,7 @@ def _code(result: Result) -> int:
 
 
 def _traces(result: Result) -> dict[str, str]:
-    """The files of the shortest counterexample, as `isrcheck check` prints and writes it.
+    """The files of the shortest counterexample, in the form in which `isrcheck check` prints and writes a trace.
 
     If several are shortest, the first by name is taken, and a deadlock comes last. The text explains each violation
     that has this same trace. If no invariant is violated and there is no deadlock, the files are those of `_lasso`.
@@ -181,7 +184,7 @@ def _traces(result: Result) -> dict[str, str]:
 
 
 def _lasso(result: Result) -> dict[str, str]:
-    """The files of the shortest lasso, or no files if no property is violated."""
+    """The files of the shortest trace that violates a property, or no files if no property is violated."""
     from isrcheck.checker.reports.counterexample import property_violation_text
     from isrcheck.checker.traces import itf
 

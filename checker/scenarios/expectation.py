@@ -1,4 +1,4 @@
-"""Compares a scenario's outcome with the author's expectation, and checks that scenario and control are a pair."""
+"""Compares a scenario's outcome with the author's expectation, and checks that it and each control are a pair."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def unpaired(scenario: Scenario) -> list[str]:
 
     In a pair, one scenario is violated and the other holds, and each names the other. The two differ only in the model,
     only in settings, or only in fairness, and this difference explains the different verdicts. In both, the same
-    invariants and properties are checked, and deadlock is looked for in both or in none.
+    invariants and properties are checked, and deadlock is looked for in both or in neither.
     """
     return [line for name in scenario.controls for line in _unpaired(scenario, name)]
 
@@ -71,9 +71,10 @@ def _unpaired(scenario: Scenario, name: str) -> list[str]:
 
 
 def beside(scenario: Scenario, name: str) -> Path:
-    """The folder of another scenario: beside this scenario, or in another group of the same collection.
+    """The folder of another scenario: beside this scenario, or else in another group.
 
-    If there is no such scenario, this is the folder that the other scenario would have beside this one.
+    A group is a folder of scenarios, and the groups of a collection are folders in the same folder. If there is no
+    scenario with this name, the result is the folder that it would have beside this scenario.
     """
     group = scenario.folder.resolve().parent
     return called(name, group) or called(name, group.parent) or group / name

@@ -45,7 +45,7 @@ class Shown:
 
 
 def overview_page(total: str, shown: list[Shown]) -> str:
-    """The page of an overview. Scenarios with the same name in different folders share the trace of the first."""
+    """The page of an overview. Scenarios with the same name share a trace: the first one that is not None."""
     stories: dict[str, Any] = {}
     for each in shown:
         if each.story is not None:

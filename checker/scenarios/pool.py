@@ -18,9 +18,10 @@ Answer = TypeVar("Answer")
 def in_order(
     work: Callable[[Item], Answer], items: Sequence[Item], workers: int, ended: Callable[[Item], Answer]
 ) -> Iterator[Answer]:
-    """The answers in the order of the items; `ended` gives the answer for an item whose process was killed.
+    """The answers in the order of the items. With one worker or one item, the work is done in this process.
 
-    With one worker or one item the work is done in this process.
+    If a process dies, each waiting item is tried again in a process of its own. If this process dies too, `ended` gives
+    the answer for the item.
     """
     if min(workers, len(items)) < 2:
         yield from map(work, items)

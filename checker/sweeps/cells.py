@@ -1,4 +1,4 @@
-"""Runs the checks of a sweep (cells) one by one in a separate process, so that a cell can harm no other process.
+"""Runs *cells*, the checks of a sweep, one by one in a separate process, so that a cell can harm no other process.
 
 `python -m isrcheck.checker.sweeps.cells` reads one cell as JSON from each line of its input, and writes the outcome of
 the cell as a line. `Cells` starts this process, and starts it again when it has ended.

@@ -2,7 +2,7 @@
 
 A *scalarset* is a set of values that can only be compared for equality, such as the brokers. An exchange replaces each
 of the two brokers by the other in all values of a state. This includes sets, values per broker, and the elements of a
-sequence up to its length.
+sequence up to its length. A *leaf* is one of the integers in which a state is stored.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _parts(domain: Domain) -> Iterator[Domain]:
 
 
 def keeps(system: TransitionSystem, leaves: tuple[int, ...], alike: Sequence[Member]) -> bool:
-    """Whether a state, given by its leaves, stays unchanged when these members are exchanged."""
+    """Whether a state, given by its leaves, stays unchanged when any of these members are exchanged."""
     return all(Exchange(a, b).leaves(system, leaves) == leaves for a, b in itertools.pairwise(alike))
 
 

@@ -43,9 +43,9 @@ class Symmetry:
     """The interchangeable members of a system. `alike` tells whether two expressions are equal in every state.
 
     An exchange must not change the values of constraints and invariants, and of the expressions in `values` (each has a
-    name for messages). If `goals` is true, an exchange must not change the values of goals and bounds either. If it is
-    false, an exchange may change these values, but not whether a goal or bound is undefined. `exchange` makes the
-    exchange of two members, by default an `Exchange`.
+    name for messages). If `goals` is true, an exchange must not change the values of goals and bounds either. If
+    `goals` is false, an exchange may change these values, but not whether a goal or bound is undefined. `exchange`
+    makes the exchange of two members, by default an `Exchange`.
     """
 
     def __init__(

@@ -3,10 +3,12 @@
 Level 1 has the initial states. Level k+1 has the states that a step from level k reaches, except those of earlier
 levels. Let L be the first level with a target: for example, with a state that violates an invariant. T(L-1) is the set
 of states of level L-1 with a step to a target. T(k) is the set of states of level k with a step to a state in T(k+1).
-The path starts at the state of T(1) with the least leaves (the integers that encode a state). Each step of the path
-leads to a state in the next set T, and the last step leads to a target. Of the instances that do so, the path takes the
-one with which the whole path can have the fewest changes of actor. If there are several, the path takes the first of
-them in the order of the system's transitions.
+
+States are compared by their leaves (the integers that encode a state), in lexicographic order. If L is 1, the path is
+the least target alone. Otherwise the path starts at the least state of T(1). Each step of the path leads to a state in
+the next set T, and the last step leads to a target. Of the instances that do so, the path takes the one with which the
+whole path can have the fewest changes of actor (a step by another actor than the step before). If there are several
+such instances, the path takes the first of them in the order of the system's transitions.
 
 The engine only finds the steps between the sets T. This module chooses the path.
 """
@@ -65,7 +67,7 @@ def back(levels: Levels, last: Edges, level: int) -> list[Edges]:
 
 
 def walked(levels: Levels, chain: list[Edges], actors: Sequence[str]) -> tuple[Path, int]:
-    """The canonical path through the steps of a chain, and the position of the path's last state in the last `targets`.
+    """The canonical path through the steps of a chain, and the position of its last state in the last edges' `targets`.
 
     In the chain of a lasso (`checker/liveness/lasso.py`), the sources of a level may have the same state twice: once
     inside the region of the property, and once before the path enters this region. Then the path may continue from
@@ -98,7 +100,7 @@ def _weights(chain: list[Edges], actor_of: npt.NDArray[np.int64], actors: int) -
         # For each source and actor, the least weight of a step by this actor.
         by_actor = np.full((len(edges.sources), actors), UNREACHED, dtype=np.int64)
         np.minimum.at(by_actor, (edges.source, acting), weight)
-        # For each source and actor, the fewest changes that follow if this actor took the step into the source.
+        # For each source and actor: if this actor took the step into the source, the fewest changes after this step.
         after = np.minimum(by_actor, by_actor.min(axis=1, keepdims=True) + 1)
         weights.append(weight)
     return weights[::-1]

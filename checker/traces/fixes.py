@@ -1,8 +1,10 @@
 """Finds the step at which a fix acts: the fixed design takes the steps of the trace until it differs from the trace.
 
 The fixed design (the control) has states of its own. It goes on as long as it allows the next step of the trace, and
-its states differ from the trace only in values on which the rest of the trace does not depend. Values that differ in
-the initial states do not count. The answer is about this trace only, not about other paths of the fixed design.
+its states differ from the trace only in values on which the rest of the trace does not depend. If it does not allow a
+step, it may instead take another step of the same actor that makes the same changes to the values that matter. Values
+that differ in the initial states do not count. The answer is about this trace only, not about other paths of the fixed
+design.
 """
 
 from __future__ import annotations

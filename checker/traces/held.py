@@ -1,6 +1,7 @@
 """Finds the last state of a trace in which an invariant's `last_held` condition was true.
 
-The decorator `last_held` adds this condition to an invariant: for example, every member of the ISR has the record.
+The decorator `last_held` adds such a condition to an invariant: for example, that every member of the ISR has the
+record.
 """
 
 from __future__ import annotations

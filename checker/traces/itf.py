@@ -1,9 +1,9 @@
 """The Informal Trace Format (ITF) of Apalache: writes traces for other tools, and reads traces of other tools.
 
 Format: https://apalache-mc.org/docs/adr/015adr-trace.html. A set is `{"#set": [...]}`, and a variable with a value for
-each index is `{"#map": [[key, value], ...]}`. A sequence is a list, a record is an object, and the absence of a broker
-is the string "none". The other data that a replay needs (model, settings, actions with their parameters) is in the
-`#meta` objects.
+each index is `{"#map": [[key, value], ...]}`. A bag is a `#map` from elements to counts. A sequence is a list, a record
+is an object, and the absence of a broker is the string "none". The other data that a replay needs (model, settings,
+actions with their parameters) is in the `#meta` objects.
 """
 
 from __future__ import annotations
@@ -48,8 +48,9 @@ def to_itf(
 
     For an evaluation error, `failing` is the instance that is undefined in the last state, if there is one. `promised`
     has further entries: for a property the choice of its parameters and the fairness, for a refinement the
-    specification and the mapping. The data of a lasso has `loop`, the index (from 0) of the state that equals the last
-    state. The lasso repeats the steps between these two states.
+    specification and the mapping. The data of a lasso has `loop`, the index (from 0) of a state that equals the last
+    state. The lasso repeats the steps from this state to the last state. If `loop` is the index of the last state, the
+    lasso stays in the last state.
     """
     about: dict[str, Any] = {"format": FORMAT, "model": model, "settings": settings, "claim": claim, "name": name}
     if failing is not None:

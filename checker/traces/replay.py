@@ -49,7 +49,7 @@ class ReplayOutcome:
 def replay(model: Model | Interpreter, trace: Trace) -> ReplayOutcome:
     """Replays a trace from its first state to the first refusal.
 
-    For a step without a label, takes the first instance that leads to the same state.
+    For a step without a label, takes the first instance that leads to the next state of the trace.
     """
     interpreter = model if isinstance(model, Interpreter) else Interpreter(model, {})
     walk = _Walk(interpreter, trace)

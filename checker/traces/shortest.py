@@ -1,4 +1,4 @@
-"""The counterexample of a result that its files show."""
+"""Chooses the counterexample for a file that can show only one trace, such as an ITF file or a diagram."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from isrcheck.checker.results import Result, Trace
 
 
 def counterexample(result: Result) -> tuple[str, str | None, Trace] | None:
-    """One counterexample: its claim, the name of the invariant or property (if any), and its trace. None without one.
+    """One counterexample: its claim, the name of the invariant or property, and its trace. None if there is none.
 
-    The claim is "violation", "deadlock", "liveness" or "evaluation". The counterexample is the shortest trace of a
-    violation or a deadlock, else the shortest lasso, else the trace of the evaluation error. Of traces of the same
-    length, the first by name is taken. A deadlock is taken only if it is shorter than all violations.
+    The claim is "violation", "deadlock", "liveness" or "evaluation". The name is None for a deadlock and an evaluation
+    error. The counterexample is the shortest trace of a violation or a deadlock, else the shortest trace of a violated
+    property, else the trace of the evaluation error. Of traces of the same length, the first by name is taken. A
+    deadlock is taken only if its trace is shorter than the traces of all violations.
     """
     found = [("violation", name, finding.trace) for name, finding in sorted(result.findings.items())]
     states: list[tuple[str, str | None, Trace | None]] = [*found]

@@ -65,7 +65,8 @@ class Replayed:
     def exit_code(self, expected: bool) -> int:
         """The exit code of the replay. If `expected` is true, a confirmed trace gives 0, and any other trace 10.
 
-        Otherwise a confirmed trace gives the code of the failure that it shows.
+        Otherwise a confirmed trace gives the code of the failure that it shows. A trace that `text` calls invalid gives
+        10, and any other trace 0.
         """
         if not self.outcome.valid or self.against is not None or (expected and not self.confirmed):
             return Exit.DIFFERENCE

@@ -1,1 +1,1 @@
-"""Readable text for all reports: values, conditions, lines in columns, places of files."""
+"""Readable text for all reports: values, conditions, lines in columns, paths of files."""

@@ -32,7 +32,7 @@ class Words:
 
     @cached_property
     def _leaves(self) -> list[tuple[str, Domain, str]]:
-        """For every scalar, in the order of leaves: its path, its domain, and the path of the part that contains it."""
+        """For every scalar, in the order of leaves: its path, its domain, and the path that `part` returns."""
         return [scalar for name, domain in self.variables for scalar in _scalars(name, domain)]
 
     @cached_property

@@ -6,8 +6,9 @@ from functools import cache
 from pathlib import Path
 
 ROOTS = (".git", "pyproject.toml")
-"""Names that mark the root of a repository. The nearest parent folder that contains `.git` is the root,
-or, if there is none, the nearest that contains `pyproject.toml`."""
+"""Names that mark the root of a repository. The nearest parent folder with `.git` is the root or, if there is
+none, the nearest parent folder with `pyproject.toml`.
+"""
 
 
 @cache

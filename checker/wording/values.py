@@ -91,7 +91,8 @@ def apart(path: str, one: tuple[Domain, Value], other: tuple[Domain, Value]) -> 
 
     For sequences, the parts are elements that differ, and elements that only one of the values has. For a missing
     element, the text is `nothing`. If one of two records has all fields of the other, only their common fields are
-    compared. All other values of different domains are compared as whole texts.
+    compared. If two `per` values have the same indices, their elements are compared. All other values are compared as
+    whole texts.
     """
     match one, other:
         case (Sequence_() as a, x), (Sequence_() as b, y):

@@ -10,5 +10,5 @@ REFUSED: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ff
 
 
 def clean(text: str) -> str:
-    """A text in which characters that XML does not allow are replaced. Markup is escaped later, not here."""
+    """A text in which characters that XML does not allow are replaced. The caller escapes markup."""
     return REFUSED.sub("\ufffd", text)

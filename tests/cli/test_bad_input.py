@@ -272,3 +272,10 @@ def test_a_package_of_spark_that_is_missing_is_named_with_the_remedy() -> None:
     assert (
         failure_of(ModuleNotFoundError("No module named 'isrcheck.checker.gone'", name="isrcheck.checker.gone")) is None
     )
+
+
+def test_a_syntax_error_in_a_file_that_the_model_imports_names_that_file(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("import beside_it\n")
+    (tmp_path / "beside_it.py").write_text("x = 1\n\ny = = 2\n")
+    outcome = run("check", tmp_path / "mine.py")
+    assert (outcome.code, outcome.err) == (150, "isrcheck: beside_it.py:3: invalid syntax; correct the syntax\n")

@@ -13,6 +13,7 @@ import pytest
 
 from isrcheck import check
 from tests.cli.running import counter, run
+from tests.scenarios.shipped import FOLDERS
 
 # pydot calls pyparsing by names that are going out of use.
 pytestmark = pytest.mark.filterwarnings("ignore:.* deprecated - use:DeprecationWarning")
@@ -79,6 +80,16 @@ def test_a_trace_that_ends_outside_the_constraints_is_whole(tmp_path: Path) -> N
         graph = as_graphml(run("graph", model, "--around", out, "--radius", radius, "--format", "graphml").out)
         assert [data["on_trace"] for _, data in graph.nodes(data=True)] == [1, 2, 3]
         assert [data["on_trace"] for _, _, data in graph.edges(data=True)] == [True, True]
+
+
+def test_the_part_around_the_trace_of_a_scenario() -> None:
+    folder = FOLDERS["v3-unclean-election"]
+    about = ("--around", folder / "trace.itf.json", "--radius", "0")
+    found = run("graph", "--scenario", "v3-unclean-election", *about)
+    assert (found.code, found.err) == (0, "")
+    assert found.out == run("graph", "v3", *about).out
+    refused = run("graph", "v3", "--profile", "plain", *about)
+    assert (refused.code, "take --profile away" in refused.err) == (2, True)
 
 
 def test_a_graph_that_is_too_large_is_refused_and_not_written(tmp_path: Path) -> None:

@@ -76,9 +76,9 @@ class Difference:
     """The states that one dataset has and another lacks, compared only by the variables that both datasets have.
 
     The *projection* of a state has only these variables. `levels` counts the projections that the other dataset lacks,
-    each at the level where it first occurs. `least` has the leaves of the least state with such a projection at the
-    first of these levels, or is None if nothing is lacking. If this level has more than `MOST_KEYS` such projections,
-    only the first `MOST_KEYS` of them are considered for `least`.
+    each at the level where it first occurs. `least` is about the states with such a projection at the first of these
+    levels. It has the leaves of the state whose leaves are least, or is None if nothing is lacking. If this level has
+    more than `MOST_KEYS` such projections, only the first `MOST_KEYS` of them are considered for `least`.
     """
 
     levels: dict[int, int]

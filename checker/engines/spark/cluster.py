@@ -10,7 +10,7 @@ THRESHOLD: Final = 300_000
 """The largest level, in states, that the driver expands itself.
 
 The driver expands this many states in a quarter of a second. A Spark job without any states takes the same time
-(measured by `spark_engine.py threshold`).
+(measured by `benchmarks/spark_engine.py threshold`).
 """
 
 

@@ -57,7 +57,7 @@ def cost_of(found: Found) -> dict[str, Any]:
     """The seconds and bytes of a level.
 
     The *skew* of a stage is the time of its longest task, divided by the mean time of its tasks. The skew of a level is
-    the greater skew of its two stages.
+    the greater skew of its two stages, expand and merge.
     """
     expand, merge = ([report["seconds"] for report in stage] for stage in (found.expanded, found.merged))
     return {

@@ -57,11 +57,17 @@ class StoredLevels:
     # --- where evaluation failed first ------------------------------------------------------------------------------
 
     def failing_instance(self, level: int) -> tuple[tuple[int, ...], int]:
-        """The leaves of the least state of a level where an instance fails, and the least transition that fails."""
+        """The leaves of a state of a level, and a transition that fails in this state.
+
+        The state is the least of the level's states in which a transition fails, and the transition is the least there.
+        """
         return self._least(level, {})
 
     def failing_predicate(self, level: int) -> tuple[int, ...]:
-        """The leaves of the least state of a level, inside the constraints or not, where a predicate fails."""
+        """The leaves of the least of a level's states in which a predicate cannot be evaluated.
+
+        States outside the constraints are considered, too.
+        """
         if level > 1:
             return self._least(level - 1, {"failed": FAILED})[0]
         packed = self.kernel.layout.pack(self.system.initial)

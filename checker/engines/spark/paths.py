@@ -1,9 +1,9 @@
-"""Finds canonical paths in a dataset: backwards level by level, mostly with Spark, then forwards in this process.
+"""Finds canonical paths in a dataset: first backwards, level by level, and then forwards.
 
-The way backwards finds the *cone* of each level (`backwards.py`): the states of the level from which the remaining
-steps of a path can lead to its end. The paths are the same as those that `isrcheck.checker.traces.canonical` finds.
-`canonical` holds cones and their steps in memory. Here the cones are in files, so that no process must hold a large
-cone.
+The search backwards finds the *cone* of each level (`backwards.py`): the states of the level from which the remaining
+steps of a path can lead to its end. Spark searches large levels. This process searches small levels, and then goes
+forwards. The paths are the same as those that `isrcheck.checker.traces.canonical` finds. `canonical` holds cones and
+their steps in memory. Here the cones are in files, so that no process must hold a large cone.
 """
 
 from __future__ import annotations

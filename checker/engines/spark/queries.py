@@ -100,7 +100,10 @@ def degrees(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
 
 
 def projected(query: Query, states: Array) -> Array:
-    """The common variables of states, packed. A leaf that the states lack (-1 in `from`) has its value from `fill`."""
+    """Packs, for each state, the variables that two compared datasets have in common.
+
+    A leaf that the states lack (-1 in `from`) has its value from `fill`.
+    """
     packed = np.zeros((len(states), query["key_words"]), dtype=np.uint64)
     for source, value, (word, shift, _, low) in zip(query["from"], query["fill"], query["to"], strict=True):
         column = leaf(states, query["places"][source]) if source >= 0 else np.int64(value)
@@ -111,7 +114,7 @@ def projected(query: Query, states: Array) -> Array:
 def projections(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
     """A function for `mapInArrow` that gives (key, level), possibly repeated.
 
-    A key has the common variables of a state, packed.
+    A key is a packed state with only the common variables (see `projected`).
     """
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
@@ -126,9 +129,10 @@ def projections(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
 
 
 def edges(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A function for `mapInArrow` that gives (key before, key after, action) for steps inside the constraints.
+    """A function for `mapInArrow` that gives (key before, key after, action) for each step.
 
-    The keys are those of `projections`. The results may be repeated.
+    Steps to states outside the constraints are left out. The keys are those of `projections`. The results may be
+    repeated.
     """
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
@@ -162,7 +166,7 @@ def _bytes(rows: Array) -> Any:
 def least(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
     """A function for `mapInArrow` that gives the leaves of the least state with a wanted key in each slab.
 
-    A slab without such a state gives nothing.
+    States are compared by their leaves. A slab without such a state gives nothing.
     """
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:

@@ -40,7 +40,7 @@ def search(
     system: TransitionSystem, *, model: str, cluster: Cluster, keep_going: bool, deadlock: bool, limits: Limits,
     report: Report | None, leaving: ExitStack,
 ) -> tuple[Exploration, StoredPaths]:  # fmt: skip
-    """Explores the reachable states level by level until no state is new, or until another reason to stop.
+    """Explores the reachable states level by level until no state is new, or until there is a reason to stop earlier.
 
     Such a reason is a limit, an interruption, an evaluation that fails or, without `keep_going`, a violation. With
     `deadlock`, a deadlock counts like a violation. `leaving` closes the dataset, and removes a temporary dataset.

@@ -161,10 +161,10 @@ class Spark:
             self._files.add(name)
 
     def run(self, job: Callable[[], Any], wait: Callable[[], None], what: str) -> Any:
-        """Runs a job, named `what` in Spark's UI, and returns its answer. If `wait` raises, the job is cancelled.
+        """Runs a job, named `what` in Spark's UI, and returns its answer.
 
-        `wait` is called repeatedly. The whole job runs in another thread, because an interruption in the middle of a
-        call of Java would lose Java's answer.
+        `wait` is called repeatedly. If it raises an exception, or after Ctrl-C, the job is cancelled. The whole job
+        runs in another thread, because an interruption in the middle of a call of Java would lose Java's answer.
         """
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException

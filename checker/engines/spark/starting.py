@@ -1,6 +1,6 @@
 """Starts a Spark session. Settings of the user and of the platform take precedence over the defaults here.
 
-There is one exception: the settings in `SQL_NEEDED` take precedence over those of the platform.
+There is one exception: only settings from `--conf` take precedence over those in `SQL_NEEDED`.
 
 The user gives settings by `--master` and `--conf`, or by an existing session. The platform gives them by
 `spark-submit`, `spark-defaults.conf`, PYSPARK_SUBMIT_ARGS or the environment. Only a running Java process knows all of

@@ -94,7 +94,7 @@ def bits(words: Array) -> int:
 def merge(work: Work, owner: int, payloads: list[bytes]) -> dict[str, Any]:
     """Writes the new states among an owner's candidates. `payloads` has the candidates in sorted parts.
 
-    Returns a report of counts, verdicts and files.
+    Returns a report of counts, verdicts and files. Empties `payloads`, to free their memory early.
     """
     begin, kernel = time.perf_counter(), kernel_of(work)
     low, high = work["bounds"][owner : owner + 2]

@@ -55,7 +55,10 @@ class SymbolicPaths:
         return self._canonical(leaves, length, [])
 
     def of_length(self, length: int, watch: Watch) -> tuple[Unrolling, Solver]:
-        """An unrolling to `length` states, and a solver that knows the errors that are refuted for shorter paths."""
+        """An unrolling to `length` states, and a solver with the constraints of this unrolling.
+
+        The solver also knows that the errors in `refuted` do not occur at lesser levels.
+        """
         unrolling, solver = Unrolling(self.template, f"p{length}s"), Solver(watch)
         for level in range(1, length + 1):
             solver.add(unrolling.extend())

@@ -1,8 +1,8 @@
 """Bounded model checking: looks for a path of one state, then of two states, and so on, that ends in an error.
 
-A *level* is the number of states of the paths, as in a breadth-first search. Before the search looks for an error at
-a level, it has refuted this error for all shorter paths. So the first violation has the same length as in a
-breadth-first search. But no states are counted, and nothing is known beyond the last level.
+A *level* is the number of states of the paths, as in a breadth-first search. When the search first finds an error,
+it has refuted this error for all shorter paths. So the first violation has the same length as in a breadth-first
+search. But no states are counted, and nothing is known beyond the last level.
 """
 
 from __future__ import annotations

@@ -132,7 +132,7 @@ class Solver:
             self.watch.look()
             if "memory" in why:
                 raise GaveUp("memory")
-            # While z3 works, it catches the signal of an interruption itself.
+            # Without `effort`, z3 itself catches the signal of an interruption while it works.
             interrupted = not self._limited and ("interrupt" in why or "cancel" in why)
             raise GaveUp("interrupt") if interrupted else GaveUp("unknown", why)
         return bool(answer == z3.sat)

@@ -37,8 +37,8 @@ class Quantified:
 class Definitions:
     """Conditions that define fresh names.
 
-    `numbers` lists the fresh numbers that do not depend on enclosing numbers, and for each `end` also `end - 1`, all
-    with their kinds. A proof also assumes the lemmas for these numbers.
+    `numbers` lists the fresh numbers that do not depend on enclosing numbers, with their kinds. For each such number
+    from `end_of`, it also lists the number before. A proof also assumes the lemmas for these numbers.
     """
 
     conditions: list[Quantified]
@@ -68,8 +68,11 @@ class Book:
 
 @dataclass
 class _Page:
-    """The context of a running method, or of a statement inside it: the definitions so far, and the numbers for all
-    values of which they must hold."""
+    """The definitions that a running method, or a quantified statement inside this method, has made so far.
+
+    Each definition must hold for all values of the `enclosing` numbers. These are the numbers of the quantifiers around
+    the definition. In `Unbounded.quantified`, they are also the numeric parameters of the statement.
+    """
 
     book: Book
     found: Definitions

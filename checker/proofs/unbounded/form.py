@@ -73,7 +73,8 @@ class Unbounded:
     def quantified(self, statement: Statement, state: Sequence[Term]) -> tuple[list[Quantified], Definitions]:
         """A statement about a state: its conditions (one for each choice of finite parameters) and its definitions.
 
-        A parameter is *finite* if its domain depends on no bound. A condition holds for all values of the others.
+        A parameter is *finite* if its domain depends on no bound. The statement is true if and only if each condition
+        is true for all values of the other parameters.
         """
         return self._read(statement, state, fresh_numbers(self.free.book), bound=True)
 

@@ -3,8 +3,8 @@
 Every setting that is a bound becomes an unknown integer, which is at least the setting's minimum, if it has one. The
 methods run unchanged on a state of z3 terms. A parameter is *numeric* if its domain depends on a bound, and *finite*
 otherwise. A numeric parameter is an unknown number of its domain. The methods run once for each choice of their finite
-parameters, such as brokers. So the result is valid for each value that a bound can have. A loop up to an unknown bound
-cannot run. Models use `below` and `one_past_last` instead.
+parameters, such as brokers. The result is valid for each value that a bound can have, because bounds and numeric
+parameters stay unknown. A loop up to an unknown bound cannot run. Models use `below` and `one_past_last` instead.
 """
 
 from __future__ import annotations
