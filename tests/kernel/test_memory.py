@@ -145,8 +145,10 @@ def test_a_full_disk_without_a_checkpoint_is_one_line(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-BESIDE: int = 190 * MIB
-"""The memory of a process besides its states (Python, LLVM, Numba, kernels), as `docs/performance.md` states it."""
+BESIDE: int = 125 * MIB
+"""The memory of a process besides its states (Python, LLVM, kernels), as `docs/performance.md` states it."""
+COMPILING: int = 210 * MIB
+"""The same for a process that must compile the loops: it also holds Numba."""
 
 
 def limited(bounds: str, limit: int, report: Path, cache: Path | None = None) -> dict[str, Any]:
@@ -168,10 +170,11 @@ def limited(bounds: str, limit: int, report: Path, cache: Path | None = None) ->
     ],
 )
 def test_a_process_stays_within_its_limit_and_what_python_takes(bounds: str, limit: int, tmp_path: Path) -> None:
-    """The states use most of the limit, and the process only little more, although it must compile all code."""
-    report = limited(bounds, limit, tmp_path / "report", cache=tmp_path)
-    assert 0.8 * limit < report["store_bytes"] <= limit
-    assert report["store_bytes"] < report["peak_rss_bytes"] <= limit + BESIDE
+    """The states use most of the limit, the process little more. First it compiles all code, then it loads it."""
+    for most in (COMPILING, BESIDE):
+        report = limited(bounds, limit, tmp_path / "report", cache=tmp_path)
+        assert 0.8 * limit < report["store_bytes"] <= limit
+        assert report["store_bytes"] < report["peak_rss_bytes"] <= limit + most
 
 
 @pytest.mark.exhaustive
@@ -184,7 +187,7 @@ def test_what_memory_has_no_room_for_the_disk_has(tmp_path: Path) -> None:
     found = json.loads((tmp_path / "found").read_text())
     assert (done.returncode, found["distinct"], found["depth"]) == (0, 4_093_531, 31)
     assert found["store_bytes"] <= 24 * MIB
-    assert found["peak_rss_bytes"] <= 24 * MIB + BESIDE
+    assert found["peak_rss_bytes"] <= 24 * MIB + COMPILING
 
 
 @pytest.mark.exhaustive
