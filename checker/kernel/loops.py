@@ -18,6 +18,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import json
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -55,6 +56,7 @@ NARROW: Final = (int, bool, np.bool_, np.int8, np.int16, np.int32, np.int64, np.
 NUMBERS: Final[dict[type, str]] = {np.uint64: "uint64"} | dict.fromkeys(NARROW, "int64")
 """The types of the numbers that a loop takes, and for each type its name in compiled code. All have 64 bits there,
 because platforms pass narrower numbers to functions in different ways."""
+LEAST, GREATEST = -(1 << 63), (1 << 63) - 1
 NOTHING: Final = -2
 """Numba's status of a compiled function that returned None. The status of one that returned a value is 0."""
 
@@ -74,6 +76,7 @@ class Instruction:
 
     def __init__(self, generate: Callable[..., Any], result: str, arguments: tuple[str, ...]) -> None:
         self.function: Any = generate
+        self.source = _hash_of(generate.__code__.co_filename)
         self._types = result, *arguments
 
     def __call__(self, *arguments: Any) -> Any:
@@ -134,15 +137,15 @@ class Loop:
 
     def _object(self, kinds: tuple[Kind, ...], folder: Folder | None) -> tuple[str, str, bytes]:
         """The name of the compiled function, the name of its result's type, and the object code."""
+        if folder is None:
+            return self._compiled(kinds)
         key = f"{self.function.__qualname__} {kinds} {self._text} {_numba()}"
-        kept = None if folder is None else folder.get(key)
-        if kept is not None:
+        if (kept := folder.get(key)) is not None:
             about, _, code = kept.partition(b"\n")
             name, returned = json.loads(about)
             return name, returned, code
         name, returned, code = self._compiled(kinds)
-        if folder is not None:
-            folder.put(key, json.dumps([name, returned]).encode() + b"\n" + code)
+        folder.put(key, json.dumps([name, returned]).encode() + b"\n" + code)
         return name, returned, code
 
     def _compiled(self, kinds: tuple[Kind, ...]) -> tuple[str, str, bytes]:
@@ -151,10 +154,14 @@ class Loop:
         found = dispatcher.overloads[tuple(map(_numba_type, kinds))]
         library, returned = found.library, str(found.signature.return_type)
         code = library.serialize_using_object_code()[2][0]
-        outside = {f.name for f in llvm.parse_assembly(library.get_llvm_str()).functions if f.is_declaration}
-        strange = {name for name in outside - OUTSIDE if not name.startswith("llvm.")}
-        assert not strange, f"the loop {self.function.__name__} calls {sorted(strange)}"
-        assert returned in RETURNED, f"the loop {self.function.__name__} returns {returned}"
+        text = llvm.parse_assembly(library.get_llvm_str())
+        outside = {x.name for x in (*text.functions, *text.global_variables) if x.is_declaration}
+        strange = sorted(name for name in outside - OUTSIDE if not name.startswith("llvm."))
+        if strange or library.has_dynamic_globals:
+            what = ", ".join(strange) or "addresses of this process"
+            raise TypeError(f"the loop {self.function.__name__} needs {what}")
+        if returned not in RETURNED:
+            raise TypeError(f"the loop {self.function.__name__} returns {returned}")
         return found.fndesc.llvm_func_name, returned, code
 
     @cached_property
@@ -170,23 +177,42 @@ class Loop:
     def _text(self) -> str:
         """A hash of the source that the compiled code depends on.
 
-        The hash covers the files of this loop and of all loops and instructions that it calls, directly or through
-        other loops. It also covers the values of the global numbers that these loops use, because a number may come
-        from a file that is not hashed.
+        This is the bytecode of this loop and of all loops that it calls, directly or through other loops, with the
+        values of the global numbers that these loops use; and the files of the instructions that they call. It is not
+        the files of the loops, because a file may have changed since this process imported it.
         """
-        files, numbers, waiting = set[str](), set[str](), [self.function]
-        seen = set[Any]()
+        parts, waiting, seen = [_OWN], [self.function], set[Any]()
         while waiting:
             function = waiting.pop()
             if function in seen:
                 continue
             seen.add(function)
-            files.add(function.__code__.co_filename)
-            waiting += [used.function for _, used in _used(function) if isinstance(used, Loop)]
-            files |= {used.function.__code__.co_filename for _, used in _used(function)}
-            numbers |= {f"{function.__module__}.{name}={x!r}" for name, x in _numbers(function)}
-        parts = [*(Path(name).read_bytes() for name in sorted(files)), *(x.encode() for x in sorted(numbers))]
-        return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
+            parts += _bytecode(function.__code__, function.__doc__)
+            parts += (f"{name}={number!r}" for name, number in _numbers(function))
+            for name, used in _used(function):
+                parts.append(f"{name}: {used.source if isinstance(used, Instruction) else 'a loop'}")
+                waiting += [used.function] if isinstance(used, Loop) else []
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+@cache
+def _hash_of(file: str) -> str:
+    """A hash of a file of this project at the first call, which is made while the file is imported."""
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+
+
+_OWN: Final = _hash_of(__file__)
+
+
+def _bytecode(code: CodeType, doc: str | None = None) -> Iterator[str]:
+    """All parts of a function that its compiled code depends on, as texts, without its docstring `doc`."""
+    counts = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags
+    yield repr((code.co_name, counts, code.co_code, code.co_names, code.co_varnames, code.co_freevars))
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _bytecode(constant)
+        elif constant is None or constant != doc:
+            yield repr(constant)
 
 
 def _used(function: Any) -> list[tuple[str, Loop | Instruction]]:
@@ -203,8 +229,8 @@ def _numbers(function: Any) -> Iterator[tuple[str, Any]]:
     for name, value in _globals(function):
         if isinstance(value, (int, np.integer)):
             yield name, value
-        elif not isinstance(value, (Loop, Instruction)):
-            assert value is np, f"{function.__name__} uses {name}, which is no number, loop or instruction"
+        elif not isinstance(value, (Loop, Instruction)) and value is not np:
+            raise TypeError(f"{function.__name__} uses {name}, which is no number, loop or instruction")
 
 
 def _globals(function: Any) -> Iterator[tuple[str, Any]]:
@@ -227,19 +253,21 @@ def _kind(argument: Any) -> Kind:
     if (known := NUMBERS.get(type(argument))) is not None:
         return known
     if isinstance(argument, np.ndarray):
-        assert argument.flags.c_contiguous
+        if not argument.flags.carray or not argument.dtype.isnative:
+            raise TypeError("an array of a loop lies in memory row by row, may be written, and has numbers as they are")
         return f"{argument.dtype.str}[{argument.ndim}]"
-    assert isinstance(argument, tuple), f"no argument of a loop: {type(argument)}"
+    if not isinstance(argument, tuple):
+        raise TypeError(f"no argument of a loop: {type(argument)}")
     return tuple(map(_kind, argument))
 
 
 def _numba_type(kind: Kind) -> Any:
-    from numba import types
+    from numba import from_dtype, types
 
     if isinstance(kind, tuple):
         return cast(Any, types.Tuple)([_numba_type(each) for each in kind])
     name, _, dimensions = kind.partition("[")
-    number = getattr(types, np.dtype(name).name)
+    number = from_dtype(np.dtype(name))
     return types.Array(number, int(dimensions[:-1]), "C") if dimensions else number
 
 
@@ -251,7 +279,10 @@ def _flat(arguments: tuple[Any, ...], into: list[int]) -> list[int]:
     """
     for argument in arguments:
         if type(argument) in NUMBERS:
-            into.append(int(argument))
+            number = int(argument)
+            if not LEAST <= number <= GREATEST and type(argument) is not np.uint64:
+                raise OverflowError(f"{number} has more than 64 bits")
+            into.append(number)
         elif isinstance(argument, tuple):
             _flat(argument, into)
         else:
@@ -289,7 +320,8 @@ class Version:
     def __call__(self, arguments: tuple[Any, ...]) -> Any:
         result = (self._result or ctypes.c_int64)()
         status = self._call(ctypes.byref(result), ctypes.byref(self._error), *_flat(arguments, []))
-        assert status in (0, NOTHING), f"a loop ended with status {status}"
+        if status not in (0, NOTHING):
+            raise RuntimeError(f"a loop ended with status {status}")
         return None if self._result is None else result.value
 
 
@@ -297,6 +329,8 @@ class Version:
 def _numba() -> str:
     """A text that names what compiled code depends on besides its source. Does not import Numba.
 
-    It names the versions of Numba, Python and LLVM, this machine's system and processor, and the options of Numba.
+    It names the versions of Numba, Python and LLVM, this machine's system and processor, and the options of Numba, also
+    those in the environment.
     """
-    return f"{version_of('numba')} {sys.version} {surroundings()} {OPTIONS} {BARE}"
+    asked = sorted(pair for pair in os.environ.items() if pair[0].startswith("NUMBA_"))
+    return f"{version_of('numba')} {sys.version} {surroundings()} {OPTIONS} {BARE} {asked}"

@@ -43,8 +43,11 @@ def objects() -> Folder | None:
 def version_of(package: str) -> str:
     """A text that changes when another version of a package is installed. Does not import the package."""
     found = find_spec(package)
-    about = None if found is None or found.origin is None else Path(found.origin).stat()
-    return f"{package} {about and (about.st_mtime_ns, about.st_size)}"
+    if found is None or found.origin is None:
+        return package
+    file = Path(found.origin)
+    installed = sorted(path.name for path in file.parents[1].glob(f"{package}-*.dist-info"))
+    return f"{package} {installed} {file.stat().st_mtime_ns} {file.stat().st_size}"
 
 
 @dataclass(frozen=True)
@@ -69,9 +72,10 @@ class Folder:
                 if not _is_own(os.fstat(file.fileno()), stat.S_ISREG):
                     return None
                 content = file.read()
-            os.utime(path)
         except OSError:
             return None
+        with suppress(OSError):  # the folder may be read-only
+            os.utime(path)
         if content[:SIZE] != _seal(key, content[SIZE:]):
             with suppress(OSError):
                 path.unlink()

@@ -51,6 +51,15 @@ def hashed(rows: Any, out: Any) -> None:
 
 
 @Loop
+def counted(flags: Any) -> Any:
+    count = np.int64(0)
+    for i in range(len(flags)):
+        count += flags[i]
+    flags[len(flags) - 1] = False
+    return count
+
+
+@Loop
 def greater(a: Any, b: Any) -> Any:
     return a > b
 
@@ -188,7 +197,11 @@ def printing(x: Any) -> None:
 
 @pytest.mark.parametrize(
     ("function", "message"),
-    [(allocating, "Failed in nopython mode"), (giving_a_pair, "returns UniTuple"), (printing, "printing calls")],
+    [
+        (allocating, "Failed in nopython mode"),
+        (giving_a_pair, "returns UniTuple"),
+        (printing, r"printing needs .*, numba_gil_release"),
+    ],
 )
 def test_what_needs_numba_when_it_runs_is_refused(function: Any, message: str, folder: Folder) -> None:
     with pytest.raises(Exception, match=message):
@@ -197,9 +210,49 @@ def test_what_needs_numba_when_it_runs_is_refused(function: Any, message: str, f
 
 
 def test_an_argument_that_no_loop_takes_is_refused(folder: Folder) -> None:
-    for wrong in (1.5, "text", None, np.arange(8)[::2]):
-        with pytest.raises(AssertionError):
+    backwards, read_only = np.arange(3, dtype=">u8"), np.frombuffer(b"12345678", dtype=np.uint64)
+    crooked = np.frombuffer(bytearray(17), dtype=np.uint8)[1:].view(np.uint64)
+    for wrong in (1.5, "text", None, np.arange(8)[::2], np.zeros((3, 3)).T, backwards, read_only, crooked):
+        with pytest.raises(TypeError):
             greater(wrong, 1)
+    for large in (1 << 63, 1 << 64, -(1 << 63) - 1):
+        with pytest.raises(OverflowError, match="has more than 64 bits"):
+            greater(large, 1)
+    assert greater((1 << 63) - 1, -(1 << 63)) is True
+
+
+def test_flags_are_an_array_of_numbers(folder: Folder) -> None:
+    flags = np.array([True, False, True])
+    assert counted(flags) == 2
+    assert flags.tolist() == [True, False, False]
+
+
+def test_two_loops_of_one_name_are_two(folder: Folder) -> None:
+    both = Loop(lambda x: x + 1), Loop(lambda x: x + 2)
+    assert [loop(1) for loop in both] == [2, 3]
+    assert len(folder.files()) == 2
+
+
+def test_code_is_kept_as_what_was_imported(folder: Folder, tmp_path: Path) -> None:
+    """A file may change between its import and the first call."""
+    text = "from isrcheck.checker.kernel.loops import Loop\n\n\n@Loop\ndef more(x):\n    return x + 1\n"
+    script = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "import pathlib, changing\n"
+        "file = pathlib.Path(changing.__file__)\n"
+        "if len(sys.argv) > 2: file.write_text(file.read_text().replace('+ 1', '+ 100'))\n"
+        "print(changing.more(1), 'numba' in sys.modules)\n"
+    )
+    (tmp_path / "changing.py").write_text(text)
+
+    def outcome(*words: str) -> str:
+        command = [sys.executable, "-B", "-c", script, str(tmp_path), *words]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    assert outcome("change") == "2 True"
+    assert outcome() == "101 True"
+    (tmp_path / "changing.py").write_text(text.replace("    return", "\n    return"))
+    assert outcome() == "2 False"  # the bytecode is that of the beginning, though in another line
 
 
 def test_the_key_names_the_versions_and_the_processor(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:

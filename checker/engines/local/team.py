@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from itertools import islice
-from typing import Any, Final, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 
 import numpy as np
 
@@ -65,7 +65,13 @@ class Worker:
 
 
 class Team:
-    """`size` threads that work beside the main thread. If `size` is 0, the main thread does all work alone."""
+    """`size` threads that work beside the main thread. If `size` is 0, the main thread does all work alone.
+
+    A function that this process calls for the first time is called in the main thread alone: it may have to wait for
+    the compiler, and Ctrl-C ends the wait of the main thread, but not that of others.
+    """
+
+    _called: ClassVar[set[str]] = set()
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -77,7 +83,7 @@ class Team:
         The call for the first worker runs in this thread. An exception is raised again after all calls have ended.
         """
         first, *others = hands
-        if self._pool is None or not others:
+        if self._pool is None or not others or self._is_first(part):
             return [part(first)]
         tasks = [self._pool.submit(part, worker) for worker in others]
         try:
@@ -90,8 +96,18 @@ class Team:
                         task.exception()
             raise
 
+    def _is_first(self, function: Callable[..., Any]) -> bool:
+        """Whether this is the first call of a function in this process. Notes that it is called."""
+        name = f"{function.__module__}.{function.__qualname__}"
+        known = name in self._called
+        self._called.add(name)
+        return not known
+
     def each(self, function: Callable[[int], None], numbers: Iterable[int]) -> None:
         """Calls a function with each number, in several threads."""
+        numbers = list(numbers)
+        if self._pool is not None and numbers and self._is_first(function):
+            function(numbers.pop(0))
         for _ in map(function, numbers) if self._pool is None else self._pool.map(function, numbers):
             pass
 
@@ -103,6 +119,9 @@ class Team:
         ahead = deque[Future[B]]()
         try:
             for item in items:
+                if not ahead and self._is_first(function):
+                    yield function(item)
+                    continue
                 ahead.append(self._pool.submit(function, item))
                 if len(ahead) > AHEAD * (self._size + 1):
                     yield ahead.popleft().result()
