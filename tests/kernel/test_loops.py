@@ -101,11 +101,12 @@ def test_a_loop_calls_loops_and_instructions(folder: Folder) -> None:
 
 
 def test_each_combination_of_types_has_its_own_code(folder: Folder) -> None:
-    assert greater(-1, 1) is False  # with a sign
-    assert greater(np.uint64((1 << 64) - 1), np.uint64(1)) is True  # without
+    loop = Loop(greater.function)
+    assert loop(-1, 1) is False  # with a sign
+    assert loop(np.uint64((1 << 64) - 1), np.uint64(1)) is True  # without
     assert len(folder.files()) == 2
-    assert greater(np.int8(-1), np.uint32((1 << 32) - 1)) is False  # narrower numbers keep their values
-    assert greater(np.uint8(255), np.int16(254)) is True
+    assert loop(np.int8(-1), np.uint32((1 << 32) - 1)) is False  # narrower numbers keep their values
+    assert loop(np.uint8(255), np.int16(254)) is True
     assert len(folder.files()) == 2
 
 
