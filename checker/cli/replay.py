@@ -82,9 +82,10 @@ def command(
 
 
 def shown(replayed: list[Replayed], plain: bool, quiet: bool) -> list[str]:
-    """Lines that say whether each trace is valid, then (unless `quiet`) the stories of the valid traces.
+    """Lines that say whether each trace is valid, then (unless `quiet`) the stories of the traces whose steps the model
+    allows.
 
-    A trace that several recordings share is told once.
+    If several traces of a file are equal, their story is told once.
     """
     from isrcheck.checker.reports.counterexample import replayed_text
 
@@ -100,7 +101,7 @@ def shown(replayed: list[Replayed], plain: bool, quiet: bool) -> list[str]:
 
 
 def values_along(interpreter: Interpreter, replayed: Replayed, expressions: tuple[str, ...]) -> dict[str, list[str]]:
-    """The value of each expression at each state of a trace; empty for an invalid trace."""
+    """The value of each expression at each state of a trace; empty if the model does not allow the trace."""
     if not expressions or not replayed.outcome.valid:
         return {}
     from isrcheck.checker.traces.evaluated import evaluated

@@ -1,4 +1,5 @@
-"""Writes programs over columns for a transition system, and puts their registers into as few columns as possible."""
+"""Writes a transition system as programs over columns. A column has one value for each of up to `LANES` states.
+Registers (`registers.py`) share columns, so that few are needed."""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ def expansion(system: TransitionSystem, layout: Layout) -> Program:
 
 
 def _changes(writer: Writer, layout: Layout, transition: Transition) -> list[Change]:
-    """The words that a transition changes. Fields of a word do not overlap, so they can be added without carries."""
+    """The words that a transition changes. Fields of a word do not overlap, so a word is the sum of its fields. A sum
+    may go below 0 on the way, so it is modulo 2**64."""
     changes = dict[int, Change]()
     updates = [(layout.places[i], update) for i, update in transition.updates.items() if layout.places[i].width]
     for place, update in sorted(updates, key=lambda x: x[0].word):
@@ -181,7 +183,8 @@ class Program:
 
 
 def by_group(sources: Integers) -> Integers:
-    """The order of successors in compiled code: by group of `GROUP` source states, and within a group by transition."""
+    """The permutation that sorts successors as compiled code does: by group of `GROUP` source states. They are given in
+    the order of transitions, and keep this order within a group."""
     return np.argsort((sources // GROUP).astype(np.uint16), kind="stable")
 
 
@@ -231,7 +234,8 @@ def _placed(code: Sequence[int], parts: Sequence[Part], kept: Sequence[Register]
 def _instructions(code: Sequence[int], at: Integers, flags: int) -> Integers:
     """The instructions with columns in place of registers.
 
-    A comparison writes to a column of flags, whose number is higher by `flags`.
+    The result of a comparison is the same column seen as numpy flags: its number plus `flags`, the number of columns of
+    bytes.
     """
     rows = np.array(code, dtype=np.int64).reshape(-1, 4)
     rows[:, 1:] = at[rows[:, 1:]]

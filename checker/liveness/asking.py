@@ -18,7 +18,8 @@ from isrcheck.model.language.fairness import Obligation
 from isrcheck.model.language.system import Question
 
 COMPONENT: Final = 24
-"""Bytes for each state while components are found, if each component has at least two states."""
+"""Bytes for each state while components are found, without the words of the components. A component has at least two
+states, so there are at most half as many components as states."""
 
 
 @dataclass(frozen=True)

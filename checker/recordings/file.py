@@ -47,7 +47,7 @@ class Pattern:
 class Line:
     """An observation at one moment: a step that matches one of `events`, after which the state has `observed` values.
 
-    If `events` is empty, no step happens. `after` has the places of lines that come before this line. `row` is the
+    If `events` is empty, no step happens. This line happened after the lines at the places in `after`. `row` is the
     number of the line in the file, counted from 1.
     """
 
@@ -219,7 +219,8 @@ def _require_some_order(lanes: dict[str, list[Line]]) -> None:
 
 
 def _values(lines: list[Line]) -> list[tuple[str, Any]]:
-    """The parts of all lines that may contain values of classes, each with its place in the file, such as `line 7`."""
+    """The parts of all lines that may have values of a class of the header (`classes.py`), each with the number of its
+    line as text, such as `line 7`."""
     found = []
     for each in lines:
         where = f"line {each.row}"

@@ -36,10 +36,10 @@ class Level:
 
     `distinct` is the number of its states. `weight` is the number of states in their orbits; without symmetry, it
     equals `distinct`. `seen` has every verdict bit that is set in one of its states or in a successor outside the
-    constraints. `rejected` counts these successors, each as often as a step leads to it. For the first level, initial
-    states stand for successors. `generated` counts the enabled instances of each action in the level before. `degrees`
-    are the least and the greatest number of enabled instances in a state of the level before, or None for the first
-    level.
+    constraints. `rejected` counts these successors, each as often as a step leads to it. For the first level, both are
+    about the initial states outside the constraints instead. `generated` counts the enabled instances of each action in
+    the level before. `degrees` are the least and the greatest number of enabled instances in a state of the level
+    before, or None for the first level.
     """
 
     distinct: int
@@ -79,7 +79,8 @@ class Levelwise:
         raise NotImplementedError
 
     def _look_at_rest(self) -> int:
-        """The number of known new states of a level that stays unfinished. Judges them, unless this takes too long."""
+        """How many new states of the unfinished level have been found so far. Judges them, unless this takes too
+        long."""
         raise NotImplementedError
 
     @property

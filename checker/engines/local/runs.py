@@ -1,4 +1,5 @@
-"""Runs: distinct names in ascending order in a file. Their differences are stored, most in two or four bytes."""
+"""Runs: names of states (64-bit numbers, see `names`), distinct and in ascending order, in a file. Their differences
+are stored, most in two or four bytes."""
 
 from __future__ import annotations
 

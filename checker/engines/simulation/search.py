@@ -67,8 +67,8 @@ def search(
 ) -> Sampled:
     """Takes random walks of at most `depth` states, until a round of walks has a finding.
 
-    It stops earlier after `walks` walks, or `seconds` after the compilation; None is no limit. If an initial state has
-    a finding, it takes no walks.
+    It stops earlier after `walks` walks, or `seconds` after the compilation; None is no limit. If an initial state
+    violates an invariant or makes a predicate undefined, or if all are outside the constraints, it takes no walks.
     """
     began = time.perf_counter()
     start = Start(system, Kernel(system), depth, seed)
@@ -106,7 +106,8 @@ def _questions(start: Start, deadlock: bool) -> dict[str, Wrong]:
 
 
 def _wrong_at_first(sampled: Sampled) -> bool:
-    """Adds to `sampled` the findings in initial states, also outside the constraints. Returns whether there are any."""
+    """Adds to `sampled` the violated invariants and undefined predicates of initial states, also outside the
+    constraints. Returns whether there are any."""
     start = sampled.start
     for name in (*start.kernel.verdicts.invariants, MEANINGLESS):
         rows = [row for row in start.system.initial if sampled.wrong[name](start.kernel.layout.pack([row]))[0]]

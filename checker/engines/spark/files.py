@@ -75,7 +75,8 @@ def require_whole(root: str, path: str, sha256: str) -> None:
 
 
 def write(root: str, path: str, slabs: Iterable[tuple[Array, Array]], words: int, group: int = 0) -> dict[str, Any]:
-    """Writes slabs of sorted rows into a new file. If there are no rows, writes no file.
+    """Writes rows, given in parts with their hashes and sorted by these hashes, into a new file. If there are no rows,
+    writes no file.
 
     Returns the data about the file for its entry in a manifest.
     """
@@ -102,7 +103,8 @@ def write(root: str, path: str, slabs: Iterable[tuple[Array, Array]], words: int
 
 
 def plan(frontier: Iterable[dict[str, Any]], known: Iterable[dict[str, Any]], bounds: list[int]) -> list[bytes]:
-    """The files that may have the states of each owner: files of the level to expand, and files of known states.
+    """For each owner (a range of hashes, from one of `bounds` to the next), the files that may have its states: files
+    of the level to expand, and files of known states.
 
     The list has a JSON text for each owner. A task gets the whole list and decodes only the text of its owner.
     """
@@ -116,7 +118,8 @@ def plan(frontier: Iterable[dict[str, Any]], known: Iterable[dict[str, Any]], bo
 
 
 def mine(work: dict[str, Any], owner: int) -> dict[str, list[dict[str, Any]]]:
-    """The files that a work's plan gives to an owner: `frontier` (the level to expand) and `known` (known states)."""
+    """The files that the plan in `work` (`tasks.py`) has for an owner: `frontier` (the level to expand) and `known`
+    (known states)."""
     lists: dict[str, list[dict[str, Any]]] = json.loads(shared(work["plan"])[owner])
     return lists
 

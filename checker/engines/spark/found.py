@@ -1,4 +1,4 @@
-"""Combines the reports of the owners of a level: counts, seconds, bytes."""
+"""Combines the owners' reports about a level: counts, seconds, bytes."""
 
 from __future__ import annotations
 
