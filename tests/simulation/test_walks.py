@@ -19,6 +19,7 @@ from tests.agreement.engines import traced
 from tests.agreement.profiles import examples
 from tests.agreement.random_models import load, models
 from tests.kernel.toys import grid, leaves_of, number, predicate, ring, system, transition
+from tests.marks import RELEASE
 from tests.simulation.plain_walks import Walked, walked
 
 
@@ -141,7 +142,7 @@ def test_initial_states_are_as_likely() -> None:
     assert sum((n - 10_000) ** 2 / 10_000 for n in taken.tolist()) < 16.3  # once in a thousand, three degrees
 
 
-@pytest.mark.parametrize("count", [0, 1, 100, 40_000, pytest.param(1_000_000, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("count", [0, 1, 100, 40_000, pytest.param(1_000_000, marks=RELEASE)])
 def test_different_fingerprints_are_counted_within_the_stated_error(count: int) -> None:
     registers = np.zeros(1 << loops.FINGERPRINT_BITS, dtype=np.uint8)
     for h in range(count):

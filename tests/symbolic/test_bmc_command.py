@@ -22,6 +22,7 @@ from isrcheck.model.language.tracing import trace
 from tests.cli.running import Outcome, counter, mistaken, run
 from tests.cli.test_exit_codes import valid
 from tests.cli.test_process import ISRCHECK, ROOT
+from tests.marks import RELEASE
 
 
 def ask(folder: Path, *options: str | Path) -> tuple[Outcome, Any]:
@@ -254,7 +255,7 @@ def test_progress_names_the_level() -> None:
         ("truncate-to-hw", "2/2/1/1", 9, 10),
         pytest.param("truncate-to-hw", "2/2/2/2", 9, 10, marks=pytest.mark.exhaustive),
         pytest.param("truncate-to-hw", "3/2/2/1", 9, 9, marks=pytest.mark.exhaustive),
-        pytest.param("kip-101", "2/2/2/2", 12, 12, marks=pytest.mark.exhaustive),
+        pytest.param("kip-101", "2/2/2/2", 12, 12, marks=RELEASE),
     ],
 )
 def test_shortest_violations_are_those_of_tlc(name: str, bounds: str, weak: int, strong: int) -> None:
