@@ -4,8 +4,9 @@ The states compared are the reachable states in which the model's constraints ho
 of these states the same instances are enabled in the mutant and in the model, and lead to the same states. The mutant
 and the model then have the same states and the same steps. A mutant *only forbids* if it lacks steps of the model and
 adds none. Such a mutant reaches no new state, so no invariant can notice it. If, moreover, the guard of its mutated
-action is true in no state of the model, then the action never happens in the mutant. Both conclusions may be wrong if
-an invariant or another action asks what is enabled (`s.enabled`). Then the mutant must be checked.
+action is true in no state of the model, then the action never happens in the mutant. All these conclusions may be wrong
+if an invariant, a constraint, a goal or another action asks what is enabled (`s.enabled`): then a mutant may differ in
+states outside those compared, and must be checked.
 """
 
 from __future__ import annotations

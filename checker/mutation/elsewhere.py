@@ -141,7 +141,7 @@ def _at(question: Question, verdict: Verdict, answers: Answers, difference: Diff
     there = replace(
         verdict, outcome="survived", difference=difference.level, scenario=name, extra=None, reason=None, differing=()
     )
-    if difference.level is None:
+    if difference.level is None and not answers.asks:
         return replace(there, outcome="equivalent")
     if difference.only_forbids:
         if not (difference.fires or answers.asks):

@@ -128,12 +128,12 @@ def mutation(
 def _compared(number: int, mutant: Mutant, difference: Difference, asks: bool) -> Verdict:
     """The verdict on a mutant from the comparison alone; `survived` if the comparison does not decide.
 
-    `asks` says that something in the model asks what is enabled. Then only a check of the mutant shows whether the
-    mutated action happens.
+    `asks` says that something in the model asks what is enabled. Then the mutant may differ in states that the
+    comparison does not see, and must be checked.
     """
     found = Verdict(number, mutant.action, mutant.touches, mutant.edit, "survived", difference.level)
     if difference.level is None:
-        return replace(found, outcome="equivalent")
+        return found if asks else replace(found, outcome="equivalent")
     if difference.only_forbids:
         return replace(found, outcome="forbids") if difference.fires or asks else vacuous(found)
     return found

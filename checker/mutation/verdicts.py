@@ -217,12 +217,15 @@ def asked_of(
         missing = seen - _happened(system, found)
         if missing:
             return replace(verdict, outcome="vacuous", reason=f"never: {', '.join(sorted(missing))}")
+        same_states = verdict.difference is None and mutant.constraints == system.constraints
+        if same_states:
+            return replace(verdict, outcome="equivalent")
         verdict = replace(verdict, extra=verdict.distinct - distinct)
         if verdict.outcome == "forbids" or others:
             return verdict  # the code below compares only the mutated action
         if verdict.distinct <= distinct and not _reaches_more(system, instances, limits, distinct):
             return replace(verdict, outcome="nothing new")
-        alike = (mutant.invariants, mutant.goals) == (system.invariants, system.goals)
+        alike = all(getattr(mutant, x) == getattr(system, x) for x in ("invariants", "goals", "constraints"))
         differing = unread(system, instances, limits, verdict.distinct) if alike else None
         return verdict if differing is None else replace(verdict, outcome="unread", differing=differing)
 

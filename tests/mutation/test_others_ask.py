@@ -10,6 +10,7 @@ import pytest
 from tests.cli.running import run
 from tests.marks import EXHAUSTIVE, one_in
 
+QUIETLY = ("--quiet", "--workers", "1")
 MODEL = '''
 from isrcheck import Model, action, flag, invariant, number
 
@@ -45,7 +46,7 @@ class Asks(Model):
 def test_a_mutant_is_killed_by_what_another_action_does_then(asks: str, tmp_path: Path) -> None:
     """With `x <= 1` in place of `x < 1` a second step is possible, and so is the other action, which violates."""
     (tmp_path / "asks.py").write_text(MODEL.replace("s.enabled(self.step)", asks))
-    run("mutate", tmp_path / "asks.py", "--action", "step", "--json", tmp_path / "m.json", "--quiet", "--workers", "1")
+    run("mutate", tmp_path / "asks.py", "--action", "step", "--json", tmp_path / "m.json", *QUIETLY)
     mutants = json.loads((tmp_path / "m.json").read_text())["mutants"]
     (weaker,) = [each for each in mutants if each["change"] == "s.x <= 1, not s.x < 1"]
     assert (weaker["outcome"], weaker["by"], weaker["length"]) == ("killed", "follow()", 3)
@@ -76,12 +77,12 @@ class Ticks(Model):
 
 def test_a_mutant_whose_action_never_happens_is_killed_by_an_invariant_that_asks(tmp_path: Path) -> None:
     (tmp_path / "ticks.py").write_text(INVARIANT)
-    run("mutate", tmp_path / "ticks.py", "--json", tmp_path / "m.json", "--quiet", "--workers", "1")
+    run("mutate", tmp_path / "ticks.py", "--json", tmp_path / "m.json", *QUIETLY)
     mutants = {each["change"]: each for each in json.loads((tmp_path / "m.json").read_text())["mutants"]}
     assert {name: each["outcome"] for name, each in mutants.items()}["without s.x == 0"] == "killed"
     # Where nothing asks, the comparison alone decides.
     (tmp_path / "ticks.py").write_text(INVARIANT.replace("s.enabled(self.tick)", "s.x == 0"))
-    run("mutate", tmp_path / "ticks.py", "--json", tmp_path / "m.json", "--quiet", "--workers", "1")
+    run("mutate", tmp_path / "ticks.py", "--json", tmp_path / "m.json", *QUIETLY)
     mutants = {each["change"]: each for each in json.loads((tmp_path / "m.json").read_text())["mutants"]}
     assert (mutants["without s.x == 0"]["outcome"], mutants["without s.x == 0"]["reason"]) == ("vacuous", "never: tick")
 
@@ -130,3 +131,48 @@ def test_a_mutant_whose_action_never_happens_is_killed_by_an_action_that_asks(tm
     )
     mutants = {each["change"]: each for each in json.loads((tmp_path / "m.json").read_text())["mutants"]}
     assert (mutants["without ~s.full"]["outcome"], mutants["without ~s.full"]["by"]) == ("killed", "notice()")
+
+
+CONSTRAINT = '''
+from isrcheck import Model, action, constraint, flag, invariant, number
+
+
+class Fenced(Model):
+    """A constraint asks what is enabled."""
+
+    def variables(self):
+        return {"x": number(0, 2), "y": flag}
+
+    @action(actor="one")
+    def step(self, s):
+        """One more."""
+        s.require(s.x < 2)
+        s.x += 1
+
+    @action(actor="other")
+    def jump(self, s):
+        """Only with y, which never comes."""
+        s.require(s.x == 1, s.y)
+        s.y = False
+
+    @constraint
+    def goes_on(self, s):
+        """Beyond zero, only where a jump is possible."""
+        return (s.x == 0) | s.enabled(self.jump)
+
+    @invariant
+    def not_two(self, s):
+        """It is not two."""
+        return s.x != 2
+'''
+
+
+def test_a_mutant_that_differs_only_outside_the_constraints_is_killed_if_a_constraint_asks(tmp_path: Path) -> None:
+    """Within the constraints of the model, a jump is possible in no state, with or without the condition."""
+    (tmp_path / "fenced.py").write_text(CONSTRAINT)
+    run("mutate", tmp_path / "fenced.py", "--action", "jump", "--json", tmp_path / "m.json", *QUIETLY)
+    mutants = {each["change"]: each for each in json.loads((tmp_path / "m.json").read_text())["mutants"]}
+    assert mutants["without s.y"]["outcome"] == "killed"
+    # Another guard makes another constraint. Without the update the guard, and so the constraint, is the same.
+    assert mutants["without s.x == 1"]["outcome"] == "survived"
+    assert mutants["without s.y = False"]["outcome"] == "equivalent"
