@@ -230,7 +230,7 @@ def _answer(question: Question, scenario: Scenario | None) -> Result:
             storing=question.storing,
         )
     if scenario is not None:
-        settle(scenario, question.settings, result)
+        settle(scenario, loaded, question.settings, result)
     with blaming(loaded.origin):
         _explain(question, scenario, loaded, result, controls)
     return result
@@ -290,7 +290,8 @@ def _deliver(question: Question, result: Result, scenario: Scenario | None) -> N
     def text(ink: Ink) -> str:
         told = brief(result, ink) if question.quiet else report(result, ink, question.plain)
         if scenario is not None:
-            lines = expectation_lines(scenario, question.settings, result, ink)
+            assert question.output.loaded is not None
+            lines = expectation_lines(scenario, question.output.loaded, question.settings, result, ink)
             told += "\n".join(lines if question.quiet else ["", *lines]) + "\n"
         return told
 

@@ -8,27 +8,30 @@ from typing import TYPE_CHECKING, Any
 from isrcheck.checker.results import Exit
 
 if TYPE_CHECKING:
+    from isrcheck.checker.library import LoadedModel
     from isrcheck.checker.results import Result
     from isrcheck.checker.scenarios.scenario import Scenario
     from isrcheck.checker.wording.layout import Ink
 
 
-def settle(scenario: Scenario, given: Iterable[str], result: Result) -> None:
+def settle(scenario: Scenario, loaded: LoadedModel, given: Iterable[str], result: Result) -> None:
     """Sets the result's exit code to 10 if the outcome is not as expected.
 
     The present exit code stays if it comes before 10 in `Exit.PRECEDENCE`. `given` names the settings of the command
     line. If the value of one of them differs from the scenario's value, no outcome is expected.
     """
-    if not _changed(scenario, given, result) and _unmet(scenario, result):
+    if not _changed(scenario, loaded, given, result) and _unmet(scenario, result):
         codes = {result.exit_code, Exit.DIFFERENCE}
         result.exit_code = next(code for code in Exit.PRECEDENCE if code in codes)
 
 
-def expectation_lines(scenario: Scenario, given: Iterable[str], result: Result, ink: Ink) -> list[str]:
+def expectation_lines(
+    scenario: Scenario, loaded: LoadedModel, given: Iterable[str], result: Result, ink: Ink
+) -> list[str]:
     """The scenario's name and title, then the changed settings or, if none, whether the outcome is as expected."""
     from isrcheck.checker.wording.layout import columns
 
-    if changed := _changed(scenario, given, result):
+    if changed := _changed(scenario, loaded, given, result):
         last = ["nothing is expected with other settings than the scenario's:", *columns(changed)]
     elif unmet := _unmet(scenario, result):
         last = [ink("bad", "NOT AS EXPECTED"), *columns([line] for line in unmet)]
@@ -49,17 +52,14 @@ def _unmet(scenario: Scenario, result: Result) -> list[str]:
     return unmet(scenario, summary(result))
 
 
-def _changed(scenario: Scenario, given: Iterable[str], result: Result) -> list[tuple[str, str]]:
+def _changed(scenario: Scenario, loaded: LoadedModel, given: Iterable[str], result: Result) -> list[tuple[str, str]]:
     """Each setting whose value on the command line differs from the scenario's: its name, and both values in words."""
-    from isrcheck.checker.library import load_model_class
-
-    declared = load_model_class(scenario.specification()).cls.declared_settings()
-    found = []
-    for name in sorted(given):
-        now, own = result.settings[name], scenario.settings.get(name, declared[name].default)
-        if _text(now) != _text(own):
-            found.append((name, f"{_text(now)}, there {_text(own) if name in scenario.settings else 'the default'}"))
-    return found
+    own, now = loaded.cls(**scenario.settings).settings, result.settings
+    return [
+        (name, f"{_text(now[name])}, there {_text(own[name]) if name in scenario.settings else 'the default'}")
+        for name in sorted(given)
+        if now[name] != own[name]
+    ]
 
 
 def _text(value: Any) -> str:

@@ -56,7 +56,9 @@ NARROW: Final = (int, bool, np.bool_, np.int8, np.int16, np.int32, np.int64, np.
 NUMBERS: Final[dict[type, str]] = {np.uint64: "uint64"} | dict.fromkeys(NARROW, "int64")
 """The types of the numbers that a loop takes, and for each type its name in compiled code. All have 64 bits there,
 because platforms pass narrower numbers to functions in different ways."""
-LEAST, GREATEST = -(1 << 63), (1 << 63) - 1
+LEAST: Final = -(1 << 63)
+GREATEST: Final = (1 << 63) - 1
+"""The range of the integers with a sign that a loop takes."""
 NOTHING: Final = -2
 """Numba's status of a compiled function that returned None. The status of one that returned a value is 0."""
 
@@ -223,8 +225,8 @@ def _used(function: Any) -> list[tuple[str, Loop | Instruction]]:
 def _numbers(function: Any) -> Iterator[tuple[str, Any]]:
     """The global numbers that a function uses, with their names.
 
-    Every other global that the function uses must be numpy, a loop or an instruction. Files of loops and instructions
-    are part of `_text`.
+    Every other global that the function uses must be numpy, a loop or an instruction, which `_text` covers in other
+    ways.
     """
     for name, value in _globals(function):
         if isinstance(value, (int, np.integer)):
@@ -254,7 +256,7 @@ def _kind(argument: Any) -> Kind:
         return known
     if isinstance(argument, np.ndarray):
         if not argument.flags.carray or not argument.dtype.isnative:
-            raise TypeError("an array of a loop lies in memory row by row, may be written, and has numbers as they are")
+            raise TypeError("an array of a loop must be contiguous, aligned, writable and in native byte order")
         return f"{argument.dtype.str}[{argument.ndim}]"
     if not isinstance(argument, tuple):
         raise TypeError(f"no argument of a loop: {type(argument)}")

@@ -20,7 +20,8 @@ from isrcheck.model.language.system import shown
 def told_traces(result: Result, model: Model) -> dict[str, Any]:
     """The different traces by number from 1, each with the invariants or the property that it violates.
 
-    The traces that violate invariants come first. The trace to an evaluation error comes last.
+    The traces that violate invariants come first, then those that violate properties, each group from the shortest on.
+    The trace to an evaluation error comes last.
     """
     found: list[tuple[Trace, dict[str, Any]]] = []
     for name, finding in violated(result):
@@ -33,11 +34,13 @@ def told_traces(result: Result, model: Model) -> dict[str, Any]:
     told = [told for _, told in found]
     for each in told:
         each["title"] = "Counterexample: " + ", ".join(one["name"] for one in each["falsified"])
-    for name, broken in result.liveness.items():
-        if broken.trace is not None:
-            lasso = told_trace(model, broken.trace)
-            lasso["falsified"].append(falsified_property(name, broken))
-            told.append(lasso | {"title": f"Counterexample: {name}{choice_text(broken)}"})
+    lassos = [
+        (broken.trace, name, broken) for name, broken in sorted(result.liveness.items()) if broken.trace is not None
+    ]
+    for trace, name, broken in sorted(lassos, key=lambda each: each[0].length):
+        lasso = told_trace(model, trace)
+        lasso["falsified"].append(falsified_property(name, broken))
+        told.append(lasso | {"title": f"Counterexample: {name}{choice_text(broken)}"})
     if result.evaluation is not None:
         failing = told_trace(model, result.evaluation.trace)
         told.append(failing | {"title": "Evaluation error: how to get there"})

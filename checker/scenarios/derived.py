@@ -94,10 +94,7 @@ def _story(loaded: LoadedModel, result: Result) -> dict[str, Any] | None:
     """
     from isrcheck.checker.pages.findings import told_traces
 
-    told = list(told_traces(result, loaded.cls(**result.settings)).values())
-    if result.deadlock is None and all(finding.trace is None for finding in result.findings.values()):
-        told.sort(key=lambda each: len(each["steps"]) if each["falsified"] else sys.maxsize)  # shortest first
-    return told[0] if told else None
+    return next(iter(told_traces(result, loaded.cls(**result.settings)).values()), None)
 
 
 def summary(result: Result) -> dict[str, Any]:

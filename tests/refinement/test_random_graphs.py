@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from functools import partial
 from types import SimpleNamespace
 
@@ -98,17 +99,21 @@ def test_a_graph_refines_itself_and_not_a_smaller_one() -> None:
         assert asked(same).result.verdict == "holds"
 
 
+def lost_after_steps(seeds: range) -> Iterator[tuple[Pair, int]]:
+    """The pairs whose first mistake is a state that stands for nothing, after a step, with the level of this state."""
+    for pair in map(drawn, seeds):
+        match pair.first_mistake():
+            case ("nothing", level) if level > 1:
+                yield pair, level
+
+
 def test_a_state_that_stands_for_nothing_is_not_lost_where_a_step_cannot_be_judged(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Its trace is not canonical if some steps into its level were not judged: they may lead to a lesser such state."""
     monkeypatch.setattr(small, "BLOCK", 1)
     asking, seen = Allowed.leads, Counter[bool]()
-    for seed in range(2 * len(SEEDS)):
-        pair = drawn(seed)
-        truth = pair.first_mistake()
-        if truth is None or truth[0] != "nothing" or truth[1] == 1:
-            continue
+    for pair, level in lost_after_steps(range(2 * len(SEEDS))):
         lost = list[bool]()
 
         def of(self: Abstraction, rows: Words, lost: list[bool] = lost) -> Integers:
@@ -126,7 +131,7 @@ def test_a_state_that_stands_for_nothing_is_not_lost_where_a_step_cannot_be_judg
             patched.setattr(Allowed, "leads", leads)
             failure = asked(pair).result.evaluation
         assert failure is not None
-        assert failure.trace.length == truth[1]
+        assert failure.trace.length == level
         seen[failure.canonical] += 1
     assert min(seen[x] for x in (True, False)) >= 2, seen
 
@@ -135,11 +140,7 @@ def test_a_state_that_stands_for_nothing_is_not_lost_when_time_is_up(monkeypatch
     """The time is up as soon as the first such state is met, and other states of the level are judged after it."""
     monkeypatch.setattr(small, "BLOCK", 1)
     seen = 0
-    for seed in SEEDS:
-        pair = drawn(seed)
-        truth = pair.first_mistake()
-        if truth is None or truth[0] != "nothing" or truth[1] == 1:
-            continue
+    for pair, level in lost_after_steps(SEEDS):
         blocks = list[bool]()
 
         def of(self: Abstraction, rows: Words, blocks: list[bool] = blocks) -> Integers:
@@ -155,7 +156,7 @@ def test_a_state_that_stands_for_nothing_is_not_lost_when_time_is_up(monkeypatch
             patched.setattr(watching, "time", SimpleNamespace(perf_counter=now))
             result = asked(pair, Limits(seconds=1e6)).result
         assert result.evaluation is not None
-        assert result.evaluation.trace.length == truth[1]
+        assert result.evaluation.trace.length == level
         seen += blocks.index(True) < len(blocks) - 1
     assert seen >= 2
 
