@@ -4,7 +4,8 @@ python benchmarks/latency.py [--runs N] [--only WORDS] [--against FOLDER [--modu
 
 `--against` names a checkout of another version, which is installed in its own `.venv`. `--module` is the module to run
 there (`checker.cli` for version 0.1.0). The versions take turns, so that a machine that becomes slower slows both.
-"cold" is like the first check after an installation: there is no compiled code and there are no compiled Numba loops.
+"cold" is like the first check after an installation: there is no compiled code, also none of Numba, which version
+0.1.0 keeps in another folder.
 """
 
 from __future__ import annotations

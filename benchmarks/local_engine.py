@@ -69,7 +69,7 @@ def main() -> None:
     )
     print(f"{'':32}{'median':>16}   [least .. greatest]")
     with tempfile.TemporaryDirectory() as cache:
-        first = check("2/2/1/1", environment={"NUMBA_CACHE_DIR": cache})
+        first = check("2/2/1/1", environment={"ISRCHECK_CACHE": f"{cache}/objects"})
     row("tiny check, first ever, s", [first["wall"]])
     check("2/2/1/1")
     row("tiny check, warm, s", [check("2/2/1/1")["wall"] for _ in range(arguments.runs)])
