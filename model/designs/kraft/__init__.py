@@ -5,7 +5,8 @@ be read side by side. All parts use `unified_log`. Brokers and controller share 
 `configuration_control` and `metadata_log`. A broker has `produce_purgatory`, `alter_partition_manager`, `replica`,
 `partition`, `replica_fetcher` and `broker_metadata_publisher`. The controller has `partition_reassignment_replicas`,
 `partition_change_builder`, `replication_control` and `cluster_control`. `broker_lifecycle` concerns both. The base
-classes of a part are the parts that it uses. docs/documents.md has a table of Kafka's functions and their counterparts
+classes of a part are parts that it uses. A part declares the attributes that it needs from other parts, and names
+these parts. docs/documents.md has a table of Kafka's functions and their counterparts
 in the model.
 
 At the start, a topic of one partition exists and all brokers know it. Broker 0 leads in epoch 0.
@@ -21,12 +22,16 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs.kraft.broker_lifecycle import BrokerLifecycle
+from isrcheck.model.designs.kraft.broker_metadata_publisher import BrokerMetadataPublisher
+from isrcheck.model.designs.kraft.cluster_control import ClusterControl
 from isrcheck.model.designs.kraft.profiles import KRAFT
+from isrcheck.model.designs.kraft.replica_fetcher import ReplicaFetcher
+from isrcheck.model.designs.kraft.replication_control import ReplicationControl
 from isrcheck.model.designs.kraft.state import KraftState
 from isrcheck.model.language import count
 
 
-class Kraft(BrokerLifecycle):
+class Kraft(BrokerLifecycle, BrokerMetadataPublisher, ReplicaFetcher, ClusterControl, ReplicationControl):
     """Replication by brokers and a KRaft controller."""
 
     invariants = (

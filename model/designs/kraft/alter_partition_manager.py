@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.model.designs.kraft.metadata_log import MetadataLog
+from isrcheck.model.designs.kraft.partition_registration import PartitionRegistration
 from isrcheck.model.designs.kraft.state import KraftState
 from isrcheck.model.designs.kraft.unified_log import any_partition
 from isrcheck.model.language import action, broker, budget, enum, number, per, record, set_of, when
@@ -29,7 +29,7 @@ IN_LATER_EPOCH = "success-in-later-epoch"
 ANSWERS = ("success", IN_LATER_EPOCH, "ineligible-replica", *REFUSED)
 
 
-class AlterPartitionManager(MetadataLog):
+class AlterPartitionManager(PartitionRegistration):
     """Requests and answers in flight, by partition and leader."""
 
     abstract = True
@@ -37,6 +37,9 @@ class AlterPartitionManager(MetadataLog):
     lost_responses = budget(
         at_most=2, meaning="answers of the controller that are lost; the leader then sends the same request again"
     )
+
+    restarts: Any
+    """Of `metadata_log`."""
 
     def holds(self) -> dict[str, Any]:
         fields: dict[str, Any] = {

@@ -15,8 +15,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from isrcheck.model.designs.kraft.broker_metadata_publisher import BrokerMetadataPublisher
-from isrcheck.model.designs.kraft.cluster_control import ClusterControl
+from isrcheck.model.designs.kraft.partition import Partition
 from isrcheck.model.designs.kraft.replication_control import somebody_or_nobody
 from isrcheck.model.designs.kraft.state import KraftState
 from isrcheck.model.designs.kraft.unified_log import any_end
@@ -29,7 +28,7 @@ def any_checkpoint(m: Any) -> Any:
     return any_end(m) if m.checkpoint == "any" else number(0, 0)
 
 
-class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
+class BrokerLifecycle(Partition):
     """Brokers that stop and start again."""
 
     abstract = True
@@ -88,6 +87,19 @@ class BrokerLifecycle(BrokerMetadataPublisher, ClusterControl):
             words="it needs elr and a crash that is unclean",
         ),
     )
+
+    elr: Any
+    build: Any
+    only_where: Any
+    elr_of: Any
+    commit_change: Any
+    led_in_words: Any
+    """Of `partition_change_builder` and `replication_control`."""
+
+    drop_answers: Any
+    drop_reads: Any
+    orphan_reads: Any
+    """Of `replica_fetcher`."""
 
     def holds(self) -> dict[str, Any]:
         found: dict[str, Any] = {n: number(0, x) for n in ("crashes", "lossy_crashes") if (x := getattr(self, n))}

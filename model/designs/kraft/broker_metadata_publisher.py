@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.model.designs.kraft.replica_fetcher import ReplicaFetcher
+from isrcheck.model.designs.kraft.partition import Partition
 from isrcheck.model.designs.kraft.state import KraftState
 from isrcheck.model.language import action, broker, goal, number, setting, some
 
@@ -22,7 +22,7 @@ def any_batch(m: Any) -> Any:
     return number(0, m.metadata_lag)
 
 
-class BrokerMetadataPublisher(ReplicaFetcher):
+class BrokerMetadataPublisher(Partition):
     """How a broker applies new metadata."""
 
     abstract = True
@@ -33,6 +33,11 @@ class BrokerMetadataPublisher(ReplicaFetcher):
         meaning="how a broker applies several batches of metadata that it lacks. merged: any number of batches in one "
         "step, and the broker sees only the last image; one-by-one: each batch in a step of its own",
     )
+
+    restart_fetcher: Any
+    orphan_reads: Any
+    drop_answers: Any
+    """Of `replica_fetcher`."""
 
     def publish(self, s: KraftState, b: Any, to: int) -> tuple[Any, Any, Any]:
         """onMetadataUpdate: the image of a later batch, whether a broker's replica changes, and whether it is removed.

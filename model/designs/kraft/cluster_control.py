@@ -16,18 +16,25 @@ from __future__ import annotations
 
 from typing import Any
 
+from isrcheck.model.designs.kraft.metadata_log import MetadataLog
 from isrcheck.model.designs.kraft.partition_change_builder import Change
-from isrcheck.model.designs.kraft.replication_control import ReplicationControl, somebody_or_nobody
+from isrcheck.model.designs.kraft.replication_control import somebody_or_nobody
 from isrcheck.model.designs.kraft.state import KraftState
 from isrcheck.model.language import action, broker, budget, number, set_of
 
 
-class ClusterControl(ReplicationControl):
+class ClusterControl(MetadataLog):
     """Brokers that become active or inactive at the controller."""
 
     abstract = True
 
     expiries = budget(1, at_most=4, meaning="sessions that end while their broker is up")
+
+    build: Any
+    only_where: Any
+    commit_change: Any
+    led_in_words: Any
+    """Of `partition_change_builder` and `replication_control`."""
 
     def holds(self) -> dict[str, Any]:
         found: dict[str, Any] = {}

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.model.designs.kraft.configuration_control import ConfigurationControl
+from isrcheck.model.designs.kraft.partition_registration import PartitionRegistration
 from isrcheck.model.designs.kraft.state import KraftState
 from isrcheck.model.designs.kraft.unified_log import any_partition
 from isrcheck.model.language import (
@@ -37,7 +37,7 @@ from isrcheck.model.language import (
 )
 
 
-class MetadataLog(ConfigurationControl):
+class MetadataLog(PartitionRegistration):
     """The controller's decisions, and how many of them each broker has read."""
 
     abstract = True
@@ -57,6 +57,9 @@ class MetadataLog(ConfigurationControl):
     directory_failures = budget(
         at_most=2, meaning="log directories that fail, each with its broker's replica; the broker runs on"
     )
+
+    min_isr_then: Any
+    """Of `configuration_control`."""
 
     def holds(self) -> dict[str, Any]:
         found: dict[str, Any] = {

@@ -18,6 +18,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from isrcheck.model.designs.kraft.alter_partition_manager import IN_LATER_EPOCH, AlterPartitionManager
+from isrcheck.model.designs.kraft.configuration_control import ConfigurationControl
+from isrcheck.model.designs.kraft.metadata_log import MetadataLog
 from isrcheck.model.designs.kraft.produce_purgatory import ProducePurgatory
 from isrcheck.model.designs.kraft.replica import UNKNOWN, Followers, Replica
 from isrcheck.model.designs.kraft.state import KraftState
@@ -56,7 +58,7 @@ class Leading(NamedTuple):
     followers: Followers
 
 
-class Partition(Replica, ProducePurgatory, AlterPartitionManager):
+class Partition(Replica, ProducePurgatory, AlterPartitionManager, MetadataLog, ConfigurationControl):
     """Leaders and followers of a partition."""
 
     abstract = True

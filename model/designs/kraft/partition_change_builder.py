@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, NamedTuple
 
+from isrcheck.model.designs.kraft.configuration_control import ConfigurationControl
 from isrcheck.model.designs.kraft.metadata_log import MetadataLog
 from isrcheck.model.designs.kraft.partition_reassignment_replicas import Assignment, PartitionReassignmentReplicas
 from isrcheck.model.designs.kraft.produce_purgatory import ProducePurgatory
@@ -30,7 +31,7 @@ class Change(NamedTuple):
     changed: Any
 
 
-class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, MetadataLog):
+class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, MetadataLog, ConfigurationControl):
     """Elections, eligible leader replicas, the last known leader."""
 
     abstract = True

@@ -15,9 +15,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from isrcheck.model.designs.kraft.metadata_log import MetadataLog
 from isrcheck.model.designs.kraft.state import KraftState
-from isrcheck.model.designs.kraft.unified_log import any_partition
+from isrcheck.model.designs.kraft.unified_log import UnifiedLog, any_partition
 from isrcheck.model.language import broker, number, per, set_of, setting, when
 
 UNKNOWN = -1
@@ -32,7 +31,7 @@ class Followers(NamedTuple):
     caught_up: Any
 
 
-class Replica(MetadataLog):
+class Replica(UnifiedLog):
     """Followers as a leader sees them."""
 
     abstract = True
@@ -43,6 +42,9 @@ class Replica(MetadataLog):
         meaning="what a leader still knows of its followers when it leads again in a new epoch. kept: everything; "
         "kept-unless-skipped: everything, or nothing if another broker led in an epoch between; forgotten: nothing",
     )
+
+    restarts: Any
+    """Of `metadata_log`."""
 
     def holds(self) -> dict[str, Any]:
         found: dict[str, Any] = {

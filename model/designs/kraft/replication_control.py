@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from isrcheck.model.designs.kraft.alter_partition_manager import AlterPartitionManager
+from isrcheck.model.designs.kraft.metadata_log import MetadataLog
 from isrcheck.model.designs.kraft.partition_change_builder import Change, PartitionChangeBuilder
 from isrcheck.model.designs.kraft.replica import UNKNOWN
 from isrcheck.model.designs.kraft.state import KraftState
@@ -41,7 +42,7 @@ somebody_or_nobody = optional(broker)
 """The domain of the leader after a change."""
 
 
-class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager):
+class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager, MetadataLog):
     """The controller's decisions about a partition."""
 
     abstract = True
