@@ -1,4 +1,4 @@
-"""A file of numbers that is kept in memory. `runs.File` is such a file on disk."""
+"""A file that is kept in memory. `runs.File` is such a file on disk."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from isrcheck.checker.engines.local.account import Account
 from isrcheck.checker.engines.local.run_loops import CHUNK, CHUNK_BITS
-from isrcheck.checker.engines.local.runs import Short
+from isrcheck.checker.engines.local.runs import Bytes
 from isrcheck.checker.kernel.layout import Words
 
 
@@ -26,8 +26,8 @@ class MemoryFile:
         self.bases = np.empty(0, dtype=np.uint64)
         self.size = 0
 
-    def write(self, data: Short) -> int:
-        """Writes numbers. Returns their position in the file, in bytes. Raises `OutOfMemory` at the limit of memory."""
+    def write(self, data: Bytes) -> int:
+        """Writes bytes. Returns their position in the file. Raises `OutOfMemory` at the limit of memory."""
         first, end = self.size, self.size + data.nbytes
         while len(self._chunks) << CHUNK_BITS < end:
             self._chunks.append(self._account.present(CHUNK))
@@ -39,15 +39,15 @@ class MemoryFile:
         self.size = end
         return first
 
-    def read(self, first: int, size: int) -> Short:
-        """Reads `size` numbers from a position (in bytes) on."""
-        return np.concatenate([*self._places(first, size), np.empty(0, dtype=np.uint16)])
+    def read(self, first: int, size: int) -> Bytes:
+        """Reads `size` bytes from a position on."""
+        return np.concatenate([*self._places(first, size), np.empty(0, dtype=np.uint8)])
 
-    def _places(self, first: int, size: int) -> Iterator[Short]:
-        """The memory of `size` numbers from a position on, chunk by chunk."""
+    def _places(self, first: int, size: int) -> Iterator[Bytes]:
+        """The memory of `size` bytes from a position on, chunk by chunk."""
         while size:
-            chunk = self._chunks[first >> CHUNK_BITS].view(np.uint16)
-            begin = (first & (CHUNK - 1)) // 2
+            chunk = self._chunks[first >> CHUNK_BITS].view(np.uint8)
+            begin = first & (CHUNK - 1)
             some = chunk[begin : begin + size]
             yield some
             first, size = first + some.nbytes, size - len(some)

@@ -32,9 +32,10 @@ TOGETHER: Final = 16
 CHUNK_BITS: Final = 22
 CHUNK: Final = 1 << CHUNK_BITS
 """A file in memory has chunks of this many bytes."""
-LARGEST: Final = 6
-"""The most 16-bit numbers that a name in a run takes."""
-_MOST, _MOST_OF_TWO = np.uint64(0xFFFF), np.uint64(0xFFFFFFFF)
+LARGEST: Final = 9
+"""The most bytes that a name in a run takes, the bytes of its piece included."""
+_BLOCK: Final = 32
+"""How many differences have their sizes in one word."""
 
 
 # --- finding --------------------------------------------------------------------------------------------------------
@@ -116,78 +117,79 @@ def gather(
 
 
 @Loop
-def encoded(names, firsts, sizes, units, out):
-    """Encodes ascending names in pieces: writes first names into `firsts` and 16-bit numbers into `out`.
+def encoded(names, firsts, sizes, out):
+    """Encodes ascending names in pieces: writes the first name of each piece into `firsts`, and the rest into `out`.
 
-    The numbers are the differences between successive names. In piece p a difference takes `units[p]` numbers, 1 or 2,
-    the low one first. If a difference is too large for this, all bits of these numbers are ones, and 4 numbers with the
-    difference follow. Sets `units`, and sets `sizes[p]` to how many numbers piece p takes. Returns the sum of `sizes`.
+    A piece has the differences between successive names, each in 1, 2, 4 or 8 bytes. Before them are words with the
+    sizes of 32 differences each: two bits for a difference, the exponent of its size. Behind them are 8 bytes more,
+    because differences are read and written 8 bytes at a time. Sets `sizes` to the bytes of the pieces. Returns their
+    sum.
     """
-    at = 0
+    begin = np.uint64(out.ctypes.data)
+    at = begin
     for p in range(len(firsts)):
         start, end = p * PIECE, min((p + 1) * PIECE, len(names))
-        firsts[p], begin, narrow, wide = names[start], at, 0, 0
-        for i in range(start + 1, end):
-            gap = names[i] - names[i - 1]
-            narrow += gap >= _MOST
-            wide += gap >= _MOST_OF_TWO
-        units[p] = 1 if end - start + 4 * narrow <= 2 * (end - start) + 4 * wide else 2
-        most = _MOST if units[p] == 1 else _MOST_OF_TWO
-        for i in range(start + 1, end):
-            gap = names[i] - names[i - 1]
-            at = _written(min(gap, most), units[p], at, out)
-            if gap >= most:
-                at = _written(gap, 4, at, out)
-        sizes[p] = at - begin
-    return at
+        firsts[p], first, exponents = names[start], at, at
+        at += np.uint64(8 * _words(end - start))
+        for block in range(start + 1, end, _BLOCK):
+            word = np.uint64(0)
+            for i in range(block, min(block + _BLOCK, end)):
+                gap = names[i] - names[i - 1]
+                exponent = np.uint64(
+                    (gap >> np.uint64(8) != 0) + (gap >> np.uint64(16) != 0) + (gap >> np.uint64(32) != 0)
+                )
+                store(at, gap)
+                at += np.uint64(1) << exponent
+                word |= exponent << np.uint64(2 * (i - block))
+            store(exponents, word)
+            exponents += np.uint64(8)
+        store(at, np.uint64(0))
+        at += np.uint64(8)
+        sizes[p] = at - first
+    return np.int64(at - begin)
 
 
 @Loop
-def _written(value, size, at, out):
-    for k in range(size):
-        out[at + k] = value >> np.uint64(16 * k) & _MOST
-    return at + size
+def _words(count):
+    """How many words have the sizes of the differences between `count` names."""
+    return (count - 1 + _BLOCK - 1) // _BLOCK
 
 
 @Loop
-def _gap(data, at, unit):
-    """Returns the difference that is encoded from `data[at]` on, and how many 16-bit numbers it takes."""
-    gap = np.uint64(data[at])
-    if unit == 1:
-        if gap != _MOST:
-            return gap, 1
-        at += 1
-    else:
-        gap |= np.uint64(data[at + 1]) << np.uint64(16)
-        if gap != _MOST_OF_TWO:
-            return gap, 2
-        at += 2
-    gap = np.uint64(0)
-    for k in range(4):
-        gap |= np.uint64(data[at + k]) << np.uint64(16 * k)
-    return gap, unit + 4
-
-
-@Loop
-def decoded(data, firsts, units, counts, out):
+def decoded(data, firsts, sizes, counts, out):
     """Decodes the names of some pieces from `data` into `out`."""
-    at = k = 0
+    at, k = np.uint64(data.ctypes.data), 0
     for p in range(len(firsts)):
-        name, unit = firsts[p], np.int64(units[p])
-        out[k] = name
-        for i in range(1, counts[p]):
-            gap, size = _gap(data, at, unit)
-            at += size
-            name += gap
-            out[k + i] = name
+        _decoded(at, firsts[p], out[k : k + counts[p]])
+        at += np.uint64(sizes[p])
         k += counts[p]
 
 
 @Loop
-def struck(file, bases, ends, firsts, places, sizes, counts, units, names, kept, buffer):
+def _decoded(address, first, out):
+    """Decodes the names of the piece at an address into `out`."""
+    name, at = first, address + np.uint64(8 * _words(len(out)))
+    out[0] = name
+    for block in range(1, len(out), _BLOCK):
+        word = load(address)
+        address += np.uint64(8)
+        for k in range(block, min(block + _BLOCK, len(out))):
+            size = np.uint64(1) << (word & np.uint64(3))
+            unread = np.uint64(64) - np.uint64(8) * size
+            name += load(at) << unread >> unread
+            at += size
+            word >>= np.uint64(2)
+            out[k] = name
+
+
+# --- known names ----------------------------------------------------------------------------------------------------
+
+
+@Loop
+def struck(file, bases, ends, firsts, places, sizes, counts, names, kept, buffer):
     """Sets `kept` to 0 for each of the sorted `names` that occurs in one of the runs in a file.
 
-    The columns `firsts` to `units` describe the pieces of all runs, one run after another, and `ends` says where each
+    The columns `firsts` to `counts` describe the pieces of all runs, one run after another, and `ends` says where each
     run ends. Up to `TOGETHER` pieces at a time are read into `buffer`. For a file in memory, `bases` has the addresses
     of its chunks. Returns how many names are in the pieces that were read, or -1 if a piece cannot be read.
     """
@@ -205,7 +207,7 @@ def struck(file, bases, ends, firsts, places, sizes, counts, units, names, kept,
             if not _read(file, bases, places[p], buffer[:size]):
                 return -1
             first = np.searchsorted(names, firsts[p])
-            _struck(buffer[:size], firsts[p:q], sizes[p:q], counts[p:q], units[p:q], names[first:], kept[first:])
+            _struck(buffer[:size], firsts[p:q], sizes[p:q], counts[p:q], names[first:], kept[first:])
             p = q
         begin = end
     return passed
@@ -213,8 +215,8 @@ def struck(file, bases, ends, firsts, places, sizes, counts, units, names, kept,
 
 @Loop
 def _read(file, bases, place, data):
-    """Fills `data` with the numbers of a file from byte `place` on. Returns whether all of them could be read."""
-    address, left = np.uint64(data.ctypes.data), 2 * len(data)
+    """Fills `data` with the bytes of a file from `place` on. Returns whether all of them could be read."""
+    address, left = np.uint64(data.ctypes.data), len(data)
     while left > 0:
         if len(bases) > 0:
             chunk, begin = place >> CHUNK_BITS, place & (CHUNK - 1)
@@ -229,12 +231,12 @@ def _read(file, bases, place, data):
 
 
 @Loop
-def _struck(data, firsts, sizes, counts, units, names, kept):
+def _struck(data, firsts, sizes, counts, names, kept):
     """Sets `kept` to 0 for each of the sorted `names` that occurs in these successive pieces of a run."""
-    begin = i = 0
+    piece, i = np.uint64(data.ctypes.data), 0
     for p in range(len(firsts)):
-        name, at, unit = firsts[p], begin, np.int64(units[p])
-        begin += sizes[p]
+        name, at = firsts[p], piece
+        piece += np.uint64(sizes[p])
         while i < len(names) and names[i] < name:
             i += 1
         if i == len(names):
@@ -242,7 +244,7 @@ def _struck(data, firsts, sizes, counts, units, names, kept):
         wanted = names[i]
         if p + 1 < len(firsts) and wanted >= firsts[p + 1]:
             continue
-        left = counts[p] - 1
+        exponents, at, word, k = at, at + np.uint64(8 * _words(counts[p])), np.uint64(0), 0
         while True:
             if name >= wanted:
                 while i < len(names) and names[i] < name:
@@ -253,12 +255,17 @@ def _struck(data, firsts, sizes, counts, units, names, kept):
                 if i == len(names):
                     return
                 wanted = names[i]
-            if left == 0:
+            if k == counts[p] - 1:
                 break
-            left -= 1
-            gap, size = _gap(data, at, unit)
+            if k % _BLOCK == 0:
+                word = load(exponents)
+                exponents += np.uint64(8)
+            size = np.uint64(1) << (word & np.uint64(3))
+            unread = np.uint64(64) - np.uint64(8) * size
+            name += load(at) << unread >> unread
             at += size
-            name += gap
+            word >>= np.uint64(2)
+            k += 1
 
 
 # --- looking --------------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 The names that workers find are kept in memory. If a worker's memory for names is full and cannot grow, its names go to
 another file, as a sorted run. When a level has been expanded, the found names that are in no run of an earlier level
 form the next level. To pick them out, all runs are read once, a range of names at a time (delayed duplicate detection:
-Stern and Dill 1998, Korf 2004). A state takes three to five bytes here, and about ten in a table (`store`). The
+Stern and Dill 1998, Korf 2004). A state takes two to four bytes here, and about ten in a table (`store`). The
 dictionaries that translate states into names and back stay in memory.
 """
 
@@ -19,7 +19,7 @@ from isrcheck.checker.engines.local.account import OutOfMemory
 from isrcheck.checker.engines.local.buckets import Buckets, Range
 from isrcheck.checker.engines.local.memory_file import MemoryFile
 from isrcheck.checker.engines.local.run_loops import LARGEST, PIECE
-from isrcheck.checker.engines.local.runs import File, Known, Numbers, Pieces, Run, Short, encoded
+from isrcheck.checker.engines.local.runs import Bytes, File, Known, Pieces, Run, RunFile, encoded
 from isrcheck.checker.engines.local.stored import Each, Stored, one_by_one
 from isrcheck.checker.kernel.layout import Layout, Words
 
@@ -32,7 +32,7 @@ because so many names are found at a time."""
 GROWING: Final = 24
 """If memory is limited, there is room for at most one name for each `GROWING` bytes of the limit, but for at least
 `LEAST` found names of each worker. A name has 8 bytes, so the names take about a third of the limit at most."""
-SETTLING: Final = (2 * LARGEST + 8 * 8) * PIECE
+SETTLING: Final = (LARGEST + 8 * 8) * PIECE
 """The bytes that a worker needs for each `PIECE` names that it settles together: for these names, their copies and
 their encoding."""
 LEAST_RANGE: Final = 4
@@ -48,7 +48,7 @@ TASKS: Final = 4
 """A level is settled (see `settle`) in at least this many tasks for each worker, if it is large enough."""
 
 
-Encoded = list[tuple[Short, Pieces]]
+Encoded = list[tuple[Bytes, Pieces]]
 Mapped = Callable[[Callable[[Range], Encoded], Iterable[Range]], Iterable[Encoded]]
 """A function like `map`: it gives the results of a function for some ranges, in the order of the ranges."""
 
@@ -98,7 +98,7 @@ class RunStore(Stored):
             self.turn = np.uint64(32 * (first > second))
             self._forget()
 
-    def _file(self, folder: str | None) -> Numbers:
+    def _file(self, folder: str | None) -> RunFile:
         return MemoryFile(self._account) if folder is None else File(folder)
 
     @property

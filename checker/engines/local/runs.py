@@ -1,5 +1,5 @@
-"""Runs: names of states (64-bit numbers, see `names`), distinct and in ascending order, in a file. Their differences
-are stored, most in two or four bytes."""
+"""Runs: names of states (64-bit numbers, see `names`), distinct and in ascending order, in a file. The differences
+between successive names are stored, most of them in one, two or four bytes."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from isrcheck.checker.engines.local.run_loops import LARGEST, PIECE
 from isrcheck.checker.kernel.compile import Integers
 from isrcheck.checker.kernel.layout import Words
 
-Short = npt.NDArray[np.uint16]
-"""16-bit numbers, as they are in a file."""
+Bytes = npt.NDArray[np.uint8]
 Flags = npt.NDArray[np.uint8]
 TOGETHER: Final = loops.TOGETHER * PIECE
 """How many names are read or written at once."""
@@ -28,15 +27,14 @@ TOGETHER: Final = loops.TOGETHER * PIECE
 class Pieces(NamedTuple):
     """The index of some pieces, as columns in memory.
 
-    For each piece, the columns have its first name, its place in the file in bytes, how many numbers it takes there,
-    how many names it has, and how many numbers a difference takes (`run_loops`).
+    For each piece, the columns have its first name, its place in the file, how many bytes it takes there, and how many
+    names it has.
     """
 
     first: Words = np.empty(0, dtype=np.uint64)
     place: Integers = np.empty(0, dtype=np.int64)
     size: Integers = np.empty(0, dtype=np.int64)
     names: Integers = np.empty(0, dtype=np.int64)
-    unit: Flags = np.empty(0, dtype=np.uint8)
 
     @property
     def nbytes(self) -> int:
@@ -44,7 +42,7 @@ class Pieces(NamedTuple):
 
     def between(self, begin: int, end: int) -> Pieces:
         some = slice(begin, end)
-        return Pieces(self.first[some], self.place[some], self.size[some], self.names[some], self.unit[some])
+        return Pieces(self.first[some], self.place[some], self.size[some], self.names[some])
 
 
 def joined(parts: Sequence[Pieces]) -> Pieces:
@@ -54,12 +52,11 @@ def joined(parts: Sequence[Pieces]) -> Pieces:
         np.concatenate([part.place for part in parts]),
         np.concatenate([part.size for part in parts]),
         np.concatenate([part.names for part in parts]),
-        np.concatenate([part.unit for part in parts]),
     )
 
 
-def encoded(names: Words) -> Iterator[tuple[Short, Pieces]]:
-    """Encodes distinct ascending names as numbers for a file, in parts.
+def encoded(names: Words) -> Iterator[tuple[Bytes, Pieces]]:
+    """Encodes distinct ascending names as bytes for a file, in parts.
 
     In each part, the places of pieces begin at 0.
     """
@@ -67,23 +64,23 @@ def encoded(names: Words) -> Iterator[tuple[Short, Pieces]]:
         some = names[first : first + TOGETHER]
         pieces = -(-len(some) // PIECE)
         firsts, sizes = np.empty(pieces, dtype=np.uint64), np.empty(pieces, dtype=np.int64)
-        units, out = np.empty(pieces, dtype=np.uint8), np.empty(LARGEST * len(some), dtype=np.uint16)
-        data = out[: loops.encoded(some, firsts, sizes, units, out)].copy()
+        out = np.empty(LARGEST * len(some) + 8 * pieces, dtype=np.uint8)
+        data = out[: loops.encoded(some, firsts, sizes, out)].copy()
         counts = np.full(pieces, PIECE, dtype=np.int64)
         counts[-1] = len(some) - PIECE * (pieces - 1)
-        yield data, Pieces(firsts, 2 * (np.cumsum(sizes) - sizes), sizes, counts, units)
+        yield data, Pieces(firsts, np.cumsum(sizes) - sizes, sizes, counts)
 
 
-class Numbers(Protocol):
+class RunFile(Protocol):
     """A file that has runs, on disk or in memory. `bases` has the addresses of its chunks in memory, if it has any."""
 
     number: int
     bases: Words
     size: int
 
-    def write(self, data: Short) -> int: ...
+    def write(self, data: Bytes) -> int: ...
 
-    def read(self, first: int, size: int) -> Short: ...
+    def read(self, first: int, size: int) -> Bytes: ...
 
     def unreadable(self) -> OSError: ...
 
@@ -102,9 +99,9 @@ class File:
         os.unlink(name)
         self.size = 0
 
-    def write(self, data: Short) -> int:
-        """Writes numbers. Returns their position in the file, in bytes. Raises OSError if the disk is full."""
-        view, first = data.data.cast("B"), self.size
+    def write(self, data: Bytes) -> int:
+        """Writes bytes. Returns their position in the file. Raises OSError if the disk is full."""
+        view, first = data.data, self.size
         try:
             while view:
                 view = view[os.pwrite(self.number, view, self.size + data.nbytes - len(view)) :]
@@ -114,10 +111,10 @@ class File:
         self.size += data.nbytes
         return first
 
-    def read(self, first: int, size: int) -> Short:
-        """Reads `size` numbers from a position (in bytes) on."""
-        data = np.empty(size, dtype=np.uint16)
-        if os.preadv(self.number, [data.data.cast("B")], first) != data.nbytes:
+    def read(self, first: int, size: int) -> Bytes:
+        """Reads `size` bytes from a position on."""
+        data = np.empty(size, dtype=np.uint8)
+        if os.preadv(self.number, [data.data], first) != data.nbytes:
             raise self.unreadable()
         return data
 
@@ -133,7 +130,7 @@ class File:
 class Run:
     """Distinct names in ascending order, in successive pieces of a file."""
 
-    def __init__(self, file: Numbers, account: Account) -> None:
+    def __init__(self, file: RunFile, account: Account) -> None:
         self.file, self._account = file, account
         self.count = 0
         self.pieces = Pieces()
@@ -151,7 +148,7 @@ class Run:
         for data, pieces in encoded(names):
             self.append(data, pieces)
 
-    def append(self, data: Short, pieces: Pieces) -> None:
+    def append(self, data: Bytes, pieces: Pieces) -> None:
         """Adds one of the parts that `encoded` gives."""
         more = pieces._replace(place=self.file.write(data) + pieces.place)
         self._account.take(more.nbytes)
@@ -185,18 +182,18 @@ class Run:
     def _names(self, pieces: Pieces) -> Words:
         names = np.empty(int(pieces.names.sum()), dtype=np.uint64)
         if len(names):
-            loops.decoded(self._read(pieces), pieces.first, pieces.unit, pieces.names, names)
+            loops.decoded(self._read(pieces), pieces.first, pieces.size, pieces.names, names)
         return names
 
-    def _read(self, pieces: Pieces) -> Short:
-        """Reads the numbers of some successive pieces from the file."""
+    def _read(self, pieces: Pieces) -> Bytes:
+        """Reads some successive pieces from the file."""
         return self.file.read(int(pieces.place[0]), int(pieces.size.sum()))
 
 
 class Known:
     """The names of several runs in a file."""
 
-    def __init__(self, file: Numbers, runs: Sequence[Run]) -> None:
+    def __init__(self, file: RunFile, runs: Sequence[Run]) -> None:
         self._file, self._bases = file, file.bases
         self._pieces = joined([run.pieces for run in runs]) if runs else Pieces()
         self._ends = np.cumsum([len(run.pieces.first) for run in runs], dtype=np.int64)
@@ -208,7 +205,7 @@ class Known:
         """
         if not len(names):
             return 0
-        buffer = np.empty(LARGEST * TOGETHER, dtype=np.uint16)
+        buffer = np.empty(LARGEST * TOGETHER + 8 * loops.TOGETHER, dtype=np.uint8)
         passed: int = loops.struck(self._file.number, self._bases, self._ends, *self._pieces, names, kept, buffer)
         if passed < 0:
             raise self._file.unreadable()
