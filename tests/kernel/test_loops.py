@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from isrcheck.checker.engines.local import ready
 from isrcheck.checker.kernel import loops
 from isrcheck.checker.kernel.instructions import fetch_and_add, load, lowest_bit, store, take_wide
 from isrcheck.checker.kernel.loops import Loop
@@ -265,3 +266,10 @@ def test_the_key_names_the_versions_and_the_processor(folder: Folder, monkeypatc
             loops._numba.cache_clear()
             assert loops._numba() != before
     loops._numba.cache_clear()
+
+
+def test_a_change_of_any_file_with_loops_of_the_search_is_noticed() -> None:
+    """Else a search would wait for the compiler where it expects that it need not."""
+    loops = [path for path in ready.HERE.glob("*.py") if "\n@Loop\n" in path.read_text()]
+    assert len(loops) == 3
+    assert {*loops, *(ready.KERNEL / name for name in ("loops.py", "instructions.py"))} == {*ready.FILES}

@@ -96,6 +96,13 @@ def test_a_run_strikes_what_it_has(run_of: Any, names: Words, others: Words, som
         assert kept.tolist() == [name not in known for name in asked.tolist()]
 
 
+def test_a_piece_has_the_sizes_of_its_differences_before_them_and_room_to_read_behind_them(run_of: Any) -> None:
+    gaps = [1, 0xFF, 0x100, 0xFFFF, 0x10000, WIDE, WIDE + 1, *[7] * 26]
+    names = np.cumsum(np.array([5, *gaps], dtype=np.uint64))
+    (size,) = run_of(names, []).pieces.size
+    assert size == 2 * 8 + (2 * 1 + 2 * 2 + 2 * 4 + 8 + 26) + 8
+
+
 @settings(deadline=None)  # the first call compiles a loop
 @given(
     st.lists(

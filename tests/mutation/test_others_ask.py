@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from isrcheck.checker.mutation.elsewhere import places
+from isrcheck.checker.mutation.running import mutation
+from isrcheck.checker.mutation.verdicts import Question
 from tests.cli.running import run
 from tests.marks import EXHAUSTIVE, one_in
 
@@ -176,3 +180,32 @@ def test_a_mutant_that_differs_only_outside_the_constraints_is_killed_if_a_const
     # Another guard makes another constraint. Without the update the guard, and so the constraint, is the same.
     assert mutants["without s.x == 1"]["outcome"] == "survived"
     assert mutants["without s.y = False"]["outcome"] == "equivalent"
+
+
+SCENARIO = """\
+title = "Where a constraint asks"
+model = "../fenced.py"
+expect = "holds"
+source = []
+story = "Beyond zero, only where a jump is possible."
+
+[settings]
+asks = true
+"""
+
+
+def test_a_scenario_kills_a_mutant_if_a_constraint_asks_only_there(tmp_path: Path) -> None:
+    """Within the constraints of the scenario, too, a jump is possible in no state, with or without the condition."""
+    model, folder = tmp_path / "fenced.py", tmp_path / "asks"
+    setting = '    asks = setting(False, meaning="the constraint asks")\n\n    def variables'
+    text = CONSTRAINT.replace("    def variables", setting).replace("number\n", "number, setting\n", 1)
+    asks = "| s.enabled(self.jump)"
+    model.write_text(text.replace(asks, f"{asks} if self.asks else s.x == 0"))
+    folder.mkdir()
+    (folder / "scenario.toml").write_text(SCENARIO)
+    assert run("regress", tmp_path, "--update").code == 0
+    asked = Question(str(model), {}, None, actions=("jump",), workers=1, scenarios=places(str(model), (str(tmp_path),)))
+    (without,) = [v for v in mutation(asked).verdicts if v.edit.words == "without s.y"]
+    assert (without.outcome, without.scenario) == ("killed", "asks")
+    (alone,) = [v for v in mutation(replace(asked, scenarios=())).verdicts if v.edit.words == "without s.y"]
+    assert alone.outcome == "equivalent"

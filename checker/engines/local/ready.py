@@ -6,9 +6,17 @@ import hashlib
 import sys
 from functools import cache
 from pathlib import Path
+from typing import Final
 
 from isrcheck.checker.kernel.objects import objects, version_of
 
+HERE: Final = Path(__file__).parent
+KERNEL: Final = HERE.parents[1] / "kernel"
+FILES: Final = (
+    *(HERE / name for name in ("loops.py", "run_loops.py", "sort_loops.py")),
+    *(KERNEL / name for name in ("loops.py", "instructions.py")),
+)
+"""The files with the loops of the search, and with what they consist of."""
 _loaded = False
 """Whether this process has compiled or loaded the loops."""
 
@@ -33,10 +41,5 @@ def _key() -> str:
 
     Imports neither Numba nor the loops.
     """
-    here, kernel = Path(__file__).parent, Path(__file__).parents[2] / "kernel"
-    files = (
-        *(here / name for name in ("loops.py", "run_loops.py", "sort_loops.py")),
-        *(kernel / name for name in ("loops.py", "instructions.py")),
-    )
-    loops = hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+    loops = hashlib.sha256(b"".join(path.read_bytes() for path in FILES)).hexdigest()
     return f"loops {loops} {version_of('numba')} python {sys.version}"
