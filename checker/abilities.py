@@ -13,8 +13,8 @@ ENGINES: Final = ("local", "reference", "spark", "symbolic")
 class Ability:
     """An ability that only `engines` have, with the options of `isrcheck check` and arguments of `check` that need it.
 
-    `lacking` has the words of an error message about any other engine: `has no workers`. `usual` is the default value
-    of an option. An option with this value needs no ability, so no engine refuses it.
+    `lacking` has the words of an error message about any other engine, such as `has no workers`. `usual` is the default
+    value of the options. An option with this value needs no ability, so no engine refuses it.
     """
 
     engines: tuple[str, ...]
@@ -45,6 +45,7 @@ TABLE: Final = (
         ("local", "reference", "symbolic"),
         "has its memory from Spark (--conf spark.executor.memory=8g)",
         ("--max-memory",),
+        ("limits.memory",),
     ),
     Ability(
         ("spark",),

@@ -65,8 +65,8 @@ def _question(invariant: str, limits: Limits) -> dict[str, Any]:
 def _searched(name: str, value: Any, found: Result, before: Result) -> Alternative:
     """The outcome of a search with one changed value.
 
-    If the invariant holds, the outcome names the goals that are no longer reached. Such goals are a warning: the
-    invariant may hold only because the situations that it is about no longer occur.
+    If the invariant holds, the outcome names the goals that are no longer reached, except goals that the value switches
+    off. Such goals are a warning. The invariant may hold only because the situations that it is about no longer occur.
     """
     (finding,) = found.findings.values()
     lost = tuple(goal for goal in found.goals_never_reached if goal not in before.goals_never_reached)

@@ -76,20 +76,20 @@ def check(
     explore, and `spark` is the Spark session to use. Spark's own settings limit the memory of this engine. For any
     other engine, if `limits` has no limit on memory, the limit is nine tenths of the free memory.
 
-    `workers`, `symmetry`, `keeping` and `storing` are for the local engine. `workers` is the number of threads. The
-    default is one for each processor, or fewer if there is too little memory. The result does not depend on `workers`.
-    With `symmetry` the engine keeps one state of each orbit. An orbit is a set of states that differ only by exchanges
-    of interchangeable brokers. All counts are then about the kept states. Verdicts and traces are the same as without
-    `symmetry`. `keeping` names the folder for checkpoints, and says whether the search continues from a checkpoint.
-    `storing` says where the states are kept.
+    Only the local engine has `liveness`, `workers`, `symmetry`, `keeping` and `storing`. `workers` is the number of
+    threads. The default is one for each processor, or fewer if there is too little memory. The result does not depend
+    on `workers`. With `symmetry` the engine keeps one state of each orbit. An orbit is a set of states that differ only
+    by exchanges of interchangeable members of scalarsets, such as brokers. All counts are then about the kept states.
+    Verdicts and traces are the same as without `symmetry`. `keeping` names the folder for checkpoints, and says whether
+    the search continues from a checkpoint. `storing` says where the states are kept.
 
     `report` is called with the progress of the search. `stage` is called at the beginning of each stage, with its name,
     such as "trace", "compile", "search" and "counterexample".
 
     Raises `UnknownName` for names and values that the model does not have, for arguments that the engine cannot use,
-    and for `symmetry` if the model tells all brokers apart. Raises `ModelError` for a mistake in the model, OSError
-    for a file that cannot be read, `LimitTooSmall` if a search cannot begin within the memory limit, and
-    `CheckpointRefused` if the search cannot continue from the checkpoint.
+    and for `symmetry` if no members are interchangeable. Raises `ModelError` for a mistake in the model, OSError for a
+    file that cannot be read, `LimitTooSmall` if a search cannot begin within the memory limit, and `CheckpointRefused`
+    if the search cannot begin in the folder for checkpoints, or cannot continue from the checkpoint there.
 
     >>> check("kip-101", {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 0}).verdict
     'holds'
@@ -112,6 +112,7 @@ def check(
         "storing": storing != Storing(),
         "limits.states": limits.states is not None,
         "limits.depth": limits.depth is not None,
+        "limits.memory": limits.memory is not None,
         "fail_on_vacuity": fail_on_vacuity,
         "cluster": cluster is not None,
         "spark": spark is not None,
@@ -184,7 +185,7 @@ def properties_of(
 def asked_of(loaded: LoadedModel, model: Model, names: Sequence[str]) -> dict[str, Callable[[Any, Any], Any]]:
     """Returns the same properties as `properties_of`, but does not check the action names in a fairness.
 
-    The properties of a specification need this: the fairness then names actions of the model, not of the specification.
+    It is used for properties of a specification, because the fairness then names actions of the model.
     """
     named = loaded.asked(set(names) - {"all"})
     return named | askable(model, loaded.asked(names)) if "all" in names else named
@@ -219,7 +220,10 @@ def interchangeable(
 def resolved(
     model: str | type[Model] | Model | LoadedModel, settings: dict[str, Any], profile: str | None = None
 ) -> tuple[LoadedModel, Model, str | None]:
-    """The loaded model, its instance at the settings, and the name of the profile, or None without a profile."""
+    """The loaded model, its instance at the settings, and the name of the profile.
+
+    The name is None for the bare defaults, and if `model` is already an instance.
+    """
     if not isinstance(model, Model):
         model = loaded_of(model)
     if not isinstance(settings, Mapping):

@@ -1,4 +1,7 @@
-"""Compares each trace of a result with fixed designs (*controls*). Adds the steps at which they differ."""
+"""Compares the traces of violated invariants with fixed designs (*controls*).
+
+Adds to each violated invariant of a result the step at which each control differs from the trace.
+"""
 
 from __future__ import annotations
 

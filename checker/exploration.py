@@ -116,7 +116,7 @@ class Exploration:
     violated, a goal was reached, or a bound was hit. `violated` also takes states outside the constraints into account.
     `degrees` are the least and the greatest number of enabled action instances in an expanded state.
 
-    `deadlock` is the first level with a state without an enabled instance. `error` says where evaluation failed: the
+    `deadlock` is the first level at which a state has no enabled instance. `error` says where evaluation failed: the
     level, the leaves of the state (the integers that encode it), and the index of the transition (None if a predicate
     failed). If evaluation failed in several places, `error` is the first place in this order: the earliest level,
     predicates before transitions, the least leaves (compared as tuples), the least index. If z3 gives up, `error`
@@ -125,10 +125,10 @@ class Exploration:
     After random walks, `violated`, `deadlock` and `error` say what the walks found. A search may find earlier levels.
 
     `stopped` says why the search ended early; it is None if the search explored everything. If a limit or an
-    interruption ended the search within a level, `partial` has the generated and distinct counts of this unfinished
-    level. All other data are about whole levels, with two exceptions. An invariant may be violated in the unfinished
-    level; `partial_violations` has the names of such invariants. And a deadlock or a failed transition may be found in
-    the last whole level, though not all states of this level were expanded.
+    interruption ended the search within a level, `partial` has the number of this unfinished level, and its generated
+    and distinct counts. All other data are about whole levels, with two exceptions. `partial_violations` has the names
+    of the invariants that are first violated in the unfinished level. And a deadlock or a failed transition may be
+    found in the last whole level, though not all states of this level were expanded.
 
     Some searches, such as the symbolic search, count no states. Instead, `unrolled` has two numbers: the number of
     levels whose states were examined, and the number of levels whose steps were also examined (whether each step is
@@ -158,7 +158,7 @@ class Exploration:
     extra: dict[str, Any] = field(default_factory=dict)
     """Further data of an engine for the JSON of a result."""
     orbits: OrbitCounts | None = None
-    """Set if all counts are counts of orbits: one state of each orbit was kept."""
+    """Set if one state of each orbit was kept. Then all counts are counts of orbits."""
 
     @property
     def depth(self) -> int:

@@ -5,9 +5,9 @@ line is fitted to the logarithms of the ratios between successive levels. A para
 sizes. Each curve is fitted several times, to different numbers of the last levels. Each fit gives an estimate of how
 many states remain to be found. The range goes from the least estimate, halved, to the greatest estimate, doubled. The
 states found so far are added to both ends, and then each end is moved outwards by one hundredth. There is no range if
-there are fewer than eight levels, if one of the curves does not slow down, if more than nine tenths of the states would
-remain to be found, or if the upper end would be more than ten times the lower end. Tests on finished runs showed that
-such a range is only a guess (`benchmarks/forecast.py` measures this).
+there are fewer than eight levels, if one of the fitted curves does not slow down, if by the middle estimate more than
+nine tenths of the states remain to be found, or if the upper end would be more than ten times the lower end. A range is
+only a guess. `benchmarks/forecast.py` counts how often the ranges for finished runs contain the true number.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 LEVELS: Final = 8
 """The least number of levels for an estimate."""
 SHORTEST: Final = 4
-"""The shortest run of ratios for fitting a line."""
+"""The least number of ratios to which a line is fitted."""
 LONGEST: Final = 256
-"""The longest run of ratios or sizes for fitting. Longer runs would take minutes if there are very many levels."""
+"""A curve is fitted to fewer ratios or sizes than this. Otherwise, the fits to very many levels would take minutes."""
 WIDER: Final = 0.7
 """The logarithm of the factor by which the range of the remaining states is widened on each side."""
 NARROWEST: Final = 0.01
-"""The least share by which the range is widened on each side. The range never begins below the states found so far."""
+"""The share by which each end of the range is then moved outwards. The range never begins below the states so far."""
 MOST: Final = 10.0
 """The greatest allowed ratio between the total and the states so far, and between the two ends of a range."""
 FARTHEST: Final = 2_000
@@ -56,7 +56,7 @@ class Forecast:
 
 
 def forecast(levels: Sequence[int]) -> Forecast | None:
-    """An estimate of the final number of states from the sizes of levels. Returns None if they allow no estimate."""
+    """An estimate of the final number of states from the sizes of levels; None if the sizes allow no estimate."""
     if len(levels) < LEVELS or min(levels) < 1:
         return None
     sizes, seen = np.log(np.array(levels, dtype=float)), sum(levels)
@@ -78,7 +78,8 @@ def forecast(levels: Sequence[int]) -> Forecast | None:
 def outlook(result: Result) -> dict[str, Any] | None:
     """The forecast for an unfinished search as JSON data, or None if its levels allow no estimate.
 
-    The data have the number of states and, if the result has these figures, the seconds and bytes for all states.
+    The data have the final number of states. They also have the seconds and the bytes for all states, if the result
+    has seconds and bytes for the states so far.
     """
     expected = forecast(result.levels)
     if expected is None:

@@ -142,7 +142,7 @@ class Judge:
     def _deadlock(self) -> Finding:
         level = self.found.deadlock
         if level is None:
-            # If a search stops, not all states of the last level are expanded. One of them may be a deadlock.
+            # If a search stops, not all states of the last level are expanded. One of these states may be a deadlock.
             depth = self.found.expanded if self.found.stopped else None
             return Finding("incomplete" if self.found.stopped else "holds", DEADLOCK, checked_depth=depth)
         path = self.paths.to_deadlock(level)

@@ -246,7 +246,7 @@ def _shipped_model(name: str) -> type[Model] | None:
 
 @cache
 def _homes() -> dict[str, str]:
-    """Each shipped module that may define a model: maps the name of this model to the name of the module."""
+    """The names of the shipped modules that may define a model, each by the name that the model would have."""
     packages = [info.name for info in _inside(shipped_models) if info.ispkg and not info.name.endswith(NO_MODELS)]
     modules = [info.name for name in packages for info in _inside(importlib.import_module(name))]
     return {kebab(name.rpartition(".")[2]): name for name in modules}
@@ -330,10 +330,10 @@ def run_file(path: Path) -> ModuleType:
 
 @contextmanager
 def own_neighbours(folder: Path) -> Iterator[None]:
-    """Sets aside each loaded user's module that has the name of a file in this folder, but comes from another folder.
+    """Sets aside a user's loaded modules that have the name of a file or package in `folder`, but come from elsewhere.
 
-    At the end, these modules are restored. A model imports the files beside it by their bare names, and two models, or
-    two versions of a model, may have different files of the same name beside them.
+    At the end, these modules are restored. A model imports the files beside it by their bare names. Two models, or two
+    versions of a model, may have different files of the same name beside them.
     """
     names = {p.stem for p in folder.glob("*.py")} | {p.parent.name for p in folder.glob("*/__init__.py")}
     others = {name for name in names & sys.modules.keys() if _stands_elsewhere(sys.modules[name], folder)}

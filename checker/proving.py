@@ -71,7 +71,7 @@ def prove(
 def chosen_proof(loaded: LoadedModel, spec: str | type[Proof] | None, invariants: Sequence[str]) -> type[Proof] | None:
     """The proof to try: the given proof (`spec`) or, if none is given, the proof that ships with the model.
 
-    Returns None if no proof is given, and no proof ships or the shipped proof is not about all of `invariants`.
+    If no proof is given, returns None if no proof ships, or if the shipped proof is not about all of `invariants`.
     """
     from isrcheck.checker.proofs.library import beside, load
 

@@ -1,4 +1,4 @@
-"""`replay` for Python: replays recorded traces. A file of traces is only data, and never decides which code runs."""
+"""`replay` for Python: replays recorded traces. A file of traces can name a shipped model, but no file to be run."""
 
 from __future__ import annotations
 

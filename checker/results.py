@@ -75,7 +75,7 @@ class Instance:
 
 @dataclass(frozen=True)
 class Held:
-    """The last state of a trace (counted from 1) in which a condition was true, or None if there is no such state.
+    """The last state of a trace in which a condition was true: its number from 1, or None if there is no such state.
 
     `what` names the condition: "every member of the ISR has the record".
     """
@@ -181,8 +181,9 @@ class Asked:
     """The result for one choice of a property's parameters.
 
     A violation is a fair behaviour that stays in the *region* for ever and breaks the property there. The region
-    depends on the kind of the property. For `leads_to` it has the states that are reached after the first condition was
-    true and before the second is true. For `eventually_always` it has all reachable states. `region` counts its states.
+    depends on the kind of the property. For example, the region of `leads_to` has the states that are reached after the
+    first condition was true and before the second is true. The region of `eventually_always` has all reachable states.
+    `region` counts the states of the region.
 
     A behaviour stays in the region in one state (an *end*) or in a strongly connected set of states (a *component*).
     `fair_ends` and `fair_components` count the ends and components with a violation, and `fair_states` counts the
@@ -220,9 +221,9 @@ class PropertyFinding:
 
     `kept` says why the lasso is fair although its cycle never takes some actions with weak fairness. If such an action
     is enabled in some state of the cycle, `kept` has its fairness obligation with a state of the cycle in which the
-    action is disabled (the position in the trace, counted from 1). `why` is the reason for an incomplete verdict.
-    `canonical` is false if not everything was explored. Then the counts are only about the explored part, and there may
-    be a shorter lasso.
+    action is disabled (the position in the trace, counted from 1). A step that changes nothing does not make an action
+    enabled. `why` is the reason for an incomplete verdict. `canonical` is false if not everything was explored. Then
+    the counts are only about the explored part, and there may be a shorter lasso.
     """
 
     verdict: Verdict
@@ -308,9 +309,9 @@ class Result:
 
     `left` counts the states that were found but not expanded. `generated` maps each action to a list that has, for each
     expanded level, the number of enabled instances of the action. `degrees` is the (least, mean, greatest) number of
-    enabled instances of an expanded state. An engine that enumerates no states has no counts; `unrolled` is the number
-    of levels that it examined. Under symmetry all counts are about the kept states (one for each orbit), and `orbits`
-    has the counts of all states.
+    enabled instances in an expanded state. If an engine enumerates no states, there are no counts, and `unrolled` is
+    the number of levels that the engine examined. Under symmetry all counts are about the kept states (one for each
+    orbit), and `orbits` has the counts of all states.
 
     `profile` is the profile that the settings began with; None represents the defaults. The settings switch off the
     actions in `actions_without_instance` and the goals in `goals_switched_off`. `bounds_not_explored` names the bounds
@@ -369,7 +370,10 @@ class Result:
         return {name: value for name, value in self.settings.items() if name not in self.unrecorded}
 
     def bound(self, name: str) -> str:
-        """The note on a setting that is a bound: hit, not hit, or not explored. Any other setting has an empty note."""
+        """The note on a setting that is a bound: hit, not hit, or not explored.
+
+        The note is empty for any other setting, and if it is unknown whether the bound was hit.
+        """
         if name in self.bounds_not_explored:
             return NOT_EXPLORED
         return {True: "bound hit", False: "bound not hit"}.get(self.bounds[name], "") if name in self.bounds else ""

@@ -19,7 +19,8 @@ def load_at(spec: str, revision: str, folder: Path) -> LoadedModel:
 
     The model's file and the Python files beside it are written to `folder`, which must be empty. Packages beside the
     file, and modules that the file imports from elsewhere, are today's versions. Raises `UnknownName` for files or
-    revisions that git does not have, `ModelError` for a mistake in the files, OSError if git is not installed.
+    revisions that git does not have, OSError if git is not installed. Raises `ModelError` for a mistake in the files,
+    or if a function imports a file beside the model's file.
     """
     path, _, wanted = spec.partition(":")
     file = Path(path)

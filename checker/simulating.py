@@ -171,7 +171,7 @@ class _Shown:
     def _nearest(self, name: str, nearby: Exploration, canonical: CanonicalPaths | None) -> Path | None:
         """The canonical path to a violation or deadlock, or None if the small search has not found it in a whole level.
 
-        Also returns None for a violation or deadlock in an initial state.
+        Also returns None for an error, and for a violation or deadlock in an initial state.
         """
         length = nearby.deadlock if name == STUCK else nearby.violated.get(name)
         if length is None or length == 1 or canonical is None or name in nearby.partial_violations:

@@ -93,8 +93,8 @@ class Change:
 class Sentence:
     """One step of a trace. The step leads from the previous state to the state at `position`, counted from 1.
 
-    `brokers` are the brokers among the action's parameters, also the broker that acts. `logs` are all logs after the
-    step. `redrawn` has the positions of the logs that the step has changed.
+    `brokers` are the brokers among the action's parameters, including the broker that acts. `logs` are all logs after
+    the step. `redrawn` has the positions in `logs` of the logs that the step has changed.
     """
 
     position: int
@@ -317,7 +317,7 @@ class Alternative:
     """Another value of one setting, and the result of a search with this value within the same bounds.
 
     If the search finds a violation, `length` is the length of its shortest trace. If the invariant holds, `lost` has
-    the goals that are no longer reached with this value.
+    the goals that are no longer reached with this value, except goals that the value switches off.
     """
 
     setting: str

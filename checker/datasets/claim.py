@@ -42,7 +42,7 @@ class Claim:
     def require(self) -> None:
         """Raises `DatasetRefused` if `.claim.json` does not name this search, or cannot be read.
 
-        If it names another search, that search has taken the dataset.
+        If the file names another search, that search has taken the dataset.
         """
         found = _claimed(self._storage)
         if found.get("search") != self._name:

@@ -17,8 +17,8 @@ class Common:
 
     A *leaf* is a scalar part of a state. For each model, `numbers` has the indices of the common leaves in a state of
     the model. An index is -1 if the model does not have the leaf. For example, a model with shorter logs lacks the
-    leaves of the last records. A missing leaf counts as having its value in `fill`. This is the least value, which a
-    leaf of a sequence also has if it is not in use.
+    leaves of the last records. A missing leaf counts as having its value in `fill`. This is the leaf's least value. An
+    unused leaf of a sequence has the same value.
     """
 
     variables: tuple[str, ...]

@@ -1,20 +1,20 @@
-"""The files of a dataset: a header, and a manifest for each level. A level counts when it has its manifest.
+"""The files of a dataset. A level is part of the dataset only once its manifest is written.
 
     dataset.json                       what was explored: model, settings, the kernel's hash, where each variable lies
     manifests/level-00001.json         a level: counts, files with their hashes, the hash of the manifest before
     states/level=00001/part-*.parquet  its states, packed, in the order of their hashes
     transitions/level=00001/*.parquet  the steps from its states, if they were asked for
     runs/*.parquet                     states of several levels merged, only for the search
-    cones-*/*.parquet                  *cones*: states that lead to the end of a trace, only during the search for it
+    cones-*/*.parquet                  *cones*: states that lead to the end of a trace, only until the trace is found
     levels.parquet, actions.parquet, violations.parquet   the contents of the manifests, as tables
 
-Files of states, transitions and merged states get new names and are never renamed or overwritten. They count only when
+Files of states, transitions and merged states get new names and are never renamed or overwritten. They are used only if
 a manifest names them. The manifest of a level is written last. Then two kinds of files are removed: files of the level
 that its manifest does not name, and merged files that were merged again. Cones are removed after the search for the
 trace. A resumed search removes what killed processes left: files of committed levels that their manifests do not name,
-merged files that the last manifest does not name, and cones. Nothing else is ever removed. If a manifest is missing,
-but one of a later level is there, the dataset is refused. If only the last manifests are missing, a resumed search
-builds these levels again.
+merged files that the last manifest does not name, and cones. If a merged file is damaged, a resumed search removes all
+merged files. Nothing else is ever removed. If a manifest is missing, but one of a later level is there, the dataset is
+refused. If only the last manifests are missing, a resumed search builds these levels again.
 """
 
 from __future__ import annotations
@@ -99,10 +99,10 @@ class Dataset:
     def resume(
         root: str, require: Callable[[dict[str, Any]], None] = lambda header: None, look: Look | None = None
     ) -> Dataset:
-        """A dataset to continue. It is refused for the reasons of `open`, `require`, `verify` and `Claim`.
+        """A dataset to continue. Raises the errors of `open`, `require`, `verify` and `Claim`.
 
-        Before all files of states and transitions are checked, only the lock file is written. If these files together
-        have more than `MUCH` bytes, `look` checks them, if it is given.
+        Until all files of states and transitions are checked, only the lock file is written. If `look` is given, and
+        these files together have more than `MUCH` bytes, `look` checks them.
         """
         storage = Storage(root)
         header = _header(storage)
@@ -232,7 +232,7 @@ class Dataset:
         return self._claim
 
     def _tidy(self) -> None:
-        """Removes the files that failed attempts have left: files of committed levels, merged files, and cones."""
+        """Removes cones, files of levels that their manifests do not name, and merged files that are not used."""
         for level in self.levels:
             self._tidy_level(level)
         if self.levels:

@@ -37,8 +37,9 @@ class Level:
     The other fields are about the expansion. `generated` counts the enabled instances by action, and `degrees` are the
     least and the greatest number of enabled instances in a state. Both fields are None for level 1. `rejected` counts
     the successors outside the constraints, and for level 1 the initial states outside them. A verdict bit is set in
-    `outside` if it is set in one of these states. `transitions` are the entries of the files with the steps from the
-    level before. `by` says where the expansion ran (`driver` or `spark`), and `cost` has its seconds and bytes.
+    `outside` if it is set in a state that `rejected` counts. `transitions` are the entries of the files with the steps
+    from the level before. `by` says where the expansion ran (`driver` or `spark`), and `cost` has its seconds and
+    bytes.
     """
 
     number: int

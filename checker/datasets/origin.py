@@ -27,8 +27,9 @@ class Origin:
 def origin_of(dataset: Dataset, model: str | None) -> Origin:
     """The origin of a dataset. A shipped model is found by its name in the dataset.
 
-    Raises `DatasetRefused` if the model is a user's model and `model` does not name its file. Raises it also if the
-    header is damaged or does not fit the model, for example because the model now has another kernel.
+    Raises `DatasetRefused` if the model is a user's model and `model` does not name its file. Also raises
+    `DatasetRefused` if the header is damaged or does not fit the model, for example because the model now has another
+    kernel.
     """
     header, root = dataset.header, dataset.root
     name = header.get("model")

@@ -1,4 +1,4 @@
-"""Plots over levels: stacked bars, or a row for each name if there are more names than colours."""
+"""Plots of counts, for example by level: stacked bars, or a row for each name if there are more names than colours."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ ALIASES: Final = {"s3a": "s3", "s3n": "s3"}
 """Hadoop's names for schemes that pyarrow knows by another name."""
 KNOWN: Final = ("abfs", "abfss", "file", "gcs", "gs", "hdfs", "s3", "viewfs")
 AT_ONCE: Final = 32
-"""The number of files that are removed at the same time."""
+"""The most files that are removed at the same time."""
 ELSEWHERE: Final = {
     "dbfs": "name it as /dbfs/..., where driver and executors see it as a folder",
     "wasb": "name it with abfs://",

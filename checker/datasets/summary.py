@@ -38,8 +38,8 @@ def whole(dataset: Dataset) -> bool:
 def _by_level(dataset: Dataset, bits: dict[str, int]) -> dict[str, Any]:
     """For each predicate: the number of states in which its bit is set, by level, and the first level with the bit set.
 
-    States outside the constraints are not counted in the numbers, but can determine `first_level`. So the number at
-    that level may be 0.
+    States outside the constraints are not counted in `states`. But the `first_level` of an invariant may be the level
+    of such a state, so the number at this level may be 0.
     """
     return {
         name: {

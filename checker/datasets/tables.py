@@ -62,9 +62,10 @@ def action_rows(levels: list[Level], actions: tuple[str, ...]) -> Rows:
 
 
 def violation_rows(levels: list[Level], invariants: dict[str, int]) -> Rows:
-    """A row for each level and each invariant that is false there, with the number of states in which it is false.
+    """A row for each level and each invariant that is false there, even if only outside the constraints.
 
-    `outside` is 1 if the invariant is also false in a state outside the constraints, otherwise 0.
+    `states` counts the states of the level in which the invariant is false. `outside` is 1 if the invariant is false in
+    a state outside the constraints, otherwise 0.
     """
     rows = [
         {"level": level.number, "invariant": name, "states": level.counts[bit], "outside": level.outside >> bit & 1}

@@ -36,7 +36,7 @@ class DamagedExercise(ModelError):
 class Ask:
     """One check of an answer: a model in the answer's file, the model's settings, and the expected result.
 
-    If the invariants should hold, `goals` must be reached and the actions `fires` must happen, so that an answer that
+    If the invariants should hold, `goals` must be reached and the actions `fires` must happen. So an answer that
     forbids everything is wrong. If the invariants should be violated, each of `invariants` must be violated, but not in
     an initial state.
     """

@@ -1,4 +1,7 @@
-"""Checks that an answer changes only the gap of its starting file, and that its conditions only read the state."""
+"""Checks that an answer changes only the *gap* of its starting file, and that its conditions only read the state.
+
+The gap is the functions that the learner writes. Conditions are functions without a decorator.
+"""
 
 from __future__ import annotations
 
@@ -33,10 +36,11 @@ class Part:
 
 
 def changed(start: str, answer: str, file: str, gap: tuple[str, ...], models: dict[str, type[Model]]) -> list[str]:
-    """Messages about the lines of an answer that differ from the starting file, or are missing, outside of the gap.
+    """Messages about the statements outside of the gap that an answer adds, changes or omits.
 
-    `models` are the classes of the answer. A helper must not replace anything that these classes inherit. Imports may
-    be added and removed, but a name of the starting file must keep its meaning, also if the file imports the name.
+    `models` are the classes of the answer. Helpers may be added, but must not replace anything that these classes
+    inherit. Imports may be added and removed. But a name of the starting file must keep its meaning, also if the file
+    imports the name.
     """
     before, after = list(_of(_tree(start, file).body, gap, "")), list(_of(_tree(answer, file).body, gap, ""))
     kept, taken = {(x.inside, x.text) for x in before}, {x.place for x in before}

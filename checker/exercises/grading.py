@@ -1,4 +1,4 @@
-"""Grades an answer by several criteria. Where a model was checked, the criterion has the command for this check."""
+"""Grades an answer by several criteria. If a criterion checks a model, it has the command that repeats the check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks that two scenarios are a question and its control: one is violated, one holds, and one setting differs."""
+"""Checks two scenarios: the question is violated, its control holds, and they differ in exactly one setting."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ class Terminal:
             raise
 
     def _arrive(self) -> list[str]:
-        """The lines about a new current state: the last step, the false invariants, and the possible next steps."""
+        """The lines about a new current state: the last step with its changes, false invariants, possible steps."""
         self.here = self.walking.state(self._path())
         step = self.here["story"]["steps"][-1]
         lines = ["", *_wrapped(f"{len(self.steps) + 1:>3}  ", step["sentence"] or "initial state")]

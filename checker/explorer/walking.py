@@ -108,7 +108,7 @@ class Walking:
     def _unasked(self) -> Iterator[tuple[str, str]]:
         """The invariants that do not fit the model at these settings, each with the message of the `ModelError`.
 
-        An invariant that is undefined in the initial state (`EvaluationError`) is not among them.
+        An invariant that is undefined in the first initial state (`EvaluationError`) is not among them.
         """
         for name, predicate in self.loaded.invariants.items():
             try:
@@ -119,7 +119,7 @@ class Walking:
                 yield name, str(error)
 
     def about(self) -> dict[str, Any]:
-        """The data about the model that does not change during a walk."""
+        """The data about the model that do not change during a walk."""
         default = self.loaded.chosen(None)
         of_class = type(self.model)
         return {
@@ -236,7 +236,7 @@ class Walking:
         return [] if self.beside is None or self.beside.allows(here, after) is not False else [self.beside.name]
 
     def _meant(self, after: State | EvaluationError) -> State | EvaluationError:
-        """The state, or an error if the state maps to no state of the specification: then the walk cannot go there."""
+        """The state, or an error if it maps to no state of the specification. The walk cannot go to such a state."""
         if self.beside is not None and not isinstance(after, EvaluationError):
             try:
                 self.beside.stands_for(after)

@@ -74,7 +74,7 @@ def _changed(model: type[Model], changes: Iterable[Change]) -> dict[str, Any]:
 
 
 def _changes(model: type[Model]) -> list[Change]:
-    """All changes of one setting: a flag or text to any other choice, a number to its least value or to default + 1."""
+    """All changes of one setting. A flag or text gets any other choice, a number its least value or default + 1."""
     declared = model.declared_settings().items()
     return [(name, value) for name, setting in declared for value in _values(setting) if value != setting.default]
 

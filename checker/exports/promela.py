@@ -2,9 +2,9 @@
 
 Spin stores one state more than isrcheck: the one in which Spin has not chosen an initial state yet. The intermediate
 values of a transition are in hidden variables, which are not part of the state. With -DJUDGE the text asserts that each
-new state satisfies the invariants and that each step is defined. Without -DJUDGE it asserts nothing. Translate it with
-`spin -o1 -o2 -o3`: without these options Spin hides variables that nothing reads, and so counts different states as
-one.
+new state satisfies the invariants and that each step is defined. Without -DJUDGE the text asserts nothing. It must be
+translated with `spin -o1 -o2 -o3`. Without these options Spin hides variables that nothing reads, and so counts
+different states as one.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Expressions form a graph in which a node may have many parents. Written as trees, the expressions could become very
 large. So a node that is used more than once is written only once and gets a name, if it is larger than a comparison of
-two leaves (a *leaf* is a scalar part of a state). Only `inlined` uses no names: it writes the guards in Murphi and
-Promela.
+two leaves (a *leaf* is a scalar part of a state). Only `inlined`, which writes the guards in Murphi and Promela, uses
+no names.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ of these states the same instances are enabled in the mutant and in the model, a
 and the model then have the same states and the same steps. A mutant *only forbids* if it lacks steps of the model and
 adds none. Such a mutant reaches no new state, so no invariant can notice it. If, moreover, the guard of its mutated
 action is true in no state of the model, then the action never happens in the mutant. All these conclusions may be wrong
-if an invariant, a constraint, a goal or another action asks what is enabled (`s.enabled`): then a mutant may differ in
-states outside those compared, and must be checked.
+if an invariant, a constraint, a goal or another action asks what is enabled (`s.enabled`). Then a mutant may differ in
+states that are not compared, and must be checked.
 """
 
 from __future__ import annotations

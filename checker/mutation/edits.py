@@ -1,7 +1,7 @@
 """Edits of a model's source: an edit removes or weakens a condition of a guard, or drops an update.
 
-An *edit* replaces one node of a function's syntax tree. Candidates are found only by the shape of the source. Whether
-an edit weakens a guard is decided later by comparing the behaviours (`isrcheck.checker.mutation.comparison`).
+An *edit* replaces one node of a function's syntax tree. Candidates are found only by the shape of the source. A later
+comparison of the behaviours decides whether an edit weakens a guard (`isrcheck.checker.mutation.comparison`).
 """
 
 from __future__ import annotations
@@ -243,7 +243,10 @@ def _second(first: ast.expr, second: ast.expr) -> ast.expr:
 
 
 def _dropped(node: ast.stmt, field: str) -> ast.stmt:
-    """A statement that leaves unchanged what `node` changes: `x = x`, `x = {..., "field": x.field}`."""
+    """The statement `node` without its effect: `x = x`.
+
+    With `field`, only this field of the update keeps its old value: `x = {..., "field": x.field}`.
+    """
     if isinstance(node, ast.Expr):
         assert isinstance(node.value, ast.Call)
         assert isinstance(node.value.func, ast.Attribute)

@@ -1,8 +1,8 @@
-"""Checks mutants in the model's recorded scenarios, if they are not noticed at the settings of the `Question`.
+"""Checks in the model's recorded scenarios the mutants that are not noticed at the settings of the `Question`.
 
-A scenario in which the model holds is a *place*. At a place, a mutant is checked for all invariants that fit the model
-and hold in the model there. A mutant is found again by the position of its edit in the source, which does not depend on
-settings.
+A scenario in which the model should hold is a *place*. At a place, a mutant is checked for all invariants that fit the
+model and hold in the model there. A mutant is found again by the position of its edit in the source, which does not
+depend on settings.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Final
 
 from isrcheck.checker.checking import check
@@ -22,7 +21,7 @@ from isrcheck.checker.mutation.verdicts import Place, Question, Verdict, asked_o
 from isrcheck.checker.scenarios.collection import folders
 from isrcheck.checker.scenarios.derived import COUNTS
 from isrcheck.checker.scenarios.pool import in_order
-from isrcheck.checker.scenarios.scenario import Scenario, read
+from isrcheck.checker.scenarios.scenario import read
 from isrcheck.model.language.profiles import BARE
 from isrcheck.model.language.tracing import anything_asks, meaningless, trace
 
@@ -38,10 +37,10 @@ Lines = Sequence[tuple[str, Edit]]
 
 @dataclass(frozen=True)
 class Answers:
-    """The invariants that hold in the model at a place, its number of states, and how each mutant differs there.
+    """The invariants that hold in the model at a place, its number of states there, and how each mutant differs.
 
-    `differences` is None if they are not known, because a limit was reached or a process ran out of memory. `asks` says
-    that an action, one of these invariants, a goal or a constraint asks what is enabled.
+    `differences` is None if an exploration of the model did not finish, or if a process ran out of memory. `asks` says
+    that an action, one of the invariants in `holds`, a goal or a constraint asks what is enabled.
     """
 
     place: Place
@@ -64,15 +63,8 @@ def _recorded(model: str, paths: tuple[str, ...]) -> Iterator[Place]:
     for folder, root in folders(paths):
         scenario = read(folder, root)
         counts = folder / COUNTS
-        if scenario.expect == "holds" and _is_about(scenario, model) and counts.is_file():
+        if scenario.expect == "holds" and scenario.is_about(model) and counts.is_file():
             yield scenario.name, scenario.settings, json.loads(counts.read_text())["distinct"]
-
-
-def _is_about(scenario: Scenario, model: str) -> bool:
-    if scenario.file is None:
-        return scenario.model == model
-    path, _, cls = model.partition(":")
-    return (scenario.file.resolve(), scenario.model.partition(":")[2]) == (Path(path).resolve(), cls)
 
 
 def in_scenarios(question: Question, verdicts: Sequence[Verdict], tell: Callable[[str], None]) -> list[Verdict]:
@@ -88,7 +80,7 @@ def in_scenarios(question: Question, verdicts: Sequence[Verdict], tell: Callable
 def _in_a_round(
     question: Question, scenarios: Sequence[Place], pending: Sequence[Verdict], tell: Callable[[str], None]
 ) -> Iterator[Verdict]:
-    """Compares the mutants with the model in the scenarios. Checks a mutant where it differs, until it is noticed."""
+    """Compares the mutants with the model in the scenarios. Checks each where it may differ, until it is noticed."""
     tell(f"{len(pending)} mutants are compared with the model in {', '.join(name for name, _, _ in scenarios)}")
     work = [(question, place, [(v.action, v.edit) for v in pending]) for place in scenarios]
     workers = question.workers or cores()

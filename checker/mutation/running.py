@@ -26,8 +26,8 @@ Wanted = Callable[[int, Mutant], bool]
 class Mutation:
     """The check of the model itself (`own`), and the verdicts on its mutants.
 
-    The verdicts are grouped by action, then in the order of the source. `senseless` counts the edits that do not give a
-    valid model. `reason` says why no mutant was checked, though the model holds. `properties` are the requested
+    The verdicts are ordered by action, then by the position in the source. `senseless` counts the edits that do not
+    give a valid model. `reason` says why no mutant was checked, though the model holds. `properties` are the requested
     properties, with their verdicts on the model.
     """
 
@@ -128,8 +128,8 @@ def mutation(
 def _compared(number: int, mutant: Mutant, difference: Difference, asks: bool) -> Verdict:
     """The verdict on a mutant from the comparison alone; `survived` if the comparison does not decide.
 
-    `asks` says that something in the model asks what is enabled. Then the mutant may differ in states that the
-    comparison does not see, and must be checked.
+    `asks` says that something in the model asks what is enabled. Then the mutant may differ in states that are not
+    compared, and must be checked.
     """
     found = Verdict(number, mutant.action, mutant.touches, mutant.edit, "survived", difference.level)
     if difference.level is None:

@@ -36,11 +36,11 @@ class Told:
 class Explanation:
     """A path of the model that explains all lines of the recording, replayed by the reference semantics.
 
-    `told` has one entry for each state. `hidden` counts the hidden steps, and `in_a_row` is the most hidden steps in a
-    row. `holds` names the invariants that are true in each state. `violated` has the invariants that are false
-    somewhere on the path, each with the first state (counted from 1) in which it is false. `unasked` names the
-    invariants that are undefined in a state of the path or have no meaning at the settings. `likeness` has scenarios
-    that resemble the path.
+    `told` has one entry for each state. `hidden` counts the hidden steps. `in_a_row` is the greatest number of hidden
+    steps in a row. `holds` names the invariants that are true in every state. `violated` has the invariants that are
+    false in a state of the path, each with the first such state (counted from 1). `unasked` names the invariants that
+    are undefined in a state of the path or have no meaning at the settings. `likeness` has scenarios that resemble the
+    path.
     """
 
     trace: Trace
@@ -70,10 +70,12 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a line cannot happen: a false requirement, an undefined step, or another value than the observed one.
+    """A reason why a line cannot happen.
 
-    `label` is the action instance that cannot be the step of the line. It is None if the line has no step, or if there
-    is no instance that its step may be.
+    The reason is a false requirement, an undefined step, a value that differs from the observed value, or that there is
+    no such instance. `label` is the action instance that cannot be the step of the line. It is None if the line has no
+    step, or if no instance matches the line. `what` is the reason in words. `where` is the place of the requirement or
+    of the undefined expression in the model. `values` are the values that the requirement reads.
     """
 
     label: str | None
@@ -87,9 +89,10 @@ class Reason:
 
 @dataclass(frozen=True)
 class Refused:
-    """The next line of a lane, and why this line cannot happen in the states that explain the most lines.
+    """The next line of a lane (the lines of one observer), and reasons why it cannot happen.
 
-    A lane has the lines of one observer.
+    The reasons are from the states that `Frontier.states` counts. After a limit, there may be no reasons, because the
+    search has perhaps not tried the line.
     """
 
     line: Line
@@ -103,10 +106,11 @@ class Refused:
 class Frontier:
     """A found state that explains the most lines, the story that leads to it, and the next line of each lane.
 
-    `told` has one entry for each state of the trace. `states` counts the states that explain exactly the same lines, of
-    those that the search keeps. `waiting` has the next lines that must wait for a line that is not explained. `refused`
-    has the other next lines, which cannot happen in these states or were not tried before a limit. `nearest` has
-    instances that are enabled at the end of the story, beginning with instances of the next lines' actions.
+    `told` has one entry for each state of the trace. `states` counts the found state and the other kept states of the
+    search that explain exactly the same lines. `waiting` has the next lines that must wait for a line that is not
+    explained. `refused` has the other next lines, which cannot happen in these states or were not tried before a limit.
+    `nearest` has instances that are enabled at the end of the story, beginning with instances of the next lines'
+    actions.
     """
 
     trace: Trace

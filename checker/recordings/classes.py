@@ -1,10 +1,10 @@
 """Translates values of a real system, such as the epoch 1712, into the small values of a model, class by class.
 
-A class is a kind of values, which the header of a recording declares. For example, the header declares the class
+A class is a kind of values that the header of a recording declares. For example, the header declares the class
 `epoch`. Then `{"class": "epoch", "value": 1712}` in a line represents a small value of the model. If the header has a
 table for the class, the table gives the small value. Otherwise the small value is the rank of 1712 among all values of
-the class in the lines: 2 if two values are smaller. The header may give another first rank than 0 (`from`) and further
-values (`known`).
+the class in the lines: 2 if two values are smaller. The header may give a first rank other than 0 (`from`), and further
+values that are ranked too (`known`).
 """
 
 from __future__ import annotations
@@ -20,13 +20,16 @@ MARK = frozenset({"class", "value"})
 
 @dataclass(frozen=True)
 class Classes:
-    """For each class, the model's value for each value of the recording. The inner keys are these values, as texts."""
+    """For each class, the model's value for each recorded value. The inner keys are the recorded values, as texts."""
 
     meanings: dict[str, dict[str, Any]]
 
     @staticmethod
     def of(header: dict[str, Any], data: Sequence[tuple[str, Any]]) -> Classes:
-        """The classes that `header` declares. `data` has the values in the lines, each with its place as a text."""
+        """The classes that `header` declares.
+
+        `data` has the parts of the lines that may contain values of a class, each with a text that names its line.
+        """
         ranked: dict[str, set[Any]] = {}
         meanings: dict[str, dict[str, Any]] = {}
         for name, about in header.items():

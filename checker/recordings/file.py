@@ -18,7 +18,7 @@ from isrcheck.checker.traces.files import LARGEST_FILE, DamagedFile, parsed
 
 FORMAT: Final = 1
 LONGEST: Final = 100_000
-"""The most lines of a recording, without its header."""
+"""The greatest number of lines of a recording. The header and empty lines are not counted."""
 _HEADER: Final[Mapping[str, type]] = {
     "recording": int, "model": str, "settings": dict, "lanes": list, "hidden": list, "complete": list, "classes": dict,
     "about": str,
@@ -37,7 +37,7 @@ Place = tuple[str, int]
 
 @dataclass(frozen=True)
 class Pattern:
-    """The instances of an action that have the given values (JSON data). Parameters that are not given may be any."""
+    """The instances of an action that have the given values (JSON data). Other parameters may have any values."""
 
     action: str
     parameters: dict[str, Any]
@@ -45,10 +45,10 @@ class Pattern:
 
 @dataclass(frozen=True)
 class Line:
-    """An observation at one moment: a step that matches one of `events`, after which the state has `observed` values.
+    """An observation at one moment: a step that matches one of `events`, and the `observed` values after this step.
 
-    If `events` is empty, no step happens. This line happened after the lines at the places in `after`. `row` is the
-    number of the line in the file, counted from 1.
+    If `events` is empty, the line has no step. The line happened after the lines at the places in `after`. `row` is its
+    number in the file, counted from 1.
     """
 
     lane: str
@@ -170,7 +170,10 @@ def _line(row: int, data: dict[str, Any], lanes: list[str]) -> Line:
 
 
 def _patterns(data: Any, row: int, what: str) -> tuple[Pattern, ...]:
-    """The patterns in the data of an event or of `hidden`: one pattern, or a list. A string is an action's name."""
+    """The patterns in the data of an event or of `hidden`.
+
+    The data is one pattern or a list of patterns. A string is a pattern, too: the name of an action.
+    """
     found = []
     for each in data if isinstance(data, list) else [data]:
         each = {"action": each} if isinstance(each, str) else each
@@ -219,8 +222,7 @@ def _require_some_order(lanes: dict[str, list[Line]]) -> None:
 
 
 def _values(lines: list[Line]) -> list[tuple[str, Any]]:
-    """The parts of all lines that may have values of a class of the header (`classes.py`), each with the number of its
-    line as text, such as `line 7`."""
+    """The parts of lines that may contain values of a class (`classes.py`), each with its line as text: `line 7`."""
     found = []
     for each in lines:
         where = f"line {each.row}"

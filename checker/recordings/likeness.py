@@ -1,4 +1,4 @@
-"""Finds the recorded scenarios that resemble a story, by the actions of their paths (counting repetitions)."""
+"""Finds the shipped scenarios that resemble a path, by the actions of both paths (counting repetitions)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LEAST: Final = 0.3
 
 @dataclass(frozen=True)
 class Likeness:
-    """A scenario, and the share of steps that it has in common with a story (see `share`).
+    """A scenario, and the share of steps that it has in common with a path (see `share`).
 
     The share is 1 if both have the same actions, each action equally often.
     """

@@ -1,4 +1,4 @@
-"""Translates a recording for the search: for each line its possible instances, and its observed values as bits."""
+"""Translates a recording for the search: for each line the action instances that it may be, and its values as bits."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ class Check:
 class Seen:
     """A line, the labels of the instances that its step may be, and checks of its observed values.
 
-    `labels` is None if the line has no step. `after` has pairs (lane, number): this number of lines of the lane must be
-    explained before the line.
+    `labels` is None if the line has no step. `after` has pairs (lane, number): at least this number of the lane's lines
+    must be explained before this line.
     """
 
     line: Line
@@ -73,9 +73,10 @@ class Seen:
 class Question:
     """A recording in terms of a model: the lines of each lane, the hidden instances, and a kernel that computes steps.
 
-    `system` and `kernel` have only the transitions of hidden instances and of instances that a line may be. `numbers`
-    has, for each label, the number of its transition in the kernel. `kept` has, for each word of a packed state, the
-    bits that no hidden step may change. `whole` is the traced model with all transitions.
+    `system` and `kernel` have only the transitions of hidden instances and of instances that a line may be
+    (for a question from `widened`: all transitions). `numbers` has, for each label, the number of its transition in the
+    kernel. `kept` has, for each word of a packed state, the bits that no hidden step may change. `whole` is the traced
+    model with all transitions.
     """
 
     interpreter: Interpreter
@@ -89,7 +90,7 @@ class Question:
     whole: TransitionSystem
 
     def widened(self) -> Question:
-        """This question with a kernel of all transitions of the model."""
+        """This question with a system and a kernel of all transitions of the model."""
         return replace(self, **_parts(self.whole, self.whole.transitions))
 
     @property

@@ -1,4 +1,4 @@
-"""Finds why the next line of each lane cannot happen, and which of these lines may be wrong."""
+"""Finds why the next line of each lane cannot happen, and which of these lines is probably wrong."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TRIED: Final = Limits(nodes=100_000)
 class Refusing:
     """Examines states that explain the most lines, with the model's own methods.
 
-    These are the states of those given nodes that explain the same lines as the node with the fewest hidden steps.
+    Of the given nodes, only those that explain the same lines as the node with the fewest hidden steps are examined.
     """
 
     def __init__(self, question: Question, nodes: Sequence[Node]) -> None:
@@ -54,8 +54,8 @@ class Refusing:
     def refused(self, at_most: int) -> tuple[Refused, ...]:
         """The next lines that need not wait for another line, with the reasons why they cannot happen.
 
-        The first of these lines is probably the wrong one: a search that ignores its content explains at least as many
-        lines as a search that ignores the content of another.
+        The first of these lines is probably wrong. A search that ignores the content of the first line explains at
+        least as many lines as a search that ignores the content of any other of these lines.
         """
         candidates = [seen for seen in self.next if seen.may_come(self.positions)]
         if len(candidates) > 1:
@@ -123,9 +123,9 @@ class Refusing:
 
 
 def _further(wide: Question, seen: Seen, at_most: int) -> int:
-    """How many lines can be explained, within the limits `TRIED`, if the content of the line `seen` is ignored.
+    """The number of lines that can be explained within the limits `TRIED` if the content of the line `seen` is ignored.
 
-    Then its observed values do not count. If it is a line with a step, it may be any step, or no step.
+    The observed values of `seen` do not count. If `seen` has a step, it may be any step, or no step.
     """
     most = 0
     for labels in {None, None if seen.labels is None else frozenset(wide.numbers)}:

@@ -1,4 +1,4 @@
-"""Shows the answer about a recording: the story with the line of each step and, if lines are left, the reasons."""
+"""Shows the answer about a recording: the story with the line of each step, and reasons for unexplained lines."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _frontier(answer: Answer, found: Frontier, ink: Ink, plain: bool) -> list[st
 
 
 def _ending(answer: Answer, found: Frontier, ink: Ink) -> list[str]:
-    """The next line of each lane, why this line cannot happen, and the steps that can happen."""
+    """Text about the next line of each lane (why it cannot happen, or that it waits), and about the possible steps."""
     ends = "cannot happen there" if answer.verdict == "unexplained" else "was not explained so far"
     lines = [ink("head", f"What comes next in the lanes, and {ends}")]
     for each in found.refused:
@@ -94,15 +94,28 @@ def _reason(reason: Reason) -> list[str]:
 
 
 def _told(trace: Trace, story: Story, told: tuple[Told, ...], ink: Ink, plain: bool) -> list[str]:
-    """The trace as text. Unless `plain` is true, its story is told, and each step names its line of the recording."""
+    """The trace as text. Unless `plain` is true, it is a story, and each step names the lines that it explains.
+
+    If the initial state explains lines, a line of text before the trace names them.
+    """
     noted = [
         replace(sentence, text=f"{sentence.text} [{note(told[sentence.position - 1])}]") for sentence in story.sentences
     ]
-    return told_text(trace, None if plain else replace(story, sentences=tuple(noted)), ink)
+    shown = told_text(trace, None if plain else replace(story, sentences=tuple(noted)), ink)
+    return shown if plain else [*(f"  {text}" for text in _at_first(told)), *shown]
+
+
+def _at_first(told: tuple[Told, ...]) -> list[str]:
+    """A sentence about the lines that the initial state explains. Nothing if there are none."""
+    held = told[0].held if told else ()
+    return [f"the initial state explains {', '.join(line.title for line in held)}"] if held else []
 
 
 def note(told: Told) -> str:
-    """The lines (lane and order) that a step and then its state explain, such as `controller 3; then broker 2`."""
+    """The lines (lane and order) that a step and then its state explain, such as `controller 3; then broker 2`.
+
+    `hidden` stands for a step without a line.
+    """
     step = "hidden" if told.step is None else told.step.title
     return step + (f"; then {', '.join(line.title for line in told.held)}" if told.held else "")
 
@@ -119,7 +132,8 @@ def page_of(answer: Answer, model: Model) -> str:
         data = told_trace(model, part.trace)
         for step, told in zip(data["steps"][1:], part.told[1:], strict=True):
             step["sentence"] += f" [{note(told)}]"
-        said = [headline(answer), *([] if answer.frontier is None else _ending(answer, answer.frontier, PLAIN))]
+        ending = [] if answer.frontier is None else _ending(answer, answer.frontier, PLAIN)
+        said = [headline(answer), *_at_first(part.told), *ending]
         stories["1"] = {**data, "title": WORDS[answer.verdict].capitalize(), "falsified": [], "refused": said}
     settings = [setting_data(model, name) for name in answer.settings]
     return page("show.html", stories, file=answer.file, model=answer.model, settings=settings, stories=stories)

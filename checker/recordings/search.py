@@ -3,8 +3,10 @@
 A node of the search is a packed state of the model, with the number of lines that are explained in each lane. A step of
 the model is the next line of a lane, or it is hidden. There may be at most a given number of hidden steps in a row. The
 search first expands the nodes with the most explained lines and, among these nodes, those with the fewest hidden steps
-since the last line with a step. The search remembers all nodes that it has visited. It is exact: if it reaches no
-limit, meets no undefined step and finds no explanation, then no explanation has so few hidden steps in a row.
+since the last line with a step. The search remembers all nodes that it has visited.
+
+The search is exact. If it finds no explanation, reaches no limit and meets no undefined step, then an explanation would
+need more hidden steps in a row.
 
 A line without a step counts as explained as soon as it may come next and a state has its observed values. This loses no
 explanation, because all steps that were possible remain possible.
@@ -26,7 +28,7 @@ from isrcheck.checker.recordings.matching import Positions, Question, Row, Seen
 from isrcheck.model.language.system import Label
 
 BATCH: Final = 256
-"""How many states are expanded together. Expanding one state takes nearly as long as expanding a hundred together."""
+"""At most this many states are expanded together. Expanding one state takes nearly as long as expanding a hundred."""
 FURTHEST: Final = 256
 """At most this many of the states that explain the most lines are kept."""
 NODES: Final = 2_000_000
@@ -37,8 +39,9 @@ NODES: Final = 2_000_000
 class Node:
     """A state, the lines that are explained so far, and the step from `parent` (None for an initial state).
 
-    `lane` is the lane of the step's line; it is None for a hidden step. `run` counts the hidden steps since the last
-    line with a step. `longest` is the greatest number of hidden steps in a row on the path to this node.
+    `lane` is the lane of the step's line. It is None for a hidden step or an initial state. `run` counts the hidden
+    steps since the last line with a step. `longest` is the greatest number of hidden steps in a row on the path to this
+    node.
     """
 
     row: Row
@@ -74,8 +77,8 @@ class Found:
     """The result of a search. `end` is the last node of an explanation, or None if the search found no explanation.
 
     `stopped` names the limit or interruption that ended the search early. `furthest` has at most `FURTHEST` of the
-    nodes that explain the most lines, in the order in which they were found. `failing` is the first found node in which
-    an action instance that may be the next step is undefined, and this instance.
+    nodes that explain the most lines, in the order in which they were found. `failing` has the first found
+    node in which an action instance is undefined although it may be the next step, and this instance.
     """
 
     end: Node | None = None
@@ -86,7 +89,7 @@ class Found:
 
 
 Told = Callable[[int, int], None]
-"""Called from time to time with the number of visited states and the greatest number of explained lines."""
+"""Called from time to time with the number of visited nodes and the greatest number of explained lines."""
 
 
 @dataclass(frozen=True)
@@ -175,7 +178,10 @@ class _Search:
         return tuple(found)
 
     def note(self, node: Node) -> None:
-        """Adds a node to `furthest` if no known node explains more lines and there is room."""
+        """Adds a node to `furthest` if no known node explains more lines and there is room.
+
+        If the node explains more lines than the nodes in `furthest`, these nodes are removed.
+        """
         furthest = self.found.furthest
         if furthest and node.explained > furthest[0].explained:
             furthest.clear()
@@ -219,7 +225,7 @@ class _Search:
             outside = kernel.judge(rows)[:, 0] >> np.uint64(OUTSIDE) & np.uint64(1) == 1
             inside = (~outside).tolist()
         after, sources, transitions, tally = kernel.expand(rows)
-        if tally[FAILURES] and self.found.failing is None:
+        if tally[FAILURES] and self.found.failing is None and any(inside):
             self.note_failure([node for node, counts in zip(nodes, inside, strict=True) if counts])
         successors = zip(map(tuple, after.tolist()), sources.tolist(), transitions.tolist(), strict=True)
         for row, source, transition in successors:
@@ -231,8 +237,8 @@ class _Search:
         return not any((a ^ b) & mask for a, b, mask in zip(before, after, self.question.kept, strict=True))
 
     def note_failure(self, nodes: list[Node]) -> None:
-        """Stores in `failing` the first undefined instance that the search needs, with the state before it."""
-        rows = np.array([node.row for node in nodes], dtype=np.uint64).reshape(len(nodes), -1)
+        """Stores in `failing` the first undefined instance that the search needs, with the node before it."""
+        rows = np.array([node.row for node in nodes], dtype=np.uint64)
         sources, transitions = self.question.kernel.failures(rows)
         for source, transition in zip(sources.tolist(), transitions.tolist(), strict=True):
             node = nodes[source]

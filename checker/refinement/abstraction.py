@@ -1,4 +1,4 @@
-"""Applies a mapping to arrays of packed states of a model, and numbers the specification states that it gives."""
+"""Applies a mapping to arrays of packed states of a model, and numbers the resulting specification states."""
 
 from __future__ import annotations
 

@@ -13,11 +13,11 @@ from isrcheck.checker.kernel.layout import Words
 from isrcheck.model.language.system import TransitionSystem
 
 MOST: Final = 1 << 22
-"""The most specification states that are in memory at the same time. If more are needed, the answer stays unknown."""
+"""The greatest number of specification states in memory at a time. If more are needed, the answer stays unknown."""
 SOME: Final = 32
-"""How many states each of the first rounds of a search expands, if the number of steps is not limited."""
+"""The number of states that each of the first rounds in a call of `leads` expands, if steps are not limited."""
 ROUNDS: Final = 64
-"""If a call of `leads` needs more rounds than this, each further round doubles the number of expanded states."""
+"""After this many rounds in a call of `leads`, the number of states that a round expands doubles with every round."""
 
 
 class TooMany(Exception):
@@ -37,7 +37,7 @@ class _Reach:
 
 
 class Allowed:
-    """Decides whether at most `steps` steps of a specification lead from one state to another; None sets no limit."""
+    """Decides whether at most `steps` steps (None: any number) of a specification lead from one state to another."""
 
     def __init__(self, system: TransitionSystem, interpreter: Interpreter, steps: int | None) -> None:
         self.system, self._interpreter, self._steps = system, interpreter, steps
@@ -83,8 +83,8 @@ class Allowed:
     def _go_on(self, reach: _Reach, b: Words, count: int) -> None:
         """Expands open states: all of them if steps are limited, else the `count` states that are most like b.
 
-        A commit of many records consists of many steps of a specification, and a search without a direction would visit
-        every possible log.
+        Without such a direction, a search would visit every possible log, because a commit of many records consists of
+        many steps of a specification.
         """
         chosen, rest = reach.open, reach.open[:0]
         if self._steps is None and count < len(reach.open):
@@ -98,12 +98,12 @@ class Allowed:
         reach.seen |= found
         reach.rounds += 1
         if sum(len(each.seen) for each in self._reaches.values()) > MOST:
-            self._reaches.clear()  # frees memory: `seen_from` searches again, and needs the states of one search only
+            self._reaches.clear()  # frees memory; a later `seen_from` searches again, for one state only
             raise TooMany
         reach.open = np.concatenate([rest, self._rows(found)])
 
     def _rows(self, states: set[bytes]) -> Words:
-        """These packed states as an array, sorted."""
+        """The given packed states as a sorted array."""
         return np.frombuffer(b"".join(sorted(states)), dtype=np.uint64).reshape(-1, self.kernel.words)
 
     def _raise(self, row: Words, transition: int) -> None:

@@ -36,7 +36,7 @@ def load_specification(name: str | type[Model] | LoadedModel) -> LoadedModel:
     """Loads a specification, given by its name, by its file (`my_log.py`, `my_log.py:Class`), or as a class.
 
     Raises `UnknownName` if there is no such specification, or if it has a constraint. A constraint bounds a search, and
-    a specification must have no bounds.
+    a specification must have no bounds. Also raises the errors of `load_model_class`.
     """
     found = _specification(name) if isinstance(name, str) else loaded_of(name)
     if found.cls.predicates("constraint"):
@@ -58,7 +58,7 @@ def _specification(name: str) -> LoadedModel:
 
 
 def mappings(loaded: LoadedModel, specification: LoadedModel) -> dict[str, Mapping]:
-    """The mappings from a model to a specification, by name: those in the files of the two, and the shipped ones."""
+    """The mappings from a model to a specification, by name: those in the files of both, and the shipped ones."""
     ours = {name: f for module in modules_of(shipped) for name, f in mappings_in(module).items()}
     every = {**about(loaded.cls, ours), **specification.mappings, **loaded.mappings}
     return dict(sorted((name, f) for name, f in every.items() if _is_of(f, specification)))

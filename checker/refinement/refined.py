@@ -26,13 +26,14 @@ PREFIX: Final = "refines-"
 
 @dataclass
 class Refined:
-    """The result of the search, with the refinement as its only finding, and data about the specification.
+    """The result of the search, whose only entry in `findings` is the refinement, and data about the specification.
 
     `states` counts the distinct states of the specification that the model's states represent, and `steps` the distinct
     pairs of different states that the model's steps represent. If the refinement is violated, `beside` has the
     specification's state for each state of the trace. `refused` has the changes in the last step, and says of each
-    whether the specification refuses it. In a trace of one state, it has all parts of the state. For each violated
-    property of the specification, `lassos` has the specification's states along the lasso.
+    change whether the specification refuses it. If the trace has only one state, `refused` has all parts of the
+    specification's state. For each violated property of the specification, `lassos` has the specification's states
+    along the trace that violates the property.
     """
 
     result: Result
@@ -47,7 +48,7 @@ class Refined:
     refused: tuple[Change, ...] = ()
     lassos: dict[str, tuple[State, ...]] = field(default_factory=dict)
     walked: Walked | None = field(default=None, repr=False)
-    """The trace, with the condition that is false at its end, for the explanation. None for a trace of one state."""
+    """For the explanation: the trace, with the condition that is false at its end. None if no step is refused."""
 
     @property
     def name(self) -> str:
@@ -59,7 +60,7 @@ class Refined:
         return self.result.findings[self.name].verdict == "holds" and not self.steps
 
     def side_by_side(self) -> Result:
-        """The result with wider traces, which also have the variables of the specification."""
+        """The result, with the variables of the specification added to its traces."""
         finding = self.result.findings[self.name]
         findings = {self.name: replace(finding, **self._wider(finding.trace, finding.story, self.beside))}
         properties = {
@@ -104,7 +105,10 @@ class Verdicts:
     watching: Watching
 
     def answer(self, result: Result, specification: str, mapping: str) -> Refined:
-        """Adds the finding about the refinement to a result. For a mistake, also sets the exit code of the result."""
+        """The answer about the refinement. Also adds the finding about the refinement to `result`.
+
+        If the search has found a mistake, the exit code of `result` is set, too.
+        """
         target = self.implementation.specification.model
         answer = Refined(
             result,
@@ -127,7 +131,7 @@ class Verdicts:
         return answer
 
     def tell_lassos(self, answer: Refined) -> None:
-        """Adds to the answer, for each lasso, the states of the specification that the lasso's states represent."""
+        """Adds to the answer, for each violated property, the specification's states along the violating trace."""
         for name, finding in answer.result.liveness.items():
             if finding.trace is not None:
                 stands_for = self.implementation.stands_for

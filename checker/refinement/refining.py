@@ -58,15 +58,16 @@ def refine(
     (None: any number of steps). `mapping` is a function or a name. It may be left out if there is only one mapping.
     `specification_settings` override the settings that the mapping gives.
 
-    `liveness` names properties of the specification; `all` selects all properties that it has at its settings. Each
-    fair behaviour of the model represents a behaviour of the specification. The properties are checked on the
-    represented behaviours. If a step is refused, the properties are checked only on the levels that were explored. Such
-    a check can find a violation, but it cannot show that a property holds. With `symmetry`, only one of the states that
-    differ by an exchange of brokers is explored, if neither the model nor the mapping tells these brokers apart. All
-    other arguments are as for `isrcheck.check`, but `model` cannot be an instance.
+    `liveness` names properties of the specification, and `all` selects all properties that the specification has at its
+    settings. Each fair behaviour of the model represents a behaviour of the specification. The properties are checked
+    on the represented behaviours. If a step is refused or the limit on states is reached, the properties are checked
+    only on the expanded levels. Such a check can find a violation, but it cannot show that a property holds. With
+    `symmetry`, the search explores only one of the states that differ by an exchange of members of a scalarset (such as
+    brokers), if neither the model nor the mapping tells these members apart. All other arguments are as for
+    `isrcheck.check`, but `model` cannot be an instance.
 
-    Raises `UnknownName` for unknown names and values, `ModelError` for a mistake in a model or a mapping, and
-    `EvaluationError` if the specification is undefined in one of its states.
+    Raises `UnknownName` for unknown names and values, and if `symmetry` does not apply. Raises `ModelError` for a
+    mistake in a model or a mapping, and `EvaluationError` if the specification is undefined in one of its states.
     """
     began, tell = time.perf_counter(), stage or (lambda name: None)
     tell("trace")

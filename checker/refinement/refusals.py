@@ -64,7 +64,8 @@ def _said(allowed: Allowed, a: Words, b: Words) -> list[str | None]:
 
     If the step changes leaves that no action writes, only the variables of these leaves have a sentence. Otherwise a
     variable has a sentence if none of the states that the specification reaches from a has the variable's value in b.
-    If each value is in some such state, every variable has the sentence that the changes together are not allowed.
+    If each variable's value in b is in some such state, every variable has the sentence that its change is not allowed
+    together with the others.
     """
     old, new = _leaves(allowed, a), _leaves(allowed, b)
     written = {leaf for t in allowed.system.transitions for leaf in t.updates}

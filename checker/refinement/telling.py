@@ -30,7 +30,10 @@ def sentence_of(specification: str) -> str:
 def told(
     implementation: Implementation, allowed: Allowed, specification: str, trace: Trace, canonical: bool = True
 ) -> tuple[Finding, Walked | None]:
-    """The finding for a replayed trace, and the trace with the condition that is false at its end (see `_walked`)."""
+    """The finding for a replayed trace, and the trace with the condition that is false at its end (see `_walked`).
+
+    The second result is None for a trace of one state.
+    """
     walked = _walked(implementation, allowed, trace)
     why = None if walked is None else reasons(walked)
     of = _instance(implementation, trace)
@@ -56,7 +59,7 @@ def _walked(implementation: Implementation, allowed: Allowed, trace: Trace) -> W
 
 
 def _instance(implementation: Implementation, trace: Trace) -> Instance | None:
-    """The choice of parameters of a `for_all` that makes a flag in the mapping's result false, or None.
+    """The parameters of a `for_all` for which a flag in the mapping's result is false, or None if there are none.
 
     Only variables of the specification that the last step changes are examined. In a trace of one state, all variables
     are examined.

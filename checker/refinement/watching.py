@@ -24,12 +24,13 @@ FEW: Final = 1 << 19
 
 @dataclass(frozen=True)
 class Refused:
-    """The mistakes at which a search stops, and the level of their states.
+    """The mistakes at which a search stops.
 
-    If the mistakes are refused steps, `edges` has these steps. Otherwise `targets` has the wrong states: initial
-    states, or states that represent no state of the specification. If there are several mistakes, the trace shows the
-    first in canonical order (`checker/traces/canonical.py`). `whole` is false if some steps into the level were not
-    judged. Then a mistake that was not found may come earlier in this order than the shown one.
+    If the mistakes are refused steps, `edges` has these steps, and `level` is the level into which they lead. Otherwise
+    `targets` has the wrong states, and `level` is their level. The wrong states are initial states, or states that
+    represent no state of the specification. If there are several mistakes, the trace shows the first in canonical order
+    (`checker/traces/canonical.py`). `whole` is false if some steps into the level were not judged. Then a mistake that
+    was not found may come earlier in this order than the shown mistake.
     """
 
     level: int
@@ -44,7 +45,7 @@ class Watching:
     `refused` has the initial states or the steps that the specification does not allow. `nothing` has the states that
     represent no state of the specification. `whole` is the last level that was judged before a limit was reached: all
     steps into this level were judged, or a mistake was found. With `exchanged`, the search keeps only one of the states
-    that differ by an exchange of brokers, and the mapping treats these brokers alike.
+    that differ by an exchange of brokers (or other members of a scalarset), and the mapping treats these alike.
     """
 
     def __init__(
@@ -64,7 +65,7 @@ class Watching:
         return sum(1 for pair in self._judged if pair >> 32 != pair & 0xFFFFFFFF)
 
     def __call__(self, levels: NativeLevels, level: int) -> Stop | None:
-        """Judges the steps into a whole level; for level 1, the initial states.
+        """Judges all steps into a level. For level 1, it judges the initial states.
 
         Returns the reason why the search must stop there, or None if the search goes on.
         """
@@ -132,9 +133,10 @@ class Watching:
         return "violation"
 
     def _are_refused(self, here: Integers, after: Integers) -> tuple[Flags, bool]:
-        """For each step of the model, whether the specification refuses it, and whether all of the steps were decided.
+        """For each step of the model, whether the specification refuses it. The second result says if all were decided.
 
-        `here` and `after` have the numbers of the specification states. A step that was not decided is not refused.
+        `here` and `after` have the numbers of the specification states. A step that was not decided counts as not
+        refused.
         """
         pairs, which = np.unique((here << 32) | after, return_inverse=True)
         known = True

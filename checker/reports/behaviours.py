@@ -1,4 +1,4 @@
-"""The text of a comparison of two models: a new and a removed behaviour, each with its ending in both models."""
+"""The text of a comparison of two models: a new behaviour and one that is gone, each with its ending in both models."""
 
 from __future__ import annotations
 

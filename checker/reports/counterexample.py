@@ -39,7 +39,7 @@ def violations_text(violations: Sequence[tuple[str, Finding]], ink: Ink = PLAIN,
 
 
 def replayed_text(replayed: Sequence[Replayed], plain: bool = False) -> list[str]:
-    """The lines about the trace that all of `replayed` have, and the property or the invariants that it violates."""
+    """The lines about the one trace of all `replayed`, and about the property or invariants that it violates."""
     for each in replayed:
         if each.broken is not None:
             return property_violation_text(each.recording.title, each.broken, plain=plain)

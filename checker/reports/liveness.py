@@ -1,4 +1,4 @@
-"""Liveness as text: the verdict on each property, the fairness that it assumes, and the length of a violation."""
+"""Liveness as text: the verdict on each property, the assumed fairness, and the length of a violation."""
 
 from __future__ import annotations
 

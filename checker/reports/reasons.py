@@ -10,9 +10,12 @@ from isrcheck.checker.told import Alternative, Alternatives, Fact, Fix, Read, Re
 from isrcheck.checker.wording.layout import columns, plural
 
 MOST: Final = 5
-"""How many facts, reasons, rules or differing values are shown at most. Of the others only the number is shown."""
+"""At most this many facts, reasons, rules, settings, or differing values are shown. The others are only counted."""
 MOST_READ: Final = 9
-"""How many values behind a step are shown at most: more than `MOST`, because a value late in the list may decide."""
+"""At most this many values that a step has read are shown.
+
+The number is greater than `MOST`, because a value late in the list may be decisive.
+"""
 NUMBERS: Final = ("", "", "Two things", "Three things", "Four things", "Five things")
 INNER: Final = " " * 8
 
@@ -81,7 +84,7 @@ def span(steps: Iterable[int]) -> str:
 def fix_text(fix: Fix) -> list[str]:
     """The lines about a fix: its model or settings, the step at which it differs from the trace, and how it differs.
 
-    If the fix allows every step, the lines say so, and how the trace then ends.
+    If the fix allows every step, the lines say this, and say how the trace then ends.
     """
     if fix.how == "allows":
         return _allowed(fix) + _singly(fix)
@@ -136,7 +139,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def alternatives_text(found: Alternatives | None) -> list[str]:
-    """The lines about the outcomes if one setting has another value."""
+    """The lines about the outcomes of changing one setting to another value."""
     if found is None:
         return []
     total = found.passing + len(found.tried)

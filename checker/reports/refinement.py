@@ -44,7 +44,8 @@ def _warning(found: Refined) -> str:
 def _question(found: Refined, ink: Ink) -> list[str]:
     """The lines about the specification: the mapping and the settings.
 
-    They also say to how many of the specification's states and steps the model's states and steps are mapped.
+    They also give the limit on the specification's steps for one step of the model, and the numbers of states and steps
+    of the specification to which the model's are mapped.
     """
     asked = "any number" if found.at_most is None else f"{number(found.at_most)} at most"
     rows = [

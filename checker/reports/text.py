@@ -105,7 +105,7 @@ def _uncovered(result: Result, ink: Ink) -> list[str]:
 
 
 def uncovered(result: Result) -> list[str]:
-    """The lines about what a search has not explored; none if the search explored everything.
+    """The lines about what a search has not explored. There are none if the search explored everything.
 
     If the engine does not count states, there is always a line, because such an engine knows nothing about greater
     depths.
@@ -229,7 +229,10 @@ def _vacuity(result: Result, ink: Ink) -> list[str]:
 
 
 def vacuity(result: Result) -> list[str]:
-    """The lines about actions that never fired and goals never reached: an invariant may hold only because of these."""
+    """The lines about actions that never fired and goals that were never reached.
+
+    An invariant may hold only because these actions never fired.
+    """
     if not result.counted:
         return ["not known: another engine says which actions fire"]
     so_far = " so far" if result.left else ""

@@ -148,7 +148,7 @@ def _written(function: FunctionType) -> Statement | None:
 
 
 def _named_lambdas(tree: ast.Module, line: int) -> Iterator[ast.Assign | ast.AnnAssign]:
-    """The assignments that give a name to a lambda which begins in this line."""
+    """The assignments that name a lambda beginning in the given line."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.lineno <= line <= (node.end_lineno or 0):
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target

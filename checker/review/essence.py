@@ -16,7 +16,7 @@ from isrcheck.checker.wording.layout import plural
 from isrcheck.model.language import Model
 
 MOST: Final = 3
-"""At most this many things of one kind are named."""
+"""At most this many scenarios, functions, guards or other things of one kind are named."""
 NAMED: Final = 5
 """At most this many invariants and properties are named for one kind of change."""
 
@@ -90,7 +90,10 @@ def _named(rows: list[Row], words: Callable[[Row], str]) -> list[str]:
 
 
 def _titles(turned: list[Turned]) -> list[str]:
-    """The names of scenarios with their titles. If there are many scenarios, only some names, without titles."""
+    """The names of scenarios with their titles.
+
+    If there are more than `MOST` scenarios, only the first names are given, without titles, and the others are counted.
+    """
     if len(turned) > MOST:
         return [_some([each.name for each in turned])]
     return [f"{each.name} ({each.title[0].lower()}{each.title[1:]})" for each in turned]
@@ -116,7 +119,7 @@ def _cause(found: Review) -> str:
 
 
 def _purpose(found: Review) -> list[str]:
-    """The first sentence of the new model's file. Returns nothing if the two sides are versions of one model."""
+    """The sentence `_said` of the new model. The list is empty if the two sides are versions of one model."""
     return [said] if _is_another(found) and (said := _said(type(found.new.model))) else []
 
 
@@ -127,7 +130,7 @@ def _is_another(found: Review) -> bool:
 def _said(cls: type[Model]) -> str:
     """The first sentence of the docstring of a model's file.
 
-    If the model defines no function, or if the file has no docstring, the sentence is from the class's docstring.
+    If the class defines no function, or if the file has no docstring, the sentence is from the class's docstring.
     """
     own = (f.__globals__.get("__doc__") for f in vars(cls).values() if isinstance(f, FunctionType))
     text = next(own, None) or cls.__doc__ or ""

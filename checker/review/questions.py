@@ -20,11 +20,12 @@ from isrcheck.model.language.tracing import askable, checkable, trace
 class Questions:
     """The predicates whose meaning differs between two versions, and the differences in states and fairness.
 
-    `cut` is true if the constraints differ, so that the two searches may leave out different states. `narrower` names
-    the bounds that changed, except those that changed to a greater number. If `cut` is true or there are such bounds, a
-    violation that disappears does not count as mended: perhaps the new search only leaves out the states of the
-    violation. Scenarios keep their own bounds, so for them only `cut` counts. `fairness` has the actions whose fairness
-    differs, each with its fairness before and after.
+    `states` names the differences in variables, initial states and constraints. `cut` is true if the constraints
+    differ, so that the two searches may leave out different states. `narrower` names the bounds that changed, except
+    those that changed to a greater number. If `cut` is true or `narrower` names a bound, a violation that disappears
+    does not count as mended, because perhaps the new search only leaves out the states of the violation. Scenarios keep
+    their own bounds, so for them only `cut` counts. `fairness` has the actions whose fairness differs, each with its
+    fairness before and after.
     """
 
     predicates: frozenset[str]
@@ -37,9 +38,8 @@ class Questions:
 def questions(old: Side, new: Side) -> Questions:
     """The differences between the questions about two versions.
 
-    If settings or their defaults differ, predicates and states are nevertheless compared at the settings of one
-    version, if both versions accept these. So an invariant whose meaning differs only because of a changed setting does
-    not count as changed.
+    Predicates and states are compared at the settings of one version, if both versions accept these settings. So an
+    invariant whose meaning differs only because of a changed setting does not count as changed.
     """
     one, other = _at_the_same_settings(old.model, new.model)
     then, now = _system(old.loaded, one), _system(new.loaded, other)
@@ -73,7 +73,7 @@ def _at_the_same_settings(old: Model, new: Model) -> tuple[Model, Model]:
 
 
 def _with(model: Model, wanted: dict[str, Any]) -> Model:
-    """The model with the wanted values for those of its settings that `wanted` names. Others keep their values."""
+    """The model with the wanted values for those of its settings that `wanted` names. Its other settings are kept."""
     settings = {name: wanted.get(name, value) for name, value in model.settings.items()}
     return model if settings == model.settings else type(model)(**settings)
 
@@ -115,7 +115,7 @@ def _asked(question: Question, known: dict[Expression, str]) -> tuple[Any, ...]:
 
 
 def _states(old: TransitionSystem, new: TransitionSystem) -> Iterator[str]:
-    """What differs in the states, in words: the variables or, if they are equal, the initial states."""
+    """The difference in the states, in words: the variables or, if these are equal, the initial states."""
     here, there = ([(x.path, x.kind, x.low, x.high) for x in system.leaves] for system in (old, new))
     if here != there:
         yield "the variables"

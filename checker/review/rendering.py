@@ -24,7 +24,7 @@ def text(found: Review, ink: Ink = PLAIN) -> list[str]:
 
 
 def markdown(found: Review) -> str:
-    """A review as Markdown for a pull request. The sections' blocks of text are there, but folded."""
+    """A review as Markdown for a pull request. The sections' blocks of text are included, but folded."""
     first, *more = essence(found)
     parts = [f"**{escaped(first)}**\n", *(f"{escaped(line)}\n" for line in more)]
     return "\n".join([*parts, *(line for section in sections(found) for line in _section(section))]) + "\n"

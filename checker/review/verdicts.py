@@ -250,7 +250,7 @@ class Scenarios:
 def scenarios(old: Side, new: Side, limits: Limits, asked: Questions) -> Scenarios:
     """Checks the recorded scenarios of the old and of the new model in both models.
 
-    Some settings of a side are also set in the scenarios (`_own_settings`). `asked` has the differences between the
+    Some settings of a side override those of the scenarios (`_own_settings`). `asked` has the differences between the
     questions. A scenario does not count as mended if its question differs.
     """
     own = [_own_settings(a, b) for a, b in ((old, new), (new, old))]
@@ -272,7 +272,7 @@ def scenarios(old: Side, new: Side, limits: Limits, asked: Questions) -> Scenari
 
 
 def _own_settings(mine: Side, other: Side) -> dict[str, Any]:
-    """The settings of a side that are also set in the scenarios.
+    """The settings of a side that override those of the scenarios.
 
     These are settings that differ between the sides because they were given for one side, or because the sides are two
     versions of one model. Bounds are not included, because a scenario keeps its own bounds.

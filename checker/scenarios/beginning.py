@@ -20,7 +20,7 @@ TO_WRITE: Final = "To be written"
 def begin(folder: Path, model: str, asked: Mapping[str, Any], settings: Mapping[str, Any]) -> Scenario:
     """Writes a scenario of `model` (a name or file, as for `isrcheck check`) into a new folder, and returns it.
 
-    `asked` are further keys of `scenario.toml`: invariants, deadlock, keep_going. Raises `Failure` if the folder exists
+    `asked` has further keys of `scenario.toml`: invariants, deadlock, keep_going. Raises `Failure` if the folder exists
     already, or if the search does not finish. Also raises the errors of `derive`. After an error, the new folder is
     removed.
     """

@@ -30,8 +30,8 @@ def default() -> Path:
 def folders(paths: tuple[str, ...]) -> list[tuple[Path, Path]]:
     """Pairs of a scenario's folder and the path at or below which it was found, sorted by the scenario's name.
 
-    A path is a scenario's folder, its `scenario.toml`, or a folder with scenarios' folders, directly or in groups.
-    Without paths, the path is `default()`. Raises `DamagedScenario` for a path without scenarios.
+    A path is a scenario's folder, its `scenario.toml`, or a folder that has scenarios' folders, directly or in groups
+    (folders). If `paths` is empty, the only path is `default()`. Raises `DamagedScenario` for a path without scenarios.
     """
     found: dict[Path, tuple[Path, Path]] = {}
     for root in [Path(path) for path in paths] or [default()]:
@@ -65,14 +65,14 @@ def called(name: str, root: Path) -> Path | None:
 
 
 def group_of(model: str) -> Path:
-    """The folder for a new scenario: the folder in `OWN` that has most scenarios of this model.
+    """The folder for a new scenario: `OWN` or its group (folder) that has the most scenarios of this model.
 
     If `OWN` has no scenario of the model, this is `OWN` for a model in a file, or `OWN / model` for a shipped model.
     """
     beside = []
     for folder in _scenarios_in(OWN):
         with suppress(DamagedScenario, OSError):
-            beside += [folder.parent] if read(folder, OWN).model == model else []
+            beside += [folder.parent] if read(folder, OWN).is_about(model) else []
     return max(beside, key=beside.count, default=OWN if model.partition(":")[0].endswith(".py") else OWN / model)
 
 

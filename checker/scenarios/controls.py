@@ -37,8 +37,8 @@ def controls_of(scenario: Scenario, loaded: LoadedModel, changed: dict[str, Any]
 def named(text: str, loaded: LoadedModel, broken: Model) -> Control:
     """The control that `--control` names. `text` is a scenario, a model, or settings: `NAME=VALUE,NAME=VALUE`.
 
-    A named model gets those settings of the trace's model (`broken`) that it declares. Raises `UnknownName` or
-    `ModelError`.
+    A named model gets those settings of the trace's model (`broken`) that the named model declares. Raises
+    `UnknownName` or `ModelError`.
     """
     if "=" in text:
         pairs = [pair.partition("=") for pair in text.split(",")]

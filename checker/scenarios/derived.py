@@ -29,11 +29,11 @@ GENERATED: Final = (COUNTS, ITF, TEXT)
 
 @dataclass(frozen=True)
 class Derived:
-    """The summary of a check, and the contents of the derived files by name. Without a violation there is no trace.
+    """The summary of a check, and the contents of the derived files by name. Without a violation no file has a trace.
 
     If the search did not finish, `unfinished` has the reason and the exit code. `story` has the data of a page about
     the trace in the files or, without such a trace, about the trace to an evaluation error. `story` is None if the
-    caller did not ask for it.
+    caller did not ask for it, or if there is no trace.
     """
 
     summary: dict[str, Any]
@@ -43,9 +43,10 @@ class Derived:
 
 
 def derive(scenario: Scenario, limits: Limits = Limits(), told: bool = False) -> Derived:
-    """Checks a scenario; with `told`, adds its trace as the data of a page.
+    """Checks a scenario. If `told` is true, the result also has the data of a page about its trace.
 
-    Raises the errors of `isrcheck.check`, and `DamagedScenario` if the model's file is missing or outside the root.
+    Raises the errors of `isrcheck.check`, and `DamagedScenario` if the model's file is missing or outside
+    `scenario.root`.
     """
     from isrcheck.checker.explaining import explain_all
     from isrcheck.checker.library import load_model_class
@@ -65,7 +66,7 @@ def derive(scenario: Scenario, limits: Limits = Limits(), told: bool = False) ->
 def asked_of(
     scenario: Scenario, loaded: LoadedModel, settings: dict[str, Any], limits: Limits, workers: int | None = None
 ) -> Result:
-    """Checks, in a model at these settings, what a scenario asks. Raises the errors of `isrcheck.check`."""
+    """Runs a scenario's check on a model at the given settings. Raises the errors of `isrcheck.check`."""
     from isrcheck.checker.checking import check
 
     return check(
@@ -136,7 +137,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
 def _promised(finding: PropertyFinding) -> dict[str, Any]:
     """The verdict on a property and the counts behind it. For a violation: also the trace's length and loop.
 
-    `loop` is the start of the loop of a lasso, or None if the trace is no lasso.
+    `loop` is the position (from 0) of the state where the loop of a lasso starts, or None if the trace is no lasso.
     """
     data = finding.to_json()
     kept: dict[str, Any] = {key: data[key] for key in ("verdict", "vacuous", *FOUND, "fairness_used") if key in data}

@@ -26,7 +26,7 @@ def recorded(folder: Path) -> dict[str, bytes]:
 
 
 def drift(old: dict[str, bytes], derived: Derived) -> list[str]:
-    """Messages about the differences between recorded and derived files; an empty list if all bytes are equal."""
+    """Messages about the differences between recorded and derived files. There are none if all bytes are equal."""
     new = {name: text.encode() for name, text in derived.files.items()}
     differing = [name for name in GENERATED if old.get(name) != new.get(name)]
     lines = [line for name in differing for line in _presence(name, old, new)]

@@ -1,4 +1,4 @@
-"""Compares a scenario's outcome with the author's expectation, and checks that it and each control are a pair."""
+"""Compares a scenario's outcome with the author's expectation, and checks that the scenario fits its controls."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from isrcheck.checker.scenarios.scenario import Scenario
 class Shown:
     """A scenario on the page: its outcome in words (`status`, `found`), and messages about what is wrong (`lines`).
 
-    `scenario` is None if its file cannot be read; `verdict` is empty if the scenario could not run.
+    `scenario` is None if the scenario's file cannot be read. `verdict` is empty if the scenario could not run.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Shown:
 
 
 def overview_page(total: str, shown: list[Shown]) -> str:
-    """The page of an overview. Scenarios with the same name share a trace: the first one that is not None."""
+    """The page of an overview. Scenarios with the same name share the first of their traces that is not None."""
     stories: dict[str, Any] = {}
     for each in shown:
         if each.story is not None:

@@ -20,8 +20,8 @@ def in_order(
 ) -> Iterator[Answer]:
     """The answers in the order of the items. With one worker or one item, the work is done in this process.
 
-    If a process dies, each waiting item is tried again in a process of its own. If this process dies too, `ended` gives
-    the answer for the item.
+    If a process dies, each waiting item is tried again in a new process of its own. If the new process dies too,
+    `ended` gives the answer for the item.
     """
     if min(workers, len(items)) < 2:
         yield from map(work, items)
@@ -50,7 +50,7 @@ def _submitted(pool: ProcessPoolExecutor, work: Callable[[Item], Answer], item: 
 def _answer(
     work: Callable[[Item], Answer], item: Item, future: Future[Answer], ended: Callable[[Item], Answer]
 ) -> Answer:
-    """The answer for an item. If a process dies, all waiting items fail. Each is tried again in its own process."""
+    """The answer for an item. If a process of the pool dies, the item is tried again in a process of its own."""
     try:
         return future.result()
     except BrokenProcessPool:

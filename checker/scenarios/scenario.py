@@ -29,9 +29,9 @@ class Scenario:
 
     `folder` is the scenario's folder. `root` is the folder that the user named (by default `folder`), and the model's
     file must be inside `root`. `lengths` maps each violated invariant or property (and `deadlock`) to the number of
-    states of its shortest trace. `controls` are the names of scenarios that differ from this one by a fix. For a
-    violated scenario, the fix is switched on in its controls, and for a scenario that holds, it is switched off there.
-    `seen_to_hold` has wider bounds at which the scenario also held.
+    states of its shortest trace. `controls` are the names of scenarios that differ from this one by a fix. The controls
+    of a violated scenario have the fix, and the controls of a scenario that holds lack the fix. `seen_to_hold` has
+    wider bounds at which the scenario also held.
     """
 
     folder: Path
@@ -62,6 +62,13 @@ class Scenario:
         path = self.model.partition(":")[0]
         return self.folder / path if path.endswith(".py") else None
 
+    def is_about(self, model: str) -> bool:
+        """Whether the scenario's model is this one: the name of a shipped model, or `FILE.py` or `FILE.py:CLASS`."""
+        if self.file is None:
+            return self.model == model
+        path, _, cls = model.partition(":")
+        return (self.file.resolve(), self.model.partition(":")[2]) == (Path(path).resolve(), cls)
+
     def specification(self) -> str:
         """The model as an argument for `isrcheck.check`.
 
@@ -88,7 +95,7 @@ def name_of(folder: Path) -> str:
 def read(folder: Path, root: Path | None = None) -> Scenario:
     """The scenario in a folder.
 
-    Raises `DamagedScenario` if the file is missing or has a mistake, OSError if the file cannot be read.
+    Raises `DamagedScenario` if the file is missing or has a mistake, and OSError if it cannot be read.
     """
     path = folder / FILE
     if not path.is_file():

@@ -205,6 +205,11 @@ def test_the_library_refuses_what_the_symbolic_engine_cannot_do() -> None:
             check("kip-101", {"replicas": 2}, engine="symbolic", **words)
 
 
+def test_the_library_refuses_a_limit_of_memory_that_spark_does_not_keep() -> None:
+    with pytest.raises(UnknownName, match="engine spark has its memory from Spark"):
+        check("kip-101", {"replicas": 2}, engine="spark", limits=Limits(memory=1 << 30))
+
+
 VALUES = {"--store": "disk", "--checkpoint-every": "3", "--max-memory": "1GiB", "--conf": "a=b"}
 FLAGS = ("--symmetry", "--fail-on-vacuity", "--transitions")
 

@@ -143,6 +143,17 @@ def test_a_page_and_one_line(tmp_path: Path) -> None:
     assert "[server 2]" in page
 
 
+def test_lines_that_the_initial_state_explains_are_named(tmp_path: Path) -> None:
+    """`plain` is for the states alone; the page says it, too."""
+    (tmp_path / "lease.py").write_text(block("python"))
+    path = tmp_path / "morning.ndjson"
+    path.write_text(f'{HEADER}\n{{"lane": "a", "order": 1, "observed": {{"token": 0}}}}')
+    outcome, _ = explained(path, "--html", str(tmp_path / "p.html"))
+    assert "\n  the initial state explains a 1\n" in outcome.out
+    assert "the initial state explains a 1" in (tmp_path / "p.html").read_text()
+    assert "explains" not in explained(path, "--plain")[0].out
+
+
 HEADER = '{"recording": 1, "lanes": ["a"], "hidden": []}'
 
 

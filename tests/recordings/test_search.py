@@ -151,3 +151,21 @@ def test_nothing_goes_on_from_outside_the_constraints() -> None:
     """The third step leads outside the constraints, from where no step continues."""
     assert asked(height(1, 3), at_most=9, model=Platform()).end is not None
     assert asked(height(1, 4), at_most=9, model=Platform()).end is None
+
+
+class Tower(Platform):
+    """Above the third step there is nothing, so that a step up from there is undefined."""
+
+    def variables(self) -> dict[str, Any]:
+        return {"height": number(0, 3), "marked": number(0, 2)}
+
+    @action(actor="climber")
+    def up(self, s: Any) -> None:
+        """One step up."""
+        s.height += 1
+
+
+def test_what_is_undefined_outside_the_constraints_is_not_needed() -> None:
+    """The third step leads outside the constraints. No state of the last round is within them."""
+    found = asked({**height(1, 0), "event": "up"}, at_most=9, model=Tower())
+    assert (found.end, found.stopped, found.failing) == (None, None, None)

@@ -59,6 +59,13 @@ def test_a_model_of_ones_own_is_named_from_the_folder(tmp_path: Path) -> None:
     assert (outside.code, "lies outside" in outside.err) == (150, True)
 
 
+def test_another_scenario_of_a_model_of_ones_own_is_made_beside_the_first(tmp_path: Path) -> None:
+    model = str(counter(tmp_path))
+    run("scenarios", "new", "one", "--model", model, "--in", "counterexamples/own")
+    run("scenarios", "new", "two", "--model", model)
+    assert sorted(os.listdir("counterexamples/own")) == ["one", "two"]
+
+
 def test_what_is_there_is_left_alone() -> None:
     assert run("scenarios", "new", "lost", *KIP_101).code == 0
     toml = Path("counterexamples/kip-101/lost/scenario.toml")
