@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from isrcheck.checker.told import Fact, Need, Reason, Reasons
 from isrcheck.checker.traces.walked import Walked
 from isrcheck.checker.wording.conditions import LONGEST, Words
-from isrcheck.model.language.expressions import Expression, Leaf
+from isrcheck.model.language.expressions import Expression, Leaf, has_more_leaves
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,8 @@ class _Graph:
         walked, words, e, m = self.walked, self.words, made.what, made.state
         read = walked.reads(e, m)
         values = {i: words.is_(i, walked.states[m - 1][i]) for i in (*read, made.leaf) if i >= 0}
-        text = values[e.value.index] if isinstance(e.value, Leaf) else words.condition(e, bool(walked.value(e, m)))
-        if len(text) > LONGEST:
+        if isinstance(e.value, Leaf):
+            text = values[e.value.index]
+        elif has_more_leaves(e, LONGEST) or len(text := words.condition(e, bool(walked.value(e, m)))) > LONGEST:
             text = ", ".join(values.values()) if made.leaf < 0 else values[made.leaf]
         return Fact(text, walked.since(e, m), tuple(words.pair(i, walked.states[m - 1][i]) for i in read))

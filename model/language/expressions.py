@@ -26,6 +26,7 @@ from isrcheck.model.language.nodes import (
     Leaf,
     constant,
     flag_node,
+    has_more_leaves,
     interned,
     is_constant,
     leaf,
@@ -34,8 +35,8 @@ from isrcheck.model.language.nodes import (
 
 __all__ = [
     "FALSE", "LARGEST", "SEMANTICS", "TRUE", "Expression", "Kind", "Leaf", "add", "and_", "constant", "difference",
-    "eq", "evaluate", "has", "if_", "implies", "intersection", "is_constant", "le", "leaf", "lt", "multiply", "not_",
-    "only", "or_", "render", "size", "subset", "subtract", "topological", "union",
+    "eq", "evaluate", "has", "has_more_leaves", "if_", "implies", "intersection", "is_constant", "le", "leaf", "lt",
+    "multiply", "not_", "only", "or_", "render", "size", "subset", "subtract", "topological", "union",
 ]  # fmt: skip
 
 

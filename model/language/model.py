@@ -152,11 +152,8 @@ class Model:
     @classmethod
     def actions(cls) -> dict[str, Callable[..., Any]]:
         """The methods marked as actions: a dict from name in kebab-case to method, in alphabetical order."""
-        return {
-            kebab(n): getattr(cls, n)
-            for n in sorted(_members(cls), key=kebab)
-            if hasattr(getattr(cls, n), "__action__")
-        }
+        marked = [n for n in _members(cls) if hasattr(getattr(cls, n), "__action__")]
+        return {kebab(n): getattr(cls, n) for n in sorted(marked, key=kebab)}
 
     @classmethod
     def predicates(cls, kind: str) -> dict[str, Callable[..., Any]]:

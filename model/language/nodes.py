@@ -136,6 +136,18 @@ def render(a: Expression) -> str:
     return f"not {inner[0]}" if a.operator == "not" else f"{inner[0]}.{a.operator}"
 
 
+def has_more_leaves(a: Expression, most: int) -> bool:
+    """Whether `render` shows more than `most` leaves and constants. This is quick even if the text is very long."""
+    pending = [a]
+    while pending:
+        one = pending.pop()
+        most -= not one.arguments
+        if most < 0:
+            return True
+        pending += one.arguments
+    return False
+
+
 def _render_constant(a: Expression) -> str:
     if a.kind == "flag":
         return "true" if a is TRUE else "false"

@@ -14,8 +14,9 @@ from isrcheck.checker.told import Reasons
 from isrcheck.checker.traces.reasons import reasons
 from isrcheck.checker.traces.walked import Walked
 from isrcheck.checker.wording.conditions import Words
-from isrcheck.model.language.expressions import evaluate
+from isrcheck.model.language.expressions import add, evaluate, has_more_leaves, leaf
 from isrcheck.model.language.tracing import layout
+from tests.kernel.toys import leaves_of
 from tests.traces.walks import VIOLATED, walk
 
 SOME = ("kip-101", "kip-279", "truncate-to-hw", "v1-split-brain", "v2-two-leaders-share-an-epoch")
@@ -200,3 +201,14 @@ def test_a_trace_may_be_longer_than_calls_within_calls_are_deep() -> None:
     assert finding.trace.length == 901 > sys.getrecursionlimit() / 2
     assert finding.reasons is not None
     assert finding.reasons.at_once == tuple(range(3, 902)), "what rests on nothing but the start is step 2"
+
+
+def test_a_condition_that_is_much_too_long_is_not_written_out() -> None:
+    """Shared parts make a text of 2 ** 40 leaves, of forty operations."""
+    (x,) = leaves_of(("number", 0, 1))
+    large = leaf(x)
+    for _ in range(40):
+        large = add(large, large)
+    assert has_more_leaves(large, 60)
+    some = add(add(leaf(x), leaf(x)), leaf(x))
+    assert [has_more_leaves(some, most) for most in (1, 2, 3, 4)] == [True, True, False, False]
