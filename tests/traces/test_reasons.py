@@ -92,8 +92,8 @@ def assert_complete(name: str) -> None:
         step = walked.step(k)
         assert evaluate([step.guard], state) == [1], f"step {k}"
         values = evaluate(list(step.updates.values()), state)
-        for leaf, value in zip(step.updates, values, strict=True):
-            state[leaf] = value
+        for scalar, value in zip(step.updates, values, strict=True):
+            state[scalar] = value
         matter = walked.relevant[k - 1]
         assert all(state[i] == walked.states[k - 1][i] for i in matter)
         state = havoc(walked, state, k, chance)
