@@ -1,4 +1,4 @@
-"""Verdicts as test cases: one for each invariant of a check, or one for each scenario, with their source lines."""
+"""Turns the verdicts of a check into test cases with source lines. `isrcheck regress` makes one case for a scenario."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from isrcheck.checker.wording.values import label_text
 Outcome = Literal["passed", "failed", "error", "skipped"]
 """The outcome of a test case.
 
-`failed`: a violation, or another difference from what is expected. `error`: no answer. `skipped`: the search stopped at
-another violation.
+`failed`: a violation, or another difference from what is expected. `skipped`: no answer for an invariant, because the
+search stopped at another violation. `error`: no answer for another reason.
 """
 
 
 @dataclass(frozen=True)
 class Location:
-    """Lines of a file, counted from 1, with a message about them. The file is relative to its repository."""
+    """Lines of a file, counted from 1, with a message about these lines. `file` is a path from `repository_path`."""
 
     file: str
     line: int
@@ -40,12 +40,15 @@ class Location:
 
 @dataclass(frozen=True)
 class Case:
-    """A verdict. `message` tells it in one line, and `text` in full. `rule` is the sentence that should be true.
+    """A verdict as a test case.
+
+    `message` is the verdict in one line. `text` is the full report, and empty if `message` says everything. `rule` is
+    the sentence that should be true.
 
     `path` has the lines of all actions of the trace, in order. `about` has the lines of the invariant or property.
     `location` has the lines to show, if there are any. For a violation these are the lines of the last action of the
-    trace. For an evaluation error they are the lines of the action that failed. For any other verdict, and for a
-    violation in an initial state, they are the lines of `about`.
+    trace. For an evaluation error they are the lines of the action that failed. For a scenario they are the first line
+    of its file. For any other verdict, and for a violation in an initial state, they are the lines of `about`.
 
     `seconds` is the time of the answer. If several cases are answered together, each has an equal share of the time.
     """
@@ -66,11 +69,13 @@ class Case:
 def cases_of(result: Result, loaded: LoadedModel) -> list[Case]:
     """The verdicts of a check, as test cases.
 
-    There is a case for each invariant and each property, and for deadlock if it was looked for. An evaluation error
-    gives a further case, and so does vacuity if it is a failure. One search answers all invariants (and deadlock), and
-    all properties are checked on its result. So each invariant gets an equal share of the time of the search, and each
-    property an equal share of the time after the search. Without an invariant, the properties share the whole time.
-    These shares add up to the time of the check.
+    There is a case for each invariant and each property, and for deadlock if the search looked for deadlocks. An
+    evaluation error adds a case. Exit code 10 adds the case `vacuity`.
+
+    One search answers all invariants and deadlock. The properties are checked after this search, on its result. So each
+    invariant (and deadlock) gets an equal share of the time without the check of the properties. Each property gets an
+    equal share of the time of that check. If only properties are checked, they share the whole time. The shares add up
+    to the time of the whole check.
     """
     maker = _Maker(result, loaded)
     found = [maker.finding(name, f, loaded.invariants.get(name)) for name, f in result.findings.items()]
@@ -123,7 +128,7 @@ class _Maker:
         return Case(self._suite, name, outcome, property_text(finding), finding.sentence, about=about, location=about)
 
     def _open(self, finding: Finding) -> tuple[Outcome, str]:
-        """The outcome and the message for an invariant without a counterexample."""
+        """The outcome and the message for an invariant (or deadlock) without a counterexample."""
         if finding.verdict == "holds":
             return "passed", f"holds in all of {plural(self.result.distinct, 'state')}"
         so_far = f"not violated to depth {finding.checked_depth}"

@@ -15,9 +15,9 @@ from isrcheck.checker.traces.mermaid import mermaid
 MARKS: Final = {"passed": "✅ holds", "failed": "❌ violated", "error": "⚠️ open", "skipped": "⏸️ not decided"}
 LEVELS: Final = {"failed": "error", "error": "warning"}
 LARGEST: Final = 1_000_000
-"""The largest summary of a step in bytes; GitHub refuses more than 1 MiB."""
+"""The largest summary of a step, in bytes. GitHub refuses more than 1 MiB."""
 LONGEST_DIAGRAM: Final = 45_000
-"""The longest diagram in characters; Mermaid refuses more than 50,000."""
+"""The longest diagram, in characters. Mermaid refuses more than 50,000."""
 
 
 def commands(cases: Sequence[Case]) -> list[str]:

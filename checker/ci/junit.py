@@ -16,9 +16,9 @@ ELEMENTS: Final = {"failed": "failure", "error": "error", "skipped": "skipped"}
 
 
 def junit(cases: Sequence[Case], properties: dict[str, str], name: str = "isrcheck") -> str:
-    """JUnit XML with one test suite for each `suite` that the cases name (a model, or `scenarios`).
+    """JUnit XML with one test suite for each value of `suite` in the cases: for example, a model's name or `scenarios`.
 
-    `properties` are the settings of the check. Each test suite has them.
+    `properties` are the settings of the check. They are written into each test suite.
     """
     root = Element("testsuites", {key: value for key, value in _counts(cases, name).items() if key != "skipped"})
     for suite in dict.fromkeys(case.suite for case in cases):

@@ -1,4 +1,7 @@
-"""Verdicts as SARIF 2.1.0. A violation is located at the last action of its trace. Its code flow is the whole trace.
+"""Verdicts as SARIF 2.1.0.
+
+A violation is located at the last action of its trace, or at the invariant if the trace has no action. The code flow
+of a violation has the actions of the whole trace.
 
 Standard: https://docs.oasis-open.org/sarif/sarif/v2.1.0/
 """
@@ -79,7 +82,7 @@ def _uri(path: str) -> str:
 
 
 def _fingerprint(case: Case, settings: dict[str, Any]) -> str:
-    """A text that depends only on the question (the model, the check and the settings), and not on its answer."""
+    """A text that depends only on the suite, the case's name and the settings, and not on the verdict."""
     words = json.dumps([case.suite, case.name, settings], sort_keys=True)
     return hashlib.sha256(words.encode()).hexdigest()[:32]
 

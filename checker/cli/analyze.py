@@ -91,9 +91,9 @@ def _ask_spark(
 ) -> tuple[Any, Any]:
     """Starts Spark, and adds to `data` the counts that the dataset does not contain.
 
-    These are the out-degrees of the states, and the distribution of the values of `leaves`. A leaf is one of the
-    integers that encode a state. If `decode` names a folder, the dataset is also written there as tables. Returns the
-    origin of the dataset (its model, loaded again), and the Spark session.
+    These are the out-degrees of the states, and the distributions of the values of some leaves. A leaf is one of the
+    integers that encode a state, and `leaves` has the indices of these leaves. If `decode` names a folder, the dataset
+    is also written there as tables. Returns the origin of the dataset (its model, loaded again), and the Spark session.
     """
     from isrcheck.checker.datasets.origin import origin_of
     from isrcheck.checker.datasets.summary import add_degrees, add_variables

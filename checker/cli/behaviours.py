@@ -27,7 +27,7 @@ def behaviours_options(command: Command) -> Command:
 
 
 def bounds_options(command: Command) -> Command:
-    """Adds the options for the visible variables, and for the limits of a comparison of behaviours."""
+    """Adds the options for a comparison of behaviours: the visible (compared) variables, and the limits."""
     for option in reversed(_BOUNDS):
         command = option(command)
     return command
@@ -57,7 +57,7 @@ class Asked:
 def asked_of(options: dict[str, Any]) -> Asked | None:
     """The comparison of behaviours that the options ask for, or None without --behaviours.
 
-    Raises a usage error if an option that needs --behaviours is given without it.
+    Without --behaviours, raises a usage error if an option is given that needs --behaviours.
     """
     wanted, sides = options.pop("behaviours"), Sides.of(options)
     given = sides.given or next((f"--{n.replace('_', '-')}" for n in options if options[n]), None)
@@ -70,7 +70,7 @@ def asked_of(options: dict[str, Any]) -> Asked | None:
 
 
 def behaviours(one: str | None, other: str | None, json_path: str | None, asked: Asked) -> NoReturn:
-    """Finds what only the second model does and what only the first does, prints the result, and ends the command."""
+    """Compares the behaviours of two models, prints and writes the result, and ends the command."""
     require_writable(json_path)
     from isrcheck.checker.behaviours.comparing import compare
     from isrcheck.checker.reports.behaviours import behaviours_text, headline

@@ -1,4 +1,4 @@
-"""`isrcheck cache`: shows or clears the compiled code that is kept between runs. Also the option `--no-cache`."""
+"""`isrcheck cache`: shows or clears the compiled code that is kept between runs. Also makes the option `--no-cache`."""
 
 from __future__ import annotations
 

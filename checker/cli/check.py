@@ -237,7 +237,7 @@ def _answer(question: Question, scenario: Scenario | None) -> Result:
 
 
 def _controls(question: Question, loaded: LoadedModel, model: Model) -> list[Control]:
-    """The controls that --control names. Raises `UnknownName` or `ModelError`."""
+    """The controls (fixed designs) that --control names. Raises `UnknownName` or `ModelError` if one cannot be made."""
     if not question.controls:
         return []
     from isrcheck.checker.scenarios.controls import named
@@ -248,10 +248,10 @@ def _controls(question: Question, loaded: LoadedModel, model: Model) -> list[Con
 def _explain(
     question: Question, scenario: Scenario | None, loaded: LoadedModel, result: Result, controls: list[Control]
 ) -> None:
-    """Adds the step at which each control (a fixed design) differs from the trace of each violated invariant.
+    """Adds to the trace of each violated invariant the step at which each control (a fixed design) differs.
 
-    The controls are those of the scenario and of --control. With --quiet they are compared only if a file or
-    annotations for GitHub are written as well. With --fixes, other values of single settings are also tried.
+    The controls are those of the scenario and of --control. With --quiet, controls are compared only if a file or
+    annotations for GitHub are also written. With --fixes, other values of single settings are also tried.
     """
     from isrcheck.checker.explaining import explain_all
     from isrcheck.checker.scenarios.controls import controls_of
@@ -268,7 +268,7 @@ def _explain(
 def _add_alternatives(result: Result, loaded: LoadedModel, question: Question) -> None:
     """Tries the other values of each setting that is boolean or has choices, one change at a time.
 
-    Adds the outcomes to the violated invariant with the shortest trace.
+    Adds the outcomes to the violated invariant with the shortest trace. Does nothing if no invariant is violated.
     """
     from isrcheck.checker.alternatives import alternatives
     from isrcheck.checker.exploration import Limits
@@ -283,7 +283,7 @@ def _add_alternatives(result: Result, loaded: LoadedModel, question: Question) -
 
 
 def _deliver(question: Question, result: Result, scenario: Scenario | None) -> None:
-    """Prints the report, then writes the files."""
+    """Prints the report, writes the files, and ends the command."""
     from isrcheck.checker.reports.text import brief, report
     from isrcheck.checker.wording.layout import Ink
 

@@ -1,4 +1,4 @@
-"""The options for continuous integration, which several commands share, and the reports that these options ask for."""
+"""The options for continuous integration, shared by several commands, and the reports that these options ask for."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Reports:
     github: bool = False
     mermaid: str | None = None
     to_stderr: bool = False
-    """Whether GitHub's annotations go to standard error, because a file is written to standard output."""
+    """True if a file is written to standard output. Then GitHub's annotations go to standard error."""
 
     @classmethod
     def taken(cls, options: dict[str, Any]) -> Reports:
@@ -60,7 +60,7 @@ class Reports:
         return {name: path for name, path in given.items() if path is not None}
 
     def write(self, result: Result, loaded: LoadedModel | None) -> None:
-        """Writes the reports on a check. Raises `Failure` (153) if one cannot be written, after writing the others."""
+        """Writes the reports on a check. If one cannot be written, writes the others, then raises `Failure` (153)."""
         all_written(lambda: self._write_mermaid(result), lambda: self._write_verdicts(result, loaded))
 
     def _write_verdicts(self, result: Result, loaded: LoadedModel | None) -> None:
@@ -89,7 +89,7 @@ class Reports:
     ) -> None:
         """Writes the requested reports (JUnit, SARIF, GitHub) on these test cases.
 
-        Raises `Failure` (153) if one cannot be written, after writing the others.
+        If one cannot be written, writes the others, then raises `Failure` (153).
         """
         all_written(
             lambda: self._write_junit(cases, settings),

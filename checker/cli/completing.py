@@ -31,7 +31,7 @@ def scenarios(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 
 
 def settings(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Completes the name of a setting, with an equals sign. After the sign, completes true, false and named choices."""
+    """Completes the name of a setting, with an equals sign. After the sign, completes a choice, or true and false."""
     loaded = _model(ctx)
     if loaded is None:
         return []

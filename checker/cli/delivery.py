@@ -34,7 +34,7 @@ class Output:
     """The files that the options name. If a file is `-` (standard output), the report goes to standard error.
 
     `loaded` is the model, once it is loaded. The page and the reports for continuous integration need the model.
-    `beside` is the result that the page of `isrcheck refine` shows: its traces also have the states of the
+    `beside` replaces the result in the page of `isrcheck refine`. The traces of `beside` also have the states of the
     specification.
     """
 
@@ -134,8 +134,8 @@ class Output:
 def deliver(output: Output, result: Result, text: Callable[[Ink], str]) -> None:
     """Prints the report, then writes the files, and ends the command with the exit code of the result.
 
-    Raises `Failure` if the report cannot be printed or a file cannot be written, and BrokenPipeError if the reader of
-    the report has gone. In each case the other files are written first.
+    Raises `Failure` if the report cannot be printed or a file cannot be written. Raises BrokenPipeError if the reader
+    of the report has gone. All files that can be written are written before an error is raised.
     """
     from isrcheck.checker.wording.layout import Ink
 

@@ -1,4 +1,4 @@
-"""How a command ends after an error: one line on standard error, and a documented exit code."""
+"""Ends a command after an error with one line on standard error and a documented exit code."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def tell(error: BaseException) -> int:
 
 
 def _forget_output() -> None:
-    """Drops output that cannot be written. Otherwise Python would print an error when it exits, with code 120."""
+    """Drops output that cannot be written. Otherwise Python would print an error at its end, and exit with code 120."""
     for stream in (sys.stdout, sys.stderr):
         try:
             if stream is not None:

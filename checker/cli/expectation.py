@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def settle(scenario: Scenario, loaded: LoadedModel, given: Iterable[str], result: Result) -> None:
     """Sets the result's exit code to 10 if the outcome is not as expected.
 
-    The present exit code stays if it comes before 10 in `Exit.PRECEDENCE`. `given` names the settings of the command
-    line. If the value of one of them differs from the scenario's value, no outcome is expected.
+    The exit code is not changed if it comes before 10 in `Exit.PRECEDENCE`. `given` names the settings of the command
+    line. If a setting in `given` has another value than in the scenario, no outcome is expected.
     """
     if not _changed(scenario, loaded, given, result) and _unmet(scenario, result):
         codes = {result.exit_code, Exit.DIFFERENCE}
@@ -28,7 +28,7 @@ def settle(scenario: Scenario, loaded: LoadedModel, given: Iterable[str], result
 def expectation_lines(
     scenario: Scenario, loaded: LoadedModel, given: Iterable[str], result: Result, ink: Ink
 ) -> list[str]:
-    """The scenario's name and title, then the changed settings or, if none, whether the outcome is as expected."""
+    """Lines with the scenario's name, title, and either the changed settings or the comparison with the expectation."""
     from isrcheck.checker.wording.layout import columns
 
     if changed := _changed(scenario, loaded, given, result):

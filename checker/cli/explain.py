@@ -1,4 +1,4 @@
-"""`isrcheck explain`: whether a model explains a recorded run of a real system."""
+"""`isrcheck explain`: says whether a model explains a recorded run of a real system."""
 
 from __future__ import annotations
 

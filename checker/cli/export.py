@@ -97,7 +97,7 @@ def promised(
     liveness: tuple[str, ...],
     fairness: Fairness,
 ) -> tuple[TransitionSystem, tuple[Obligation, ...]]:
-    """The transition system of a model, with the named liveness properties, and the fairness of its transitions.
+    """The transition system of a model with the named liveness properties, and the fairness of the transitions.
 
     Raises `UnknownName` for a property about steps, which TLC cannot check.
     """

@@ -1,4 +1,4 @@
-"""`isrcheck graph`: the states of a model and the steps between them, for tools that draw or analyse graphs."""
+"""`isrcheck graph`: writes the states of a model and the steps between them, for tools that draw or analyse graphs."""
 
 from __future__ import annotations
 
@@ -97,7 +97,10 @@ def _interpreter(loaded: LoadedModel, model: Model, invariants: tuple[str, ...])
 def _recorded(
     loaded: LoadedModel, file: str, texts: dict[str, str], invariants: tuple[str, ...]
 ) -> tuple[Interpreter, Trace]:
-    """Replays the first trace of a file, and refuses a trace that the model does not allow."""
+    """Replays the first trace of a file. Returns the interpreter and the replayed trace.
+
+    Raises `Failure` (10) if the model does not allow the trace, and `Failure` (150) if the file is damaged.
+    """
     from isrcheck.checker.traces.files import DamagedFile, decoded, read
     from isrcheck.checker.traces.replay import replay
     from isrcheck.model.language.errors import UnknownName, nearest

@@ -56,7 +56,7 @@ def _write_slides(path: str, lessons: dict[int, Path]) -> None:
 
 
 def _story(name: str) -> dict[str, Any]:
-    """The data of a page that shows the recorded trace of a scenario, compared with the scenario's controls."""
+    """The data of a page that compares a scenario's recorded trace with the scenario's controls (fixed designs)."""
     from isrcheck.checker.cli.replay import replayed_file
     from isrcheck.checker.pages.shown import shown_stories
     from isrcheck.checker.scenarios.collection import called, shipped

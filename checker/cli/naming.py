@@ -1,4 +1,4 @@
-"""How a command line names its model: by MODEL, settings and a profile, or by a scenario with its own settings."""
+"""Options that name the model of a command: MODEL with settings and a profile, or a scenario with its own settings."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from isrcheck.model.language.profiles import BARE
 def model_or_scenario(function: Callable[..., Any]) -> Callable[..., Any]:
     """Adds MODEL, `-s`, `--profile` and `--scenario` to a command. `--scenario` replaces MODEL and `--profile`.
 
-    The command is called with `model`, `settings` and `profile`. A scenario also gives `invariants`, if the command has
-    this option and the command line names no invariants.
+    The command is called with `model`, `settings` and `profile`. A scenario also gives `invariants` if the command has
+    the option `--invariant` and the command line does not use this option.
     """
 
     @wraps(function)
@@ -43,8 +43,8 @@ def _asked(model: str | None, name: str, options: dict[str, Any]) -> str:
     """Returns the model of a scenario.
 
     Adds to `options` the scenario's settings that the command line does not give, and sets the profile to the bare
-    defaults. If the command has the option `--invariant` and the command line does not use it, adds the scenario's
-    invariants, too.
+    defaults. If the command has the option `--invariant` and the command line does not use this option, also adds the
+    scenario's invariants. Raises a usage error if MODEL or `--profile` is given, too.
     """
     given = [option for option, value in (("MODEL", model), ("--profile", options["profile"])) if value is not None]
     if given:

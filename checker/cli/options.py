@@ -1,4 +1,4 @@
-"""Options that several commands share, and their values: settings, sizes, durations, where Spark runs."""
+"""Options that several commands share, and the values of these options: settings, sizes, durations, a cluster."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SIZE: Final = re.compile(r"(\d{1,18}(?:\.\d{1,9})?(?:e\d{1,2})?) ?([KMGT]?)(i?)(
 
 
 def size_of(text: str) -> int:
-    """The number of bytes in a text such as `512MB`, `2GiB` or `1e9`. `MB` is decimal; `M` and `MiB` are binary."""
+    """The number of bytes in a text such as `512MB`, `2GiB` or `1e9`. `MB` is decimal. `M` and `MiB` are binary."""
     found = SIZE.fullmatch(text)
     count = 0 if found is None else int(float(found[1]) * _unit(found[2].upper(), bool(found[3]), bool(found[4])))
     if count < 1:
@@ -102,7 +102,7 @@ shipped_option = click.option("--shipped", is_flag=True, help="Take the scenario
 
 
 def meant(paths: tuple[str, ...], shipped: bool) -> tuple[str, ...]:
-    """The folders of scenarios that a command line names. An empty result means the default folder."""
+    """The folders of scenarios that PATH and --shipped name. An empty result means the default folder."""
     if not shipped:
         return paths
     if paths:
@@ -113,7 +113,7 @@ def meant(paths: tuple[str, ...], shipped: bool) -> tuple[str, ...]:
 
 
 def keeping_options(command: Command) -> Command:
-    """Adds the options for checkpoints; each is None if it is not given."""
+    """Adds the options for checkpoints. An option that is not given is None."""
     for option in reversed(_KEEPING):
         command = option(command)
     return command
@@ -174,7 +174,7 @@ def storing_options(command: Command) -> Command:
 
 
 def storing_of(store: str, folder: str | None) -> Storing:
-    """Where the local engine stores states, as the options choose."""
+    """The place where the local engine stores states. Raises a usage error for a folder without --store disk."""
     if folder is not None and store == "memory":
         raise click.UsageError("--store-folder goes with --store disk")
     from isrcheck.checker.exploration import Storing
@@ -191,7 +191,7 @@ def fitting_options(command: click.Command) -> click.Command:
 
 
 def cluster_options(command: Command) -> Command:
-    """Adds the options for exploring with Spark; each is None, empty or false if it is not given."""
+    """Adds the options for exploring with Spark. An option that is not given is None, empty or false."""
     for option in reversed(_CLUSTER):
         command = option(command)
     return command
@@ -272,9 +272,9 @@ def cluster_of(engine: str, options: dict[str, Any]) -> Cluster | None:
 
 
 def keeping_of(engine: str, checkpoint: str | None, resume: str | None, every: float | None) -> Keeping | None:
-    """How the local engine keeps checkpoints. Returns None for another engine, and if no checkpoints are requested.
+    """The folder and the interval of the local engine's checkpoints, or None if no checkpoints are requested.
 
-    Spark keeps its checkpoints in its dataset.
+    Also returns None for another engine. Spark keeps its checkpoints in its dataset.
     """
     if checkpoint is not None and resume is not None:
         raise click.UsageError("--checkpoint begins and --resume goes on; take one of them away")
@@ -289,7 +289,7 @@ def keeping_of(engine: str, checkpoint: str | None, resume: str | None, every: f
 
 
 def model_at(loaded: LoadedModel, texts: dict[str, str], profile: str | None) -> Model:
-    """The model with the settings of a profile. The settings of the command line override these settings.
+    """The model with the settings of a profile. The settings in `texts` override the settings of the profile.
 
     If `profile` is None, the profile is `plain`, or the bare defaults if the model has no profile `plain`.
     """

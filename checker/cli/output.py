@@ -1,4 +1,4 @@
-"""Writes the files of a command completely or not at all. Before the work starts, tests that each can be written.
+"""Writes each file of a command completely or not at all, and tests before the work starts whether this is possible.
 
 Standard output, devices and pipes are written directly, so an error can leave a part of the text there.
 """
@@ -107,7 +107,10 @@ def write_json(path: str, data: Any) -> None:
 
 
 def write_text(path: str, text: str) -> None:
-    """Writes a text to a file, completely or not at all, or to standard output (`-`). May raise `Failure` (153)."""
+    """Writes a text to a file, completely or not at all, or to standard output (`-`).
+
+    Raises `Failure` (153) if the file cannot be written.
+    """
     if path == STDOUT:
         click.echo(text, nl=False)
     else:

@@ -1,4 +1,4 @@
-"""`isrcheck refine`: whether a model does only what a specification allows."""
+"""`isrcheck refine`: says whether a model does only what a specification allows."""
 
 from __future__ import annotations
 
@@ -106,8 +106,8 @@ def _answer(model: str, texts: dict[str, str], quiet: bool, asked: dict[str, Any
 def _explain(found: Refined, loaded: LoadedModel, controls: list[Control], mapping: Any) -> None:
     """Adds to the finding the step at which each control (a fixed design) differs from the trace.
 
-    The controls are those of the scenario and of --control. If there is no trace, or only one state in it, nothing is
-    added.
+    The controls are those of the scenario and of --control. Nothing is added unless the trace ends in a step that the
+    specification refuses.
     """
     from isrcheck.checker.explaining import parted
     from isrcheck.checker.refinement.named import with_history

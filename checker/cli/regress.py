@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from isrcheck.checker.scenarios.scenario import Scenario
 
     Answer: TypeAlias = tuple[Derived | tuple[str, int], float]
-    """The result of a scenario (or why it could not run, with an exit code), and the seconds that it took."""
+    """The files of a scenario (or the reason why it could not run, with an exit code), and the seconds that it took."""
 
 ORDER: Final = (*Exit.PRECEDENCE[:-2], Exit.UNKNOWN, *Exit.PRECEDENCE[-2:])
 """Exit codes by precedence: `Exit.PRECEDENCE`, with `UNKNOWN` (a damaged scenario) before `DIFFERENCE`."""
@@ -157,7 +157,7 @@ def _read(pair: tuple[Path, Path]) -> Scenario | Regression:
 def _derived(scenario: Scenario, limits: Limits, told: bool) -> Answer:
     """The files of a scenario (or the reason why it could not run, with an exit code), and the seconds that it took.
 
-    This runs in a process of its own, so the result is plain data.
+    This function runs in a separate process, so it returns plain data.
     """
     from isrcheck.checker.scenarios.derived import derive
 

@@ -82,10 +82,9 @@ def command(
 
 
 def shown(replayed: list[Replayed], plain: bool, quiet: bool) -> list[str]:
-    """Lines that say whether each trace is valid, then (unless `quiet`) the stories of the traces whose steps the model
-    allows.
+    """Lines that say whether each trace is valid. Unless `quiet` is true, stories of the traces follow.
 
-    If several traces of a file are equal, their story is told once.
+    A trace has a story if the model allows all its steps. Traces with the same steps have one story together.
     """
     from isrcheck.checker.reports.counterexample import replayed_text
 
@@ -101,7 +100,7 @@ def shown(replayed: list[Replayed], plain: bool, quiet: bool) -> list[str]:
 
 
 def values_along(interpreter: Interpreter, replayed: Replayed, expressions: tuple[str, ...]) -> dict[str, list[str]]:
-    """The value of each expression at each state of a trace; empty if the model does not allow the trace."""
+    """The value of each expression at each state of a trace. Empty if the model does not allow the trace."""
     if not expressions or not replayed.outcome.valid:
         return {}
     from isrcheck.checker.traces.evaluated import evaluated
@@ -157,7 +156,7 @@ def replayed_file(
 def _explained(
     told: list[Replayed], interpreter: Interpreter, controls: list[Control], implementation: Implementation | None
 ) -> list[Replayed]:
-    """For each trace that ends in a violation, adds the steps at which the controls differ from the trace."""
+    """For each trace with a `finding`, adds the steps at which the controls (fixed designs) differ from the trace."""
     from isrcheck.checker.explaining import explain, parted
     from isrcheck.checker.refinement.named import with_history
 

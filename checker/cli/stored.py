@@ -1,4 +1,4 @@
-"""Makes the judge that finds traces in a dataset and replays them by the reference semantics."""
+"""Makes a `Judge`, which finds traces in a dataset and replays them with the interpreter."""
 
 from __future__ import annotations
 

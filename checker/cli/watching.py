@@ -10,7 +10,7 @@ import click
 from isrcheck.checker.cli.exits import tell
 
 LOOK = 50
-"""The time between two looks for saved files, in milliseconds."""
+"""Milliseconds between two looks for saved files."""
 
 
 def watched(model: str | None, check: Callable[[], None]) -> None:
@@ -26,7 +26,7 @@ def watched(model: str | None, check: Callable[[], None]) -> None:
     from isrcheck.checker.scenarios.derived import forgetting_neighbours
 
     first = True
-    # `watch` also yields empty sets. The first set means that watching has begun, so no later change is missed.
+    # `watch` also yields empty sets. The first set shows that watching has begun, so the first check misses no change.
     for changed in watch(
         path.resolve().parent,
         watch_filter=PythonFilter(),

@@ -5,10 +5,10 @@
     result = isrcheck.check("kip-101", {"replicas": 2})
     print(result.verdict, {name: finding.trace.length for name, finding in result.findings.items() if finding.trace})
 
-The main functions are `check`, `refine`, `simulate`, `prove` and `replay`; the classes of their results are here, too.
+The main functions are `check`, `refine`, `simulate`, `prove` and `replay`. The classes of their results are here, too.
 `page` shows a result in a notebook. The names for writing a model are also imported from here: `from isrcheck import
-Model, action, broker, number, setting`. `isrcheck.testing` has assertions for tests, and `pytest -p
-isrcheck.pytest_plugin` collects scenarios.
+Model, action, broker, number, setting`. `isrcheck.testing` has assertions for tests. `pytest -p isrcheck.pytest_plugin
+--isrcheck-scenarios` collects scenarios as tests.
 
 Each name is imported when it is first used, so `import isrcheck` alone is as fast as the import of an empty file.
 """
@@ -198,7 +198,7 @@ _HOMES = {
     "isrcheck.checker.traces.verdicts": ("Replayed",),
     "isrcheck.model.language.fairness": ("Fairness",),
 }  # fmt: skip
-"""The modules of the names that `isrcheck.model.language` itself does not have."""
+"""The names that each of these modules gives. `isrcheck.model.language` gives all other names in `__all__`."""
 
 
 def __getattr__(name: str) -> Any:

@@ -12,7 +12,7 @@ from typing import NoReturn
 INTERRUPTED = 130
 NO_OUTPUT = 153
 _MOMENT = 0.01
-"""Seconds until an interruption is repeated. By then, the code in which Python dropped it has probably ended."""
+"""Seconds until an interruption is repeated. By then, the code that dropped the interruption has probably ended."""
 
 
 def main() -> None:
@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def hear_every_interruption() -> None:
-    """Makes Python repeat an interruption (Ctrl-C) a moment later if it arrives where Python drops exceptions.
+    """Makes Python repeat an interruption (Ctrl-C) a moment later if Python has dropped the interruption.
 
     Python drops exceptions in finalizers, in callbacks of weak references and in callbacks from C. For example, z3
     calls back into Python for every expression that it frees.

@@ -1,8 +1,9 @@
-"""A plugin for pytest. `--isrcheck-scenarios` collects scenarios as tests. Failure reports get the model's name.
+"""A plugin for pytest. `--isrcheck-scenarios` collects scenarios as tests. Reports of failed assertions get properties.
 
-Each `scenario.toml` below the paths of the command line is one test. The test repeats the scenario's check, and passes
-if the result is as expected and as recorded. If an `isrcheck.testing` assertion fails, the report gets properties: the
-model, the violated invariants and the lengths of their traces. pytest's own --junit-xml writes these properties.
+With `--isrcheck-scenarios`, each `scenario.toml` below the paths of the command line is one test. The test passes if
+`isrcheck.testing.assert_as_recorded` passes. If `assert_holds` or `assert_violated` fails in a test, the test's report
+gets properties: the model, the verdict, and the length of the trace of each violated invariant. pytest's own
+--junit-xml writes these properties.
 
 The plugin is loaded by `-p isrcheck.pytest_plugin`. The plugin has no entry point, because pytest rewrites all modules
 of a distribution with an entry point, and rewritten modules cannot be sent to Spark's executors.
@@ -65,8 +66,8 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
-    # `isrcheck.testing` is not imported here, because most projects never use it. The test of the exception's class is
-    # necessary, because another exception may have a `result` of another kind.
+    # `isrcheck.testing` is not imported here, because most projects never use it. The class of the exception is tested,
+    # because an exception of another class may have a `result` of another kind.
     testing: Any = sys.modules.get("isrcheck.testing")
     if testing is not None and call.excinfo is not None and isinstance(call.excinfo.value, testing.NotAsAsserted):
         result = call.excinfo.value.result

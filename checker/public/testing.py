@@ -1,12 +1,12 @@
 """Assertions about models, for pytest, unittest, or any other framework that uses `AssertionError`.
 
-from isrcheck.testing import assert_holds, assert_violated
+    from isrcheck.testing import assert_holds, assert_violated
 
-def test_epochs_fence_a_deposed_leader():
-    assert_holds("kip-320", {"replicas": 2}, ["weak-isr"])
+    def test_epochs_fence_a_deposed_leader():
+        assert_holds("kip-320", {"replicas": 2}, ["weak-isr"])
 
-The message of a failed assertion has the counterexample. If the search does not finish, `assert_holds` and
-`assert_as_recorded` also fail.
+The message of a failed assertion has the counterexample, if there is one. `assert_holds` and `assert_as_recorded` also
+fail if the search does not finish.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ AnyModel = str | type[Model] | Model | LoadedModel
 
 
 class NotAsAsserted(AssertionError):
-    """A check has another outcome than asserted; `result` is the result of the check."""
+    """A check has another outcome than asserted. `result` is the result of the check."""
 
     def __init__(self, message: str, result: Result) -> None:
         super().__init__(message)
@@ -49,9 +49,9 @@ def assert_holds(
     limits: Limits = Limits(),
     workers: int | None = None,
 ) -> Result:
-    """Explores all states, and fails unless all invariants and properties hold. The arguments are those of `check`.
+    """Explores all states, and fails unless all checked invariants and properties hold.
 
-    With `deadlock`, there must also be no deadlock.
+    With `deadlock`, also fails if there is a deadlock. The arguments are those of `check`.
 
     >>> tiny = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 0}
     >>> assert_holds("kip-101", tiny).verdict
@@ -80,8 +80,8 @@ def assert_violated(
 ) -> Result:
     """Explores all states, and fails unless every checked invariant is violated. Most arguments are those of `check`.
 
-    If a limit ends the search after all these violations were found, the assertion passes. With `deadlock`, there must
-    also be a deadlock. `length` is the expected length of the shortest trace, in states.
+    With `deadlock`, there must also be a deadlock. If all these violations were found, the assertion passes even if a
+    limit ended the search. `length` is the expected number of states of the shortest trace.
     """
     __tracebackhide__ = True
     asked: dict[str, Any] = {"profile": profile, "deadlock": deadlock, "engine": engine, "limits": limits}
@@ -99,7 +99,7 @@ def assert_violated(
 
 
 def told(result: Result) -> str:
-    """A result in words: the verdict, all settings, and each counterexample."""
+    """A result in words: the verdict, all settings, each counterexample, and the evaluation error if there is one."""
     settings = ", ".join(f"{name}={value}" for name, value in result.settings.items())
     found: list[tuple[str, Finding]] = sorted(result.findings.items())
     if result.deadlock is not None:
@@ -116,18 +116,18 @@ def told(result: Result) -> str:
 
 
 class ScenarioChanged(AssertionError):
-    """A scenario is not as recorded or not as expected, or its search did not finish; the message says which."""
+    """A scenario is not as recorded or not as expected, or its search did not finish. The message says which."""
 
 
 def scenarios(*paths: str | Path) -> list[Scenario]:
-    """The scenarios in some folders, as parameters for `pytest.mark.parametrize`.
+    """The scenarios in the folders `paths`, as parameters for `pytest.mark.parametrize`.
 
     Without arguments, these are the scenarios in the folder `counterexamples` of the current directory, or the shipped
     scenarios if there is no such folder.
 
-    @pytest.mark.parametrize("scenario", scenarios("counterexamples"), ids=lambda s: s.name)
-    def test_scenario(scenario):
-        assert_as_recorded(scenario)
+        @pytest.mark.parametrize("scenario", scenarios("counterexamples"), ids=lambda s: s.name)
+        def test_scenario(scenario):
+            assert_as_recorded(scenario)
     """
     from isrcheck.checker.scenarios.collection import folders
     from isrcheck.checker.scenarios.scenario import read
@@ -138,7 +138,8 @@ def scenarios(*paths: str | Path) -> list[Scenario]:
 def assert_as_recorded(scenario: Scenario, limits: Limits = Limits()) -> None:
     """Repeats a scenario's check, and fails unless the result is as expected and, byte for byte, as recorded.
 
-    Also fails if the scenario and one of its controls are not a pair (`checker/scenarios/expectation.py`).
+    Also fails if one of the scenario's controls does not form a pair with the scenario: one of the two must hold, the
+    other must be violated, and they must differ in one respect (`unpaired` in `checker/scenarios/expectation.py`).
     """
     __tracebackhide__ = True
     from isrcheck.checker.scenarios.derived import derive
