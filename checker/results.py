@@ -358,6 +358,8 @@ class Result:
     """Further data of an engine for the JSON."""
     unasked: list[str] = field(default_factory=list)
     """Invariants in the model's own file that are not checked by default. Empty if the check names its invariants."""
+    unmet: list[str] = field(default_factory=list)
+    """How the outcome of a scenario differs from what its author expects, in words."""
     unrolled: int | None = None
     orbits: OrbitCounts | None = None
     liveness: dict[str, PropertyFinding] = field(default_factory=dict)

@@ -70,7 +70,8 @@ def cases_of(result: Result, loaded: LoadedModel) -> list[Case]:
     """The verdicts of a check, as test cases.
 
     There is a case for each invariant and each property, and for deadlock if the search looked for deadlocks. An
-    evaluation error adds a case. Exit code 10 adds the case `vacuity`.
+    evaluation error adds a case. If the outcome of a scenario is not as expected, the case `expectation` is added.
+    Otherwise exit code 10 adds the case `vacuity`.
 
     One search answers all invariants and deadlock. The properties are checked after this search, on its result. So each
     invariant (and deadlock) gets an equal share of the time without the check of the properties. Each property gets an
@@ -153,9 +154,13 @@ class _Maker:
             message = f"{failure.where}: {failure.what}"
             rule = "The model has a meaning in every state."
             yield Case(self._suite, "evaluation", "error", message, rule, text, where, path, trace=failure.trace)
-        if self.result.exit_code == Exit.DIFFERENCE:
+        if self.result.unmet:
+            said = "; ".join(self.result.unmet)
+            yield Case(self._suite, "expectation", "failed", said, "The outcome is as expected.")
+        elif self.result.exit_code == Exit.DIFFERENCE:
             never = [*self.result.actions_never_fired, *self.result.goals_never_reached]
-            yield Case(self._suite, "vacuity", "failed", f"never seen: {', '.join(never)}", "Everything happens.")
+            said = f"never seen: {', '.join(never)}" if never else "nothing of the specification ever happens"
+            yield Case(self._suite, "vacuity", "failed", said, "Everything happens.")
 
     @property
     def _suite(self) -> str:

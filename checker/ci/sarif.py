@@ -15,10 +15,21 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
 from isrcheck.checker.ci.cases import Case, Location
+from isrcheck.checker.results import Exit
 
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 ROOT: Final = "SRCROOT"
 LEVELS: Final = {"failed": "error", "error": "warning", "skipped": "note", "passed": "none"}
+FINISHED: Final = (
+    Exit.HOLDS,
+    Exit.DIFFERENCE,
+    Exit.DEADLOCK,
+    Exit.VIOLATED,
+    Exit.NOT_LIVE,
+    Exit.NONCONFORMING,
+    Exit.UNEXPLAINED,
+)
+"""The exit codes of a run that gave its answer."""
 KINDS: Final = {"failed": "fail", "error": "fail", "skipped": "notApplicable", "passed": "pass"}
 
 
@@ -32,7 +43,7 @@ def sarif(cases: Sequence[Case], exit_code: int, settings: dict[str, Any]) -> di
         "runs": [
             {
                 "tool": {"driver": {"name": "isrcheck", "semanticVersion": _version(), "rules": rules}},
-                "invocations": [{"executionSuccessful": exit_code in (0, 10, 11, 12), "exitCode": exit_code}],
+                "invocations": [{"executionSuccessful": exit_code in FINISHED, "exitCode": exit_code}],
                 "originalUriBaseIds": {ROOT: {"description": {"text": "The root of the repository."}}},
                 "columnKind": "unicodeCodePoints",
                 "results": [_result(case, names.index(case.name), settings) for case in cases],

@@ -15,12 +15,14 @@ if TYPE_CHECKING:
 
 
 def settle(scenario: Scenario, loaded: LoadedModel, given: Iterable[str], result: Result) -> None:
-    """Sets the result's exit code to 10 if the outcome is not as expected.
+    """Notes in the result how the outcome differs from the expected one. Then also sets its exit code to 10.
 
     The exit code is not changed if it comes before 10 in `Exit.PRECEDENCE`. `given` names the settings of the command
     line. If a setting in `given` has another value than in the scenario, no outcome is expected.
     """
-    if not _changed(scenario, loaded, given, result) and _unmet(scenario, result):
+    if not _changed(scenario, loaded, given, result):
+        result.unmet = _unmet(scenario, result)
+    if result.unmet:
         codes = {result.exit_code, Exit.DIFFERENCE}
         result.exit_code = next(code for code in Exit.PRECEDENCE if code in codes)
 
@@ -33,8 +35,8 @@ def expectation_lines(
 
     if changed := _changed(scenario, loaded, given, result):
         last = ["nothing is expected with other settings than the scenario's:", *columns(changed)]
-    elif unmet := _unmet(scenario, result):
-        last = [ink("bad", "NOT AS EXPECTED"), *columns([line] for line in unmet)]
+    elif result.unmet:
+        last = [ink("bad", "NOT AS EXPECTED"), *columns([line] for line in result.unmet)]
     else:
         last = [f"{ink('good', 'as expected')}: {_expected(scenario)}"]
     return [ink("head", f"Scenario {scenario.name}"), *columns([line] for line in (scenario.title, *last))]

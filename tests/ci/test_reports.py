@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import xmlschema
 
 from isrcheck.checker.ci.cases import Case
 from isrcheck.checker.ci.github import LARGEST, escaped, fenced, summary
+from isrcheck.checker.ci.sarif import sarif
 from tests.ci import hostile
 from tests.cli.running import Outcome, counter, run
 from tests.scenarios.shipped import FOLDERS
@@ -236,6 +238,27 @@ def test_regress_has_a_test_case_for_each_scenario(tmp_path: Path) -> None:
     assert result["kind"] == "pass"
     place = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
     assert place == f"{folder.relative_to(ROOT)}/scenario.toml"
+
+
+@pytest.mark.parametrize(
+    ("code", "finished"), [(0, True), (12, True), (13, True), (14, True), (75, False), (152, False)]
+)
+def test_a_run_that_gave_its_answer_is_successful(code: int, finished: bool) -> None:
+    (one,) = sarif([], code, {})["runs"][0]["invocations"]
+    assert one == {"executionSuccessful": finished, "exitCode": code}
+
+
+def test_an_outcome_that_nobody_expected_is_a_case_of_its_own(tmp_path: Path) -> None:
+    shutil.copytree(FOLDERS["kip-101"], tmp_path / "other")
+    scenario = tmp_path / "other/scenario.toml"
+    before, after = scenario.read_text().split("[lengths]")
+    scenario.write_text(f"{before}[lengths]{re.sub('= [0-9]+', '= 99', after)}")
+    outcome, junit, _ = written(tmp_path, "--scenario", tmp_path / "other")
+    failed = {c.get("name"): c.find("failure") for c in ElementTree.fromstring(junit).iter("testcase")}
+    told = failed["expectation"]
+    assert told is not None
+    assert outcome.code == 12
+    assert re.search(r"violated in \d+ states, expected violated in 99", told.get("message", ""))
 
 
 def test_two_options_do_not_name_one_file(tmp_path: Path) -> None:
