@@ -1,4 +1,4 @@
-"""Whether the service goes on: what must be true when nothing more happens by itself."""
+"""Availability: partitions keep leaders that can acknowledge writes, and committed records stay on running brokers."""
 
 from __future__ import annotations
 

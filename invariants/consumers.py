@@ -1,4 +1,4 @@
-"""What consumers have read."""
+"""The records that consumers read, and the errors that consumers get."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The state at the controller or in ZooKeeper, compared with what brokers believe.
 
-The *version* of a partition's state is its zkVersion, and in KRaft its partition epoch.
+The *version* of a partition's state is its zkVersion or, in KRaft, its partition epoch.
 """
 
 from __future__ import annotations

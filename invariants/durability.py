@@ -20,7 +20,7 @@ def _holds_id(m: Any, s: Any, p: int, b: Any, i: int) -> Any:
 
 
 def _may_be_of(m: Any, s: Any, p: int, i: int) -> Any:
-    """Whether the record with a given id may belong to a partition, because it belongs to no other partition."""
+    """Whether partition `p` may have the record with id `i`: true unless the record belongs to another partition."""
     if m.partitions == 1:
         return True
     return ~some(m.is_of(s, q, i) for q in m.all_partitions if q != p)
@@ -184,8 +184,8 @@ def no_loss_with_acks_one(m: Any, s: Any) -> Any:
 @needs("log", "replica", "committed", "acknowledged")
 def commits_are_on_record(m: Any, s: Any) -> Any:
     """Each record of a leader's epoch below its high watermark is noted as acknowledged and committed by the leader."""
-    # This invariant checks the ghosts on which other invariants rely. It is true if a leader acknowledges whatever it
-    # commits (min_isr may prevent this) and no two brokers lead in one epoch.
+    # This invariant checks the ghost variables on which other invariants rely. The invariant holds if every leader
+    # acknowledges each record that it commits (`min_isr` may prevent this), and if no two brokers lead in one epoch.
 
     def passed(p: int, b: Any, offset: int, i: int, epoch: int) -> Any:
         replica, log = s.replica[p][b], s.log[p][b]

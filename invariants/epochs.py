@@ -145,7 +145,7 @@ def logs_that_meet_agree_before(m: Any, s: Any) -> Any:
         return one.at(offset) == other.at(offset)
 
     def meet_later(p: int, a: Any, b: Any, offset: int) -> Any:
-        """Whether two logs have the same record at the next offset: checking neighbouring offsets is enough."""
+        """Whether two different logs have the same record at the next offset. Neighbouring offsets are enough."""
         one, other, later = s.log[p][a], s.log[p][b], offset + 1
         both = (one.length > later) & (other.length > later)
         return both & (one.at(later) == other.at(later)) if a != b else False

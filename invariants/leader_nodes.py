@@ -1,4 +1,4 @@
-"""The leader node of V1 and V2, which is ephemeral: it exists as long as the session of the broker that made it."""
+"""The leader node of V1 and V2. The node is ephemeral: it exists as long as the session of the broker that made it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def new_partition_has_a_leader(m: Any, s: Any) -> Any:
     rest = quiescent(m, s)
 
     def is_new(p: int) -> Any:
-        """Whether a partition has never had a leader: the first leader writes an ISR, which always keeps a member."""
+        """Whether a partition has never had a leader. The first leader writes an ISR, which never becomes empty."""
         return m.has_path(s, p) & s.state[p].isr.is_empty
 
     def may_lead(p: int, b: Any) -> Any:

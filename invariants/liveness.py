@@ -1,8 +1,8 @@
-"""What must happen in the end: properties of whole behaviours of the designs and of kip-320.
+"""Liveness: properties of whole behaviours of the designs and of kip-320.
 
-Each property waits for something while a premise is true. If the premise becomes false (the broker stops leading, or
-crashes), the wait ends. If the premise becomes true again, a new wait begins. The parameters are partitions, brokers
-and records, and each choice of parameters is checked.
+Each `leads_to` property waits for something while a premise is true. If the premise becomes false (the broker stops
+leading, or crashes), the wait ends. If the premise becomes true again, a new wait begins. The parameters are
+partitions, brokers and records, and each choice of parameters is checked.
 """
 
 from __future__ import annotations

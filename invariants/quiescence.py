@@ -1,7 +1,8 @@
-"""What must be true in a state in which the protocol does nothing more by itself.
+"""Invariants of states in which the protocol does nothing more by itself.
 
-A state is *quiescent* when no action is enabled except perturbations: actions with a cause outside the protocol, such
-as a write, a crash or an expiry. A fault in a quiescent state stays until a perturbation happens to repair it.
+A *perturbation* is an action with a cause outside the protocol, such as a write, a crash or an expiry. Every other
+action is *healing*. A state is *quiescent* if no healing action is enabled. A fault in a quiescent state stays until a
+perturbation happens to repair it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Leaders' effects on other brokers: requests are carried out, leader nodes stay, and the ISR grows again."""
+"""State changes are completed, brokers delete only their own leader nodes, and live followers join the ISR."""
 
 from __future__ import annotations
 

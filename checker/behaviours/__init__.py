@@ -1,1 +1,1 @@
-"""Compares the behaviours of two models by their histories, and shows the first behaviour that only one model has."""
+"""Compares the behaviours of two models by their histories, and shows a shortest behaviour that only one model has."""

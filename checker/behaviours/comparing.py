@@ -1,4 +1,4 @@
-"""Compares what two models can do: the shortest behaviour that only one of them has, in both directions."""
+"""Compares two models: finds for each model a shortest behaviour that the other model does not have."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class Histories:
             self._view = View(self._systems[0], self._systems[1], visible)
 
     def compare(self, bounds: Bounds = Bounds()) -> Comparison:
-        """Finds for each side, if there is one, a shortest behaviour whose history the other side does not have.
+        """Finds for each side a shortest behaviour whose history the other side does not have, if there is one.
 
         The bounds apply to each direction. Raises `EvaluationError` if a model is undefined in a visited state.
         """
@@ -141,7 +141,7 @@ class Histories:
 
 
 def compare(a: Side, b: Side, visible: Iterable[str] = (), bounds: Bounds = Bounds()) -> Comparison:
-    """The shortest behaviours that only one of two sides has; see `Histories.compare`."""
+    """The differences between two sides, as `Histories.compare` finds them."""
     return Histories(a, b, visible).compare(bounds)
 
 

@@ -25,7 +25,7 @@ from isrcheck.model.language.system import TransitionSystem
 
 Flags = npt.NDArray[np.bool_]
 BLOCK: Final = 1 << 12
-"""How many states are expanded together."""
+"""The most states that are expanded together."""
 NAMES: Final = re.compile(r"\w+(\.\w+)*")
 """The name of a variable, or of a field of a variable."""
 MANY: Final = 1 << 15
@@ -65,7 +65,7 @@ class View:
 
 
 def _why_not(name: str, apart: tuple[str, ...], one: TransitionSystem, other: TransitionSystem) -> str:
-    """Why a part with this name cannot be compared."""
+    """The reason why a part with this name cannot be compared."""
     variable = name.partition(".")[0]
     both = [{v.name for v in system.variables} for system in (one, other)]
     if variable in apart and all(variable in names for names in both):

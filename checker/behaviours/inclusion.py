@@ -6,10 +6,10 @@ which a behaviour with the same history can end. If the set is empty, the right 
 visits pairs in the order of the length of the left behaviour. Therefore the first difference that the search finds has
 a shortest behaviour.
 
-A new pair is left out if an earlier pair has the same state and the same set or a smaller set, which the new set
-contains. This loses no difference: if the larger set has no behaviour for the rest of a history, the smaller set has
-none either. So the sets that are kept for a state form an *antichain*: no set contains another (De Wulf, Doyen,
-Henzinger and Raskin, "Antichains", CAV 2006).
+A new pair is left out if an earlier pair has the same state and a set that is contained in the new set. This loses no
+difference: if the larger set has no behaviour for the rest of a history, the smaller set has none either. So the sets
+that are kept for a state form an *antichain*: no set contains another (De Wulf, Doyen, Henzinger and Raskin,
+"Antichains", CAV 2006).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Found:
     """A behaviour of the left graph whose history the right graph lacks.
 
     `right` has the states of the right graph in which the history before the last step can end. If the first state is
-    the difference, there are none.
+    the difference, `right` is empty.
     """
 
     states: tuple[int, ...]
@@ -173,7 +173,7 @@ class Inclusion:
     # --- sets ---------------------------------------------------------------------------------------------------------
 
     def _follow(self, level: Iterable[int]) -> None:
-        """Makes the sets of the pairs to which visible steps lead from the pairs of a level."""
+        """Makes the sets of the pairs that visible steps reach from the pairs of a level."""
         left, after = self.left, self._after
         wanted = dict.fromkeys(
             (self._set[pair], v)
@@ -189,7 +189,7 @@ class Inclusion:
                 self._look()
 
     def _moved(self, number: int, visible: int) -> frozenset[int]:
-        """The states with the visible part `visible` that visible steps from the states of a set lead to."""
+        """The states with the visible part `visible` that visible steps reach from the states of a set."""
         if number not in self._moves:
             found: dict[int, set[int]] = {}
             for n in self._sets[number]:

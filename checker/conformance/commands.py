@@ -1,4 +1,7 @@
-"""The types of the commands for the harness, and the interface of a mapping from a model to the harness."""
+"""The types of the commands for the harness, and the interface of a mapping from a model to the harness.
+
+The harness is a Java program that drives Kafka's own classes.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Measures with JaCoCo which methods and branches of Kafka's classes a run has reached.
 
-JaCoCo's agent watches the harness, and JaCoCo's command makes the report. The agent and the command come from Maven
-Central. Branches are counted in byte code, so they include branches that the Scala compiler adds, for example for
-pattern matching.
+JaCoCo's agent watches the harness (the Java program that drives Kafka's classes), and JaCoCo's command makes the
+report. The agent and the command come from Maven Central. Branches are counted in byte code, so they include branches
+that the Scala compiler adds, for example for pattern matching.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Reached:
     """A method of Kafka. `instructions` and `branches` are pairs: how many were reached, and how many there are.
 
     `owner` is the class of the method, without its package. An inner class counts as its outermost class. Methods of an
-    owner with the same name count as one method, and `line` is the first line of the first of them. A function that is
+    owner with the same name count as one method, and `line` is the least of their line numbers. A function that is
     written inside a method belongs to that method.
     """
 

@@ -1,7 +1,7 @@
 """Covering walks: random walks that prefer the actions which were tried least often after the previous action.
 
 So an action that is seldom enabled is likely to be taken when it is enabled. A try counts even if the action is not
-enabled. Otherwise an action that is never enabled after some other action would always be tried first there.
+enabled. Otherwise an action that is never enabled after some action would always be tried first after that action.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Pair = tuple[str, str]
 """An action and the next action. The first action of a path comes after START."""
 START: Final = "start"
 SHARE: Final = 0.5
-"""The probability that a step of a covering walk takes the enabled action that was tried least.
+"""The probability that a step of a covering walk takes the enabled action that was tried least after the last action.
 
 The other steps are as in a random walk. They are needed because some actions need long preparation: for example, a
 replica must first catch up. A walk that always takes the action tried least would rarely reach these actions.
@@ -54,7 +54,10 @@ class Covering:
             self.driven.add(action)
 
     def note_refusals(self, interpreter: Interpreter, state: State, action: str, instances: Sequence[int]) -> None:
-        """Counts what refuses these instances of an action. Does nothing if a path has already taken the action."""
+        """Counts the conditions that disable these instances of an action, or `DECIDED`.
+
+        Does nothing if a path has already taken the action.
+        """
         if action in self.driven:
             return
         places = self.refused.setdefault(action, Counter())

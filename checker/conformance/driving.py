@@ -1,4 +1,7 @@
-"""Drives a path of the model through the harness, compares model and Kafka after each step, and shortens the path."""
+"""Drives a path of the model through the harness, compares model and Kafka after each step, and shortens the path.
+
+The harness is a Java program that drives Kafka's own classes.
+"""
 
 from __future__ import annotations
 
@@ -214,8 +217,8 @@ class Driver:
 
         Tries to leave out many successive steps first, then fewer, then single steps, then pairs of steps, but never
         the last step. If a later step then becomes impossible, another instance of the same action by the same actor
-        replaces it, or it is left out too. For example, an offset in the metadata log changes when an earlier batch is
-        left out.
+        replaces it, or it is left out too. For example, a step with an offset in the metadata log becomes impossible if
+        the offset changes because an earlier batch is left out.
         """
         best, tries, kind = driven, 0, _kind(driven)
         parts = self._parts(best)

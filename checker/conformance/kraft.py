@@ -155,9 +155,9 @@ def _call(op: str, **arguments: Any) -> list[Command]:
 def _publish(x: Moment) -> list[Command]:
     """A broker publishes the metadata up to a batch, and late answers arrive.
 
-    If the model drops an answer to a fetch because the fetcher restarts, the answer is late from now on. The harness
-    gives a late answer to Kafka immediately, and again after each batch until the follower fetches again. A late answer
-    must change nothing.
+    If the model drops an answer to the broker's fetch because the fetcher restarts, the answer is late from now on. The
+    harness gives a late answer to Kafka immediately, and again whenever the broker publishes metadata, until the next
+    fetch from this leader. A late answer must change nothing.
     """
     b, first = x.arguments["b"], x.last_batch - (len(x.before["metadata"]) - 1)
     late = [c for f, leader in dropped(x) for c in _call("late_answer", broker=f, leader=leader) if f == b]
@@ -304,8 +304,9 @@ def is_possible(model: Any, action: str, arguments: Mapping[str, Any], answer: M
 
     Kafka has one preferred leader, but a model with `election = any-order` allows any leader. Kafka moves a log only if
     the broker has the partition. In the model any broker may move its log, and without the partition this changes
-    nothing. If the controller registers a broker's replica in another directory than the one with the log, the
-    directory cannot fail. The broker must first tell the controller, in a step that the model does not have.
+    nothing. If the controller has another directory for a broker's replica than the one with the log, the directory
+    with the log cannot fail. First the broker must tell the controller about it, in a step that the model does not
+    have.
     """
     if action == "maybe-replace-current-with-future-replica":
         return bool(answer["brokers"][str(arguments["b"])]["role"] != "none")

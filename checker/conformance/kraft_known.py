@@ -53,7 +53,7 @@ def _unloaded(model: Any, driven: Driven) -> bool:
 
 
 def _added_again(model: Any, driven: Driven) -> bool:
-    """A replica that a reassignment adds may lead, although its broker had an earlier replica in a failed directory."""
+    """In Kafka a replica that a reassignment adds may lead, although a directory of its broker failed before."""
     adding, parts = _partition(model, driven).get("adding", []), _parts(driven)
     failed = {x.to_json()["b"] for x in _labels(driven) if x.action == "handle-log-dir-failure"} & set(adding)
     if not failed or not _is_of_the_partition(driven):
@@ -64,14 +64,14 @@ def _added_again(model: Any, driven: Driven) -> bool:
 
 
 def _completed(model: Any, driven: Driven) -> bool:
-    """An election of preferred leaders would elect nobody, but would complete a reassignment."""
+    """In Kafka, an election of preferred leaders would elect nobody, but would complete a reassignment."""
     state = _partition(model, driven)
     moves = bool(state.get("adding") or state.get("removing"))
     return moves and _parts(driven) == {PREFERRED: (False, True)}
 
 
 def _reverted(model: Any, driven: Driven) -> bool:
-    """A cancelled reassignment leaves nobody in the ISR: the ISR or the last known leader differs."""
+    """A cancelled reassignment leaves nobody in the ISR. The registration, the ELR or the last known leader differs."""
     parts = _parts(driven)
     if not model.unclean or _labels(driven)[-1].action != "cancel-partition-reassignment" or not parts:
         return False

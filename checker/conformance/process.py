@@ -1,4 +1,7 @@
-"""The harness as a process. It reads a line of commands, and writes a line with the results and with Kafka's state."""
+"""The harness, a Java program that drives Kafka's classes, as a process.
+
+The harness reads a line of commands. Then it writes a line with the results and with Kafka's state.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from isrcheck.checker.failures import Failure
 from isrcheck.checker.results import Exit
 
 ANSWER_SECONDS: Final = 120
-"""If a harness does not answer within this time, it counts as hanging. A step takes milliseconds."""
+"""A harness that does not answer within this time is killed. A step takes milliseconds."""
 FLAGS: Final = ("-Xmx1g", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1")
 """Java uses only its quick compiler, because a run is too short to profit from the optimizing compiler."""
 

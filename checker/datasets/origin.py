@@ -1,4 +1,4 @@
-"""Loads the model of a dataset again. Its kernel must be the kernel with which the dataset was explored."""
+"""Loads the model of a dataset again. The model must still have the kernel with which the dataset was explored."""
 
 from __future__ import annotations
 

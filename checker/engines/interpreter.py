@@ -17,7 +17,7 @@ Predicate = Callable[[Any, Any], Any]
 
 
 class Interpreter:
-    """Runs a model's action instances and evaluates its predicates. Instances are in the order of their labels."""
+    """Runs a model's action instances and evaluates its predicates. An instance is given as its index in `labels`."""
 
     def __init__(
         self, model: Model, invariants: dict[str, Predicate], properties: dict[str, Predicate] | None = None

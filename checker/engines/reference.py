@@ -185,7 +185,7 @@ class _Watch:
             self.report(Progress(level, distinct, whole + done, frontier, len(tally.degrees), memory, self.seconds))
 
     def reason(self, found: Exploration, keep_going: bool) -> Stop | None:
-        """The reason why the search ends after a complete level, or None if it continues."""
+        """A reason to stop the search early after a complete level, or None."""
         if found.error:
             return "error"
         if found.violated and not keep_going:

@@ -25,7 +25,7 @@ def _cleaned(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def dot(graph: nx.MultiDiGraph) -> str:
-    """The graph as DOT. Initial states have double frames, the trace is bold, violations of invariants are red."""
+    """The graph as DOT. Initial states have double frames, the trace is bold and blue, and violations are red."""
     lines = [f"digraph {quoted(graph.graph.get('name', 'states'))} {{", "  node [shape=box, fontname=monospace];"]
     for node, data in graph.nodes(data=True):
         lines.append(f"  {node} [{_attributes(_drawn_state(data))}];")

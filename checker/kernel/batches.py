@@ -12,12 +12,12 @@ from isrcheck.checker.kernel.words import INTEGERS, LANES, RAMP, Writer
 
 
 class Loop:
-    """The LLVM text of a function that walks over its states, `size` at a time.
+    """The LLVM text of a function that walks over a batch of states in groups of `size` states.
 
-    Between `begin` and `end` the writer is inside the loop. There, `%index` is the position of the group's first state,
-    and `%left` is the number of states from this position to the end of the batch. `%full` tells whether the group has
-    `size` states. Only the last group may have fewer. `%from` is the address of the group's states. In a group that is
-    not full, zeros follow the states.
+    Text that is written between `begin` and `end` lies inside the loop. There, `%index` is the position of the group's
+    first state, and `%left` is the number of states from this position to the end of the batch. `%full` tells whether
+    the group has `size` states. Only the last group may have fewer. `%from` is the address of the group's states. In a
+    group that is not full, zeros follow the states.
 
     The loops of `isrcheck.checker.kernel.loops` are something else.
     """
@@ -68,7 +68,7 @@ class Loop:
         return "\n".join([*self.writer.lines, f"  {result}", "}", ""])
 
     def variable(self, name: str, kind: str, initial: str) -> None:
-        """Declares a local variable. LLVM turns it into a register."""
+        """Declares a local variable and sets it to `initial`. LLVM turns the variable into a register."""
         self.writer.do(f"{name} = alloca {kind}, align 64")
         self.writer.do(f"store {kind} {initial}, ptr {name}, align 64")
 
@@ -87,8 +87,8 @@ class Loop:
     def store_rows(self, name: str, groups: Sequence[Sequence[str]]) -> None:
         """Stores one row in `%out` for each state of the group, and nothing after the last row.
 
-        `groups` has a list for every eight states. The list has one vector for each word of a row. The caller has
-        reserved memory at `%written` for the rows of a full group.
+        `groups` has a list for every eight states. Each list has one vector for each word of a row. The caller must
+        have reserved memory at `%written` for the rows of a full group.
         """
         w, size = self.writer, len(groups[0])
         vectors = [w.interleave(rows) for rows in groups]
@@ -130,7 +130,10 @@ class Octets(Loop):
 
 
 class Groups(Loop):
-    """A loop over `GROUP` states at a time, in lanes of bytes. `valid` has a set bit for each lane with a state."""
+    """A loop over `GROUP` states at a time. Each group is converted to planes (`isrcheck.checker.kernel.planes`).
+
+    `valid` is a 64-bit integer with a bit for each lane, set if the lane has a state.
+    """
 
     size = GROUP
 
@@ -151,7 +154,7 @@ class Groups(Loop):
         return Lanes(self.writer, layout)
 
     def bits(self, flag: str) -> str:
-        """An integer with a bit for each lane, set if a flag holds in the lane."""
+        """A 64-bit integer with a bit for each lane, set if `flag` holds in the lane."""
         negative = self.writer.let(f"icmp slt {BYTES} {flag}, zeroinitializer")
         return self.writer.let(f"bitcast {vector(1)} {negative} to i64")
 
@@ -163,9 +166,9 @@ class Groups(Loop):
 
     @contextmanager
     def each(self, name: str, bits: str, start: str) -> Iterator[tuple[str, str]]:
-        """Loops over the set bits of `bits`. Yields a bit's position, and a number that counts up from `start`.
+        """Writes a loop over the set bits of `bits`, which must not be 0. The `with` statement writes the loop's body.
 
-        `bits` must not be 0.
+        Yields the names of two values in the body: the bit's position, and a number that counts up from `start`.
         """
         w = self.writer
         w.do(f"br label %{name}_begin")

@@ -1,16 +1,17 @@
 """A transition system as programs over columns of states.
 
-The programs can run at once, because nothing is compiled for the model.
+The programs can run immediately, because nothing is compiled for the model.
 
-A *column* holds the values of an expression in up to `LANES` states: as bytes if the interval of the expression allows
-it, else as 64-bit integers. A flag is a byte, 0 or 1. An instruction is a numpy function and the numbers of three
-columns: two operands and the result. Once numpy has run many instructions, compiled code that is the same for all
-models runs whole programs (`isrcheck.checker.kernel.passes`). As soon as no later instruction reads the values in a
-column, the column is used for other values. So the columns of a program fit the processor's cache.
+A *column* holds the values of an expression in up to `LANES` states. The values are bytes if the interval of the
+expression fits into a byte, else 64-bit integers. A flag is a byte, 0 or 1. An instruction is a numpy function and the
+numbers of three columns: two operands and the result. After many instructions (`steps.ENOUGH`), compiled code takes
+over from numpy (`isrcheck.checker.kernel.machine`). This code is the same for all models. As soon as nothing reads the
+values in a column any more, the column is free for other values. So the columns of a program are few and fit the
+processor's cache.
 
-The programs have the same results as the LLVM text of `isrcheck.checker.kernel.llvm`: the same successors in the same
-order, the same tallies and verdicts. But that text must be compiled first. Including the time for this, the programs
-are faster in searches of up to some hundred thousand states.
+The programs give the same successors in the same order, the same tallies and the same verdicts as the LLVM text of
+`isrcheck.checker.kernel.llvm`. But this text must be compiled before it runs. If the time for compiling is counted, the
+programs are faster in searches of up to some hundred thousand states.
 """
 
 from __future__ import annotations
@@ -53,9 +54,9 @@ class Columns:
     # --- functions --------------------------------------------------------------------------------------------------
 
     def expand(self, states: Words, tally: Integers) -> tuple[Words, Integers, Integers]:
-        """Returns packed successors and, for each, the position of its source in `states` and its transition's number.
+        """Returns the packed successors, the positions of their sources in `states`, and their transitions' numbers.
 
-        Updates `tally`.
+        Updates `tally` (see `isrcheck.checker.kernel.tally`).
         """
         if self._expanding is None:
             self._expanding = programs.expansion(self._system, self._layout)
@@ -79,7 +80,7 @@ class Columns:
         return found.rows, found.positions, found.transitions
 
     def failures(self, states: Words) -> tuple[Integers, Integers]:
-        """For each failing instance: the position of its state in `states`, and the number of its transition."""
+        """For each failing instance, returns the position of its state in `states` and the number of its transition."""
         if self._failing is None:
             self._failing = programs.failures(self._system, self._layout)
         none = np.empty(0, dtype=np.int64)

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 Integers = npt.NDArray[np.int64]
 ROOM: Final = 8
-"""The number of spare entries at the end of the arrays for compiled code."""
+"""The number of spare entries at the end of the arrays that compiled code fills with successors or failures."""
 
 
 class Kernel:
     """The functions of a transition system, with the layout of its states.
 
-    At first, the functions run on columns. After the first use of `code`, they run as compiled code. The results are
-    the same arrays.
+    At first, the functions run as programs over columns (`Columns`). After the first use of `code`, they run as
+    compiled code. The results are equal.
     """
 
     def __init__(self, system: TransitionSystem) -> None:
@@ -56,7 +56,10 @@ class Kernel:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     def compile_ahead(self) -> None:
-        """Starts a thread that compiles the text, or loads the code if it was compiled before."""
+        """Starts a thread that compiles `text`, or loads the code if the text was compiled before.
+
+        Only the first call starts a thread. The function `failures` is compiled later, when it is first needed.
+        """
         from isrcheck.checker.kernel.native import begun
 
         if self._ahead is None:
@@ -64,7 +67,7 @@ class Kernel:
 
     @cached_property
     def code(self) -> Code:
-        """The compiled code. After its first use, all functions run as compiled code."""
+        """The compiled code. From the first use of this property on, all functions run as compiled code."""
         self.compile_ahead()
         assert self._ahead is not None
         code = self._ahead.result()
@@ -81,10 +84,10 @@ class Kernel:
 
     @property
     def identity(self) -> str:
-        """A hash of the text, the initial states and the meaning of a state's bits.
+        """A hash of the text, the initial states and the leaves.
 
-        Stored states may be read only if this hash is still the same as when they were stored. A hash of the text alone
-        would not be enough: the text does not contain the initial states, and if nothing reads a leaf, the text does
+        Stored states may be read only if this hash is still the same as when the states were stored. A hash of the text
+        alone would not be enough. The text does not contain the initial states. If nothing reads a leaf, the text does
         not say what the leaf means.
         """
         known = [self.digest, self.system.initial, [(x.path, x.kind, x.low, x.high) for x in self.system.leaves]]
@@ -98,18 +101,19 @@ class Kernel:
         return self.layout.words
 
     def tally(self) -> Integers:
-        """An empty tally for `expand`."""
+        """An empty tally (see `isrcheck.checker.kernel.tally`)."""
         tally = np.zeros(ACTIONS + self.actions, dtype=np.int64)
         tally[LEAST] = HUGE
         return tally
 
     def expand(self, states: Words) -> tuple[Words, Integers, Integers, Integers]:
-        """Returns packed successors, the positions of their sources in `states`, their transitions, and the tally."""
+        """Returns the packed successors, the positions of their sources in `states`, their transitions' numbers, and
+        the tally."""
         tally = self.tally()
         return *self._functions.expand(np.ascontiguousarray(states), tally), tally
 
     def failures(self, states: Words) -> tuple[Integers, Integers]:
-        """For each failing instance: the position of its state in `states`, and the number of its transition."""
+        """For each failing instance, returns the position of its state in `states` and the number of its transition."""
         return self._functions.failures(np.ascontiguousarray(states))
 
     def hashes(self, states: Words) -> npt.NDArray[np.uint64]:
@@ -122,7 +126,7 @@ class Kernel:
 
 
 class Compiled:
-    """The functions of a kernel as compiled code; `isrcheck.checker.kernel.llvm` describes them."""
+    """The functions of a kernel as compiled code. `isrcheck.checker.kernel.llvm` describes these functions."""
 
     def __init__(self, kernel: Kernel, code: Code) -> None:
         self._kernel, self._calls = kernel, code.calls

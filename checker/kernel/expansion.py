@@ -1,6 +1,6 @@
 """LLVM text that expands states.
 
-It computes each guard for many states at a time, and then writes the successors one by one.
+The text computes each guard for many states at a time, and then writes the successors one by one.
 """
 
 from __future__ import annotations
@@ -49,7 +49,10 @@ def expand(system: TransitionSystem, layout: Layout) -> str:
 
 
 def _failing(loop: Groups, lanes: Lanes, transition: Transition) -> str:
-    """The name of an integer with a bit for each state, set if an instance fails there; "" if it never fails."""
+    """The name of an integer with a bit for each state, set if the transition fails in the state.
+
+    The name is "" if the transition cannot fail.
+    """
     if transition.failure is FALSE:
         return ""
     return loop.writer.let(f"and i64 {loop.bits(lanes.flag(transition.failure))}, {loop.valid}")
@@ -58,8 +61,8 @@ def _failing(loop: Groups, lanes: Lanes, transition: Transition) -> str:
 def _transition(loop: Groups, lanes: Lanes, number: int, transition: Transition, action: int, degrees: int) -> None:
     """Writes the code of a transition, for the states of a group.
 
-    This code computes the guard for all states. It computes the changes only if a state enables the transition, but
-    then also for all states.
+    This code computes the guard for all states. If no state enables the transition, the code skips the changes.
+    Otherwise it computes the changes for all states, too.
     """
     w = loop.writer
     enabled = lanes.flag(transition.guard)
@@ -95,10 +98,10 @@ def _transition(loop: Groups, lanes: Lanes, number: int, transition: Transition,
 
 @dataclass(frozen=True)
 class _Change:
-    """How a transition changes a word: to `word & kept | base | new << shift`.
+    """A transition's change of a word. The word becomes `word & kept | base | new << shift`.
 
-    `new` is computed for each state. It has `bits` bits and lies in the memory `%changes` of this word. If `bits` is 0,
-    nothing is computed, and `new` is left out.
+    `new` is computed for each state. It has `bits` bits and lies in the memory of this word (`%changes0` for word 0,
+    and so on). If `bits` is 0, nothing is computed, and `new` is left out.
     """
 
     kept: int
@@ -110,7 +113,8 @@ class _Change:
 def _changes(lanes: Lanes, transition: Transition) -> dict[int, _Change]:
     """The change of each word that a transition changes.
 
-    The new values of leaves, except constants, are computed and stored for all lanes.
+    Writes code that computes and stores the new values of leaves for all lanes. New values that are constants are left
+    out, because they are part of `base`.
     """
     places, found = lanes.layout.places, dict[int, _Change]()
     for word in range(lanes.layout.words):
@@ -129,7 +133,7 @@ def _changes(lanes: Lanes, transition: Transition) -> dict[int, _Change]:
 
 
 def _add_field(lanes: Lanes, bytes_: dict[int, str], place: Place, update: Expression) -> None:
-    """Adds the new value of a leaf to the bytes of its word. `bytes_` has these bytes by position."""
+    """Adds the new value of a leaf to the bytes of its word. `bytes_` has these bytes by position in the word."""
     w, bits = lanes.writer, stored_width(place.width)
     value = lanes.integer(update, bits)
     if place.low:
@@ -144,8 +148,8 @@ def _add_field(lanes: Lanes, bytes_: dict[int, str], place: Place, update: Expre
 def _stored(lanes: Lanes, word: int, bytes_: dict[int, str]) -> tuple[int, int]:
     """Stores bytes of a word as one number for each state.
 
-    Returns the number's size in bits, and its first bit in the word. If there are no bytes, stores nothing and returns
-    zeros.
+    Returns the number's size in bits, and the position of its first bit in the word. If there are no bytes, stores
+    nothing and returns zeros.
     """
     if not bytes_:
         return 0, 0

@@ -1,6 +1,6 @@
-"""The owner hash of a state. It also gives the slots of states in hash tables.
+"""The owner hash of a state. Some hash tables also take the slots of states from this hash.
 
-The Spark engine divides states into parts, the *owners*. The hash of a state says which owner has the state.
+The Spark engine divides the states into parts, the *owners*. The hash of a state says which owner has the state.
 
 For each word w of the state, from h = 0:
 

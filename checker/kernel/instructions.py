@@ -1,9 +1,10 @@
 """The instructions of loops: memory by address, atomic operations, vectors, and calls of compiled functions.
 
-A function with the decorator `instruction` defines an instruction. It runs when a loop that calls the instruction is
-compiled, and writes the instruction's LLVM code (see `Instruction`). The docstring of the function says what this code
-does when the loop runs. The decorator names the type of the result, then the types of the arguments. An address is an
-integer. The instructions of programs over columns (`isrcheck.checker.kernel.steps`) are something else.
+A function with the decorator `instruction` defines an instruction of loops (`isrcheck.checker.kernel.loops`). The
+function runs when a loop that calls the instruction is compiled, and writes the instruction's LLVM code (see
+`Instruction`). The docstring of the function says what this code does when the loop runs. The decorator names the type
+of the result, then the types of the arguments. An address is an integer. The instructions of programs over columns
+(`isrcheck.checker.kernel.steps`) are something else.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def load_entry(builder: Any, address: Any) -> Any:
 def store_entry(builder: Any, address: Any, value: Any) -> None:
     """Puts 32 bits at an address.
 
-    A thread that reads them with `load_entry` also sees everything that this thread stored before.
+    A thread that reads these bits with `load_entry` also sees everything that the storing thread stored before them.
     """
     pointer = builder.inttoptr(address, _I32.as_pointer())
     builder.store_atomic(builder.trunc(value, _I32), pointer, "release", 4)
@@ -103,7 +104,7 @@ def _taken(builder: Any, address: Any, value: Any) -> Any:
 
 @instruction("uint64", "uint64", "uint64")
 def fetch_and_add(builder: Any, address: Any, amount: Any) -> Any:
-    """Adds to the 64-bit integer at an address, as one atomic step. Returns the former value."""
+    """Adds `amount` to the 64-bit integer at an address, as one atomic step. Returns the former value."""
     return builder.atomic_rmw("add", builder.inttoptr(address, _I64.as_pointer()), amount, "monotonic")
 
 
@@ -153,7 +154,7 @@ def _looked(builder: Any, address: Any, key: Any, mask: Any) -> Any:
 
 @instruction("int64", *["int64"] * 7)
 def call_expand(builder: Any, function: Any, *arguments: Any) -> Any:
-    """Calls `expand` with states, their number, and room for successors, sources, transitions and the tally."""
+    """Calls `expand` with states, their number, room for successors, sources and transitions, and the tally."""
     return _called(builder, _I64, function, arguments)
 
 
@@ -165,7 +166,7 @@ def call_failures(builder: Any, function: Any, *arguments: Any) -> Any:
 
 @instruction("void", *["int64"] * 4)
 def call_batch(builder: Any, function: Any, *arguments: Any) -> None:
-    """Calls `hashes`, `judge`, `survey` or a similar function with states, their number, and room for results."""
+    """Calls `hashes`, `judge`, `survey` or a similar function with states, their number, and an array for results."""
     _called(builder, ir.VoidType(), function, arguments)
 
 

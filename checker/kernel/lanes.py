@@ -1,10 +1,10 @@
-"""LLVM text for expressions: one state in each lane of a vector, in lanes as narrow as the values allow.
+"""LLVM text for expressions over vectors. A vector has one lane for each of `GROUP` states.
 
-A lane has 8, 16, 32 or 64 bits. The lanes of a number have the fewest bits that hold, with a sign, all values in the
-number's interval. An operation on numbers is computed in the width of its result, and its operands are widened or cut
-to this width. A cut is safe, because the low bits of sums, differences, products and set operations depend only on the
-low bits of the operands. A comparison is computed in the width of its wider operand. The size of a set, and tests of
-members and subsets, are computed in the width of the set. A flag is a byte, all ones or all zeros.
+A lane has 8, 16, 32 or 64 bits. A number takes the narrowest lanes that hold all values of its interval as integers
+with a sign. An operation on numbers is computed in the width of its result, and its operands are widened or cut to this
+width. A cut is safe, because the low bits of sums, differences, products and set operations depend only on the low bits
+of the operands. A comparison is computed in the width of its wider operand. `size`, `has` and `subset` are computed in
+the width of their first operand, which is a set. A flag is a byte, all ones or all zeros.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class Lanes:
     """Writes the values of expressions, each value once, where it is first needed.
 
     `known` maps an expression and a width to the name of the value in the text. It also has helper values, such as
-    planes. A block of the text that does not always run gets a copy of this object (`fork`), because later blocks
-    cannot use values that are computed in this block.
+    planes. A block of the text that does not always run is written with a copy of this object (`fork`), because later
+    blocks cannot use the values that such a block computes.
     """
 
     def __init__(self, writer: Writer, layout: Layout) -> None:
@@ -61,7 +61,7 @@ class Lanes:
         return copy
 
     def flag(self, of: Expression) -> str:
-        """The value of a flag: a byte of ones in each lane where the flag holds."""
+        """The value of a flag. It has a byte of ones in each lane where the flag holds, and zeros elsewhere."""
         return self._written(of)
 
     def integer(self, of: Expression, bits: int) -> str:
@@ -132,7 +132,7 @@ class Lanes:
         return self._let(f"add {vector(after)} {value}, {splat(place.low, after)}") if place.low else value
 
     def _pieces(self, place: Place, bits: int) -> str:
-        """The bits of a word from a leaf's first bit on, in lanes of `bits` bits. Bits above the leaf may be set."""
+        """The bits of a word from a leaf's first bit on, in lanes of `bits` bits. Bits after the leaf may be set."""
         value = ""
         for byte in place.bytes:
             piece = self._plane(place.word, byte)
@@ -148,11 +148,11 @@ class Lanes:
     # --- operators --------------------------------------------------------------------------------------------------
 
     def _where(self, relation: str, a: str, b: str, bits: int) -> str:
-        """The flag that holds where two values are in a relation."""
+        """The flag that holds in the lanes where `relation` holds for `a` and `b`."""
         return self._let(f"sext {vector(1)} {self._let(f'icmp {relation} {vector(bits)} {a}, {b}')} to {BYTES}")
 
     def not_(self, node: Expression) -> str:
-        """Writes the opposite relation if there is one, because negations of masks compile slowly."""
+        """Writes the opposite relation if the operand is a relation or a leaf, because negated masks compile slowly."""
         (of,) = node.arguments
         if isinstance(of.value, Leaf):
             return self._flag_leaf(of.value, False)
@@ -188,7 +188,7 @@ class Lanes:
     def if_(self, node: Expression) -> str:
         """Writes `no ^ ((yes ^ no) & mask)`, which is one instruction on some machines.
 
-        The mask is the condition, a flag.
+        The mask is the condition in the width of the result, all ones or all zeros.
         """
         condition, yes, no = node.arguments
         bits = width_of(node)
@@ -215,7 +215,7 @@ class Lanes:
         return self._once(("bit", broker), bits, lambda: self._resized(one, wide, bits))
 
     def _picked(self, broker: Expression, bits: int) -> str:
-        """Compares with one broker after the other, because no machine can shift each byte by its own count."""
+        """Compares the value with each broker in turn, because x86 cannot shift each byte by its own count."""
         result, name = "zeroinitializer", self._as(broker, bits)
         for number in range(max(broker.low, 0), broker.high + 1):
             mine = self._where("eq", name, splat(number, bits), bits)
@@ -225,7 +225,7 @@ class Lanes:
     def _shifted(self, broker: Expression, bits: int) -> str:
         """Shifts 1 up by the broker's number.
 
-        If the value may be -1 (no broker), shifts up by one place more, and then down by one place. So -1 gives no bit.
+        If the value may be -1 (no broker), shifts up by one place more, and then down by one place. So -1 gives 0.
         """
         kind, count = vector(bits), self._as(broker, bits)
         if broker.low >= 0:
@@ -262,7 +262,7 @@ class Lanes:
 
 
 def shifted(writer: Writer, value: str, by: int, bits: int) -> str:
-    """Lanes shifted up, or down if `by` is negative, all by the same count."""
+    """Lanes that are all shifted up by `by` bits, or down by `-by` bits if `by` is negative."""
     if by == 0:
         return value
     return writer.let(f"{'shl' if by > 0 else 'lshr'} {vector(bits)} {value}, {splat(abs(by), bits)}")
@@ -277,7 +277,7 @@ _RELATIONS: Final[dict[str, Callable[[Lanes, Expression, bool], str]]] = {
 
 
 def _needed(node: Expression) -> tuple[Expression, ...]:
-    """The nodes that must be written before a node. For a negated relation, these are the operands of the relation."""
+    """The nodes that must be written before `node`. If `node` negates a relation, these are the relation's operands."""
     if node.operator == "not" and node.arguments[0].operator in ("leaf", *_RELATIONS):
         return node.arguments[0].arguments
     return node.arguments

@@ -24,7 +24,7 @@ WORD: Final = 64
 
 @dataclass(frozen=True)
 class Place:
-    """Where a leaf lies: bits `shift .. shift + width - 1` of a word hold `value - low`."""
+    """The place of a leaf in a state. Bits `shift .. shift + width - 1` of the word hold `value - low`."""
 
     word: int
     shift: int
@@ -38,7 +38,7 @@ class Place:
 
     @property
     def bytes(self) -> range:
-        """The positions of the bytes in the word that have bits of this leaf."""
+        """The bytes of the word that have bits of this leaf, by their positions in the word."""
         return range(self.shift // 8, (self.shift + self.width + 7) // 8)
 
 
@@ -77,7 +77,10 @@ class Layout:
 
 
 def _place(leaf: Leaf, used: list[int]) -> Place:
-    """The place of the next leaf. Updates `used`, the number of used bits of each word. A constant takes no bits."""
+    """The place of the next leaf. Updates `used`, the number of used bits of each word.
+
+    A leaf with only one possible value takes no bits.
+    """
     width = (leaf.high - leaf.low).bit_length()
     if width >= WORD:
         raise ValueError(f"{leaf.path} needs {width} bits; a leaf has at most {WORD - 1}")

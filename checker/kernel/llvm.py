@@ -3,17 +3,19 @@
 `n` is the number of given states. Arrays have 64-bit integers, and a state is `words` successive integers.
 
 `expand(states, n, successors, sources, transitions, tally) -> count`
-    Writes every successor. If `sources` is not null, also writes each successor's transition and the position of its
-    source. The successors of each group of 64 states lie together, sorted by transition. The arrays need room for
-    n * (number of transitions) entries. Updates `tally` (see `isrcheck.checker.kernel.tally`).
+    Writes every successor, and returns the number of successors. If `sources` is not null, also writes the number of
+    each successor's transition, and the position of each successor's source in `states`. The successors of each group
+    of 64 states lie together, sorted by transition. Each array needs room for n * (number of transitions) entries.
+    Updates `tally` (see `isrcheck.checker.kernel.tally`).
 `failures(states, n, sources, transitions) -> count`
-    Writes the state and the transition of each failing instance. The arrays need as much room as those of `expand`.
+    Writes the position of the state and the number of the transition of each failing instance. Returns the number of
+    these instances. The arrays need as much room as those of `expand`.
 `hashes(states, n, out)`
     Writes the owner hash of each state.
 `judge(states, n, out)`
     Writes the verdict bits of each state, in as many words as these bits need.
 `survey(states, n, totals)`
-    Sets every verdict bit in `totals` that at least one of the states has.
+    Sets in `totals` every verdict bit that is set for at least one of the states.
 """
 
 from __future__ import annotations
@@ -84,7 +86,10 @@ def _hashes(layout: Layout) -> str:
 
 
 def _verdicts(loop: Groups, layout: Layout, bits: Sequence[Expression]) -> list[list[str]]:
-    """Computes verdicts. Returns a list for every eight states of a group, with a vector for each word of a verdict."""
+    """Writes the code that computes verdicts.
+
+    Returns a list for every eight states of a group. Each list has a vector for each word of a verdict.
+    """
     lanes, let = loop.lanes(layout), loop.writer.let
     bytes_: dict[int, str] = {}
     for number, expression in enumerate(bits):
@@ -113,7 +118,10 @@ def _judge(layout: Layout, bits: Sequence[Expression]) -> str:
 
 
 def _survey(layout: Layout, bits: Sequence[Expression]) -> str:
-    """Calls `judge` on blocks of states. A copy of its code would be long if there are many verdict bits."""
+    """Writes `survey`, which calls `judge` on blocks of states.
+
+    A copy of the code of `judge` would be long if there are many verdict bits.
+    """
     words, size = layout.words, (len(bits) + 63) // 64
     totals = "\n".join(
         f"""\

@@ -1,12 +1,12 @@
-"""Loops: Python functions over numbers and arrays that run as compiled code. Numba compiles them.
+"""Loops: Python functions that run as compiled code over numbers and arrays. Numba compiles them.
 
-A *loop* is a function with the decorator `Loop`. Its arguments are integers, arrays whose rows lie one after the other
-in memory, and tuples of these. To Python it returns nothing or one number. A loop allocates nothing and raises nothing.
-It may call other loops, and *instructions*: operations that Python does not have, such as an atomic addition
+A *loop* is a function with the decorator `Loop`. Its arguments are integers, contiguous arrays, and tuples of these. To
+Python it returns nothing or one number. A loop allocates nothing and raises nothing. It may call other loops and
+*instructions*. Instructions are operations that Python does not have, such as an atomic addition
 (`isrcheck.checker.kernel.instructions`).
 
-Compiled code is for arguments of certain types. In this file the type of an argument is called its *kind*. A *version*
-is the compiled code of a loop for one combination of kinds. A version is compiled when a call first needs it.
+Compiled code takes only arguments of certain types. In this file the type of an argument is called its *kind*. A
+*version* is the compiled code of a loop for one combination of kinds. A version is compiled when a call first needs it.
 
 Importing Numba takes longer than a search of a million states. So versions are kept on disk, like all compiled objects
 (`isrcheck.checker.kernel.objects`). A process imports Numba only to compile a version that is not on disk. For this
@@ -43,7 +43,7 @@ BARE: Final = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": Fal
 """Options of Numba that leave out what a loop does not need: Numba's wrappers for calls from Python and from C, and
 memory that Numba manages."""
 OUTSIDE: Final = frozenset({"memcpy", "memset", "memmove", "pread"})
-"""The functions of the C library that a loop may call. Compiled code that calls any other function may need Numba."""
+"""The functions of the C library that a loop may call. Other outside functions, except LLVM's, may need Numba."""
 RETURNED: Final[dict[str, Any]] = {
     "none": None,
     "bool": ctypes.c_bool,
@@ -54,13 +54,13 @@ RETURNED: Final[dict[str, Any]] = {
 """The types that a loop may return to Python: Numba's name of each type, and the type in `ctypes`."""
 NARROW: Final = (int, bool, np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32)
 NUMBERS: Final[dict[type, str]] = {np.uint64: "uint64"} | dict.fromkeys(NARROW, "int64")
-"""The types of the numbers that a loop takes, and for each type its name in compiled code. All have 64 bits there,
-because platforms pass narrower numbers to functions in different ways."""
+"""The types of the numbers that a loop takes, and for each type its name in compiled code. In compiled code all these
+numbers have 64 bits, because platforms pass narrower numbers to functions in different ways."""
 LEAST: Final = -(1 << 63)
 GREATEST: Final = (1 << 63) - 1
 """The range of the integers with a sign that a loop takes."""
 NOTHING: Final = -2
-"""Numba's status of a compiled function that returned None. The status of one that returned a value is 0."""
+"""Numba's status of a compiled function that returned None. If the function returned a value, the status is 0."""
 
 Kind = str | tuple["Kind", ...]
 """The kind of an argument. For a number it is the name in `NUMBERS`, such as `int64`. For an array it is numpy's code
@@ -71,9 +71,9 @@ the elements."""
 class Instruction:
     """An operation that Python does not have. Only loops can call it.
 
-    `generate` writes the operation's LLVM code into each loop that calls it. It gets an llvmlite builder and the LLVM
-    values of the arguments, and returns the LLVM value of the result, if there is one. `result` and `arguments` are
-    Numba's names of the types.
+    `generate` writes the operation's LLVM code into each loop that calls the operation. It gets an llvmlite builder and
+    the LLVM values of the arguments, and returns the LLVM value of the result, if there is one. `result` and
+    `arguments` are Numba's names of the types.
     """
 
     def __init__(self, generate: Callable[..., Any], result: str, arguments: tuple[str, ...]) -> None:
@@ -106,15 +106,15 @@ class Instruction:
 
 
 def instruction(result: str, *arguments: str) -> Callable[[Callable[..., Any]], Instruction]:
-    """A decorator that makes an instruction of the function that writes its LLVM code (see `Instruction`)."""
+    """A decorator for a function that writes an instruction's LLVM code. Makes an `Instruction` of the function."""
     return lambda generate: Instruction(generate, result, arguments)
 
 
 class Loop:
     """A function that runs as compiled code. There is one version of the code for each combination of argument kinds.
 
-    In compiled code, a `np.uint64` has no sign. All other integers, and booleans, are 64-bit integers with a sign.
-    `function` is the Python function itself.
+    In compiled code, an argument of type `np.uint64` has no sign. All other arguments that are integers or booleans
+    become 64-bit integers with a sign. `function` is the Python function itself.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -127,7 +127,7 @@ class Loop:
         kinds = tuple(map(_kind, arguments))
         version = self._versions.get(kinds)
         if version is None:
-            # In another thread, so that Python can be interrupted while Numba compiles.
+            # Numba compiles in another thread, so that Python can be interrupted meanwhile.
             version = begun(lambda: self._version(kinds)).result()
         return version(arguments)
 
@@ -179,9 +179,10 @@ class Loop:
     def _text(self) -> str:
         """A hash of the source that the compiled code depends on.
 
-        This is the bytecode of this loop and of all loops that it calls, directly or through other loops, with the
-        values of the global numbers that these loops use; and the files of the instructions that they call. It is not
-        the files of the loops, because a file may have changed since this process imported it.
+        The hash covers the bytecode of this loop and of all loops that it calls, directly or through other loops. It
+        also covers the values of the global numbers that these loops use, the files of the instructions that these
+        loops call, and this file. It does not cover the files of the loops, because such a file may have changed since
+        this process imported it.
         """
         parts, waiting, seen = [_OWN], [self.function], set[Any]()
         while waiting:
@@ -199,7 +200,7 @@ class Loop:
 
 @cache
 def _hash_of(file: str) -> str:
-    """A hash of a file of this project at the first call, which is made while the file is imported."""
+    """A hash of a file of this project. The file is read at the first call, while Python imports the file."""
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()
 
 
@@ -207,7 +208,7 @@ _OWN: Final = _hash_of(__file__)
 
 
 def _bytecode(code: CodeType, doc: str | None = None) -> Iterator[str]:
-    """All parts of a function that its compiled code depends on, as texts, without its docstring `doc`."""
+    """Yields, as texts, all parts of a function that its compiled code depends on. Leaves out the docstring `doc`."""
     counts = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags
     yield repr((code.co_name, counts, code.co_code, code.co_names, code.co_varnames, code.co_freevars))
     for constant in code.co_consts:
@@ -218,15 +219,15 @@ def _bytecode(code: CodeType, doc: str | None = None) -> Iterator[str]:
 
 
 def _used(function: Any) -> list[tuple[str, Loop | Instruction]]:
-    """The loops and instructions that a function uses, with the names under which it knows them."""
+    """The loops and instructions that a function uses, each with its name in the function."""
     return [(name, value) for name, value in _globals(function) if isinstance(value, (Loop, Instruction))]
 
 
 def _numbers(function: Any) -> Iterator[tuple[str, Any]]:
     """The global numbers that a function uses, with their names.
 
-    Every other global that the function uses must be numpy, a loop or an instruction, which `_text` covers in other
-    ways.
+    Leaves out numpy, loops and instructions. Raises `TypeError` if the function uses any other global, because `_text`
+    would not cover its value.
     """
     for name, value in _globals(function):
         if isinstance(value, (int, np.integer)):
@@ -236,7 +237,7 @@ def _numbers(function: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _globals(function: Any) -> Iterator[tuple[str, Any]]:
-    """The names that a function uses and that its file defines or imports, with their values."""
+    """The globals that a function uses (names that its file defines or imports), with their values."""
     known = function.__globals__
     yield from ((name, known[name]) for name in sorted(set(_names(function.__code__))) if name in known)
 
@@ -274,10 +275,11 @@ def _numba_type(kind: Kind) -> Any:
 
 
 def _flat(arguments: tuple[Any, ...], into: list[int]) -> list[int]:
-    """Adds the arguments to a list of integers, in the form in which Numba passes them to compiled code.
+    """Adds the arguments to the list `into`, in the form in which Numba passes them to compiled code. Returns `into`.
 
-    An array becomes two zeros, its length, the bytes of an entry, its address, its shape and its strides. In place of
-    the zeros Numba may pass addresses of objects that own the memory; here there are no such objects.
+    An array becomes two zeros, the number of its entries, the bytes of an entry, its address, its shape and its
+    strides. In place of the zeros, Numba may pass addresses of objects that own the array's memory. Here there are no
+    such objects.
     """
     for argument in arguments:
         if type(argument) in NUMBERS:
@@ -329,10 +331,10 @@ class Version:
 
 @cache
 def _numba() -> str:
-    """A text that names what compiled code depends on besides its source. Does not import Numba.
+    """A text that names everything that compiled code depends on, except its source. Does not import Numba.
 
-    It names the versions of Numba, Python and LLVM, this machine's system and processor, and the options of Numba, also
-    those in the environment.
+    The text names the versions of Numba, Python and LLVM, this machine's system and processor, and the options of
+    Numba, also those in the environment.
     """
     asked = sorted(pair for pair in os.environ.items() if pair[0].startswith("NUMBA_"))
     return f"{version_of('numba')} {sys.version} {surroundings()} {OPTIONS} {BARE} {asked}"

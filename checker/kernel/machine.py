@@ -1,14 +1,15 @@
-"""Instructions over columns as compiled code: one function runs every program, because the program is its argument.
+"""Compiled code that runs instructions over columns.
 
-numpy needs most of a microsecond to begin an instruction, whatever the number of states. This function needs some
-nanoseconds. The function is compiled once and kept on disk like all compiled code. But loading it takes longer than a
-small search with numpy.
+One function, `run`, runs the instructions of every program, because the instructions are its argument. numpy needs most
+of a microsecond to begin an instruction, whatever the number of states. `run` needs some nanoseconds. It is compiled
+once and kept on disk like all compiled code. But loading it takes longer than a small search with numpy.
 
-`run(program, count, first, last)` runs `count` instructions on the lanes from `first` to before `last`. A lane is the
-position of a state in a column. An instruction is four 64-bit integers: its number in `OPERATIONS`, and the addresses
-of two operand columns and of the result column. `run` works on whole blocks of `BLOCK` lanes, so it also writes lanes
-after the last state. Columns are long enough for this, and nothing reads those lanes. The other functions, in
-`isrcheck.checker.kernel.passes`, run whole programs.
+`run(program, count, first, last)` runs the `count` instructions at the address `program` on the lanes from `first` to
+before `last`. A lane is the position of a state in a column. An instruction is four 64-bit integers: the number of its
+operation in `OPERATIONS`, and the addresses of two operand columns and of the result column. `run` works on whole
+blocks of `BLOCK` lanes, so it also writes lanes after the last state. Columns are long enough for this, and no result
+for a state depends on those lanes. The functions in `isrcheck.checker.kernel.passes` run whole programs by calls of
+`run`.
 """
 
 from __future__ import annotations
@@ -45,12 +46,12 @@ _WIDTHS: Final[dict[Function, tuple[tuple[int, int], ...]]] = {
     np.less_equal: _FLAGS,
     copied: ((NARROW, WIDE), (WIDE, NARROW)),
 }
-"""The functions of instructions, each with its possible widths in bits: of the operands, and of the result."""
+"""The functions of instructions. Each has its possible pairs of widths in bits: of the operands, and of the result."""
 OPERATIONS: Final = {
     (function, *bits): number
     for number, (function, bits) in enumerate((f, bits) for f, widths in _WIDTHS.items() for bits in widths)
 }
-"""The number of each operation: a function, the width of its operands, and the width of its result."""
+"""The number of each operation. An operation is a function, the width of its operands, and the width of its result."""
 _PLAIN: Final[dict[Function, str]] = {
     np.bitwise_and: "and",
     np.bitwise_or: "or",
@@ -64,7 +65,7 @@ _COMPARED: Final[dict[Function, str]] = {np.equal: "eq", np.not_equal: "ne", np.
 
 @cache
 def machine() -> Mapping[str, Any]:
-    """The functions by name, compiled now or loaded if they were compiled before."""
+    """The compiled functions by name. They are compiled, or loaded from disk, when one of them is first needed."""
     return _code().calls
 
 
@@ -135,7 +136,7 @@ operation{n}:
 
 
 def _value(n: int, function: Function, given: int, gives: int) -> list[str]:
-    """LLVM instructions that compute `%o` from `%a` and `%b`."""
+    """LLVM instructions that compute `%o` from `%a` and `%b`. Each of these names ends with the number `n`."""
     taken, made = f"<{BLOCK} x i{given}>", f"<{BLOCK} x i{gives}>"
     if function in _PLAIN:
         return [f"%o{n} = {_PLAIN[function]} {taken} %a{n}, %b{n}"]

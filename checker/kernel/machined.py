@@ -24,18 +24,18 @@ class Expanded(NamedTuple):
     positions: Integers
     transitions: Integers
     numbers: Integers
-    """Some transitions, among them all that fired. `counts` tells how often each of these transitions fired."""
+    """The numbers of some transitions, among them all that fired. `counts` tells how often each of them fired."""
     counts: Integers
     degrees: npt.NDArray[np.int32]
     failing: int
-    """How many instances fail."""
+    """How many instances fail in the states, all states together."""
 
 
 class Machined:
     """A program whose parts are records of integers. A call takes at most `lanes` states, the length of a column.
 
     `leaves` has a pair for each leaf: the number of its column, and its place in a state of `words` words. `addresses`
-    has the address of each column, plus 1 if the column is wide.
+    has the address of each column, plus 1 if the column has 64-bit integers.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Machined:
         return self._kept[-1].ctypes.data
 
     def _records(self, parts: Sequence[Placed]) -> int:
-        """Stores the records of the parts. Returns their address."""
+        """Stores the records of the parts, their changes and values. Returns the address of the parts' records."""
         all_changes = [change for part in parts for change in part.changes]
         values = self._array([(self._address[at], shift) for change in all_changes for at, shift in change.values])
         rows = list[tuple[int, ...]]()
@@ -90,7 +90,7 @@ class Machined:
         machine()["unpack"](self._leaves, self._leaf_count, words.ctypes.data, words.shape[1], len(states))
 
     def expand(self, states: Words, first: int) -> Expanded:
-        """The successors of some states. The positions of sources are counted from `first`."""
+        """The successors of some states. `first` is added to the position of each successor's source in `states`."""
         n, size, width, count = len(states), len(states) * self._firing, states.shape[1], self._part_count
         if len(self._sources) < size:
             self._out, self._sources = np.empty((size, width), dtype=np.uint64), np.empty(size, dtype=np.int64)

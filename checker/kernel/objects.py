@@ -1,8 +1,8 @@
 """Compiled code that is kept between processes, in the user's own cache folder.
 
 Code from this folder is run, so nobody else may have written it. The folder and each file must belong to the user, and
-nobody else may write to them. A file must also be unchanged since it was written. If a file fails a check, its code is
-compiled again.
+nobody else may write to them. A file must also be unchanged since it was written. If a file or the folder fails a
+check, the code is compiled again.
 
 The environment variable ISRCHECK_CACHE can name another folder. If its value is empty, nothing is kept. On a system
 without user ids (Windows) nothing is kept either, because the owner of a file cannot be checked.
@@ -55,15 +55,16 @@ class Folder:
     """A folder with a file for each object. The name of the file is the hash of the object's key.
 
     The file begins with a hash of the key and the object, which shows whether the file was changed. Several processes
-    may use the folder at the same time, because a file appears whole or not at all. `get` and `put` raise no OSError:
-    an object that cannot be stored is not kept.
+    may use the folder at the same time, because a file appears whole or not at all. `get` and `put` raise no OSError.
+    An object that cannot be stored is not kept, and an object that cannot be read counts as missing. If the files have
+    more than `largest` bytes, the least recently used are removed.
     """
 
     path: Path
     largest: int = LARGEST
 
     def get(self, key: str) -> bytes | None:
-        """The object of a key, or None if there is no file for the key that can be trusted."""
+        """The object of a key, or None if the folder has no trustworthy file for the key."""
         path = self._file(key)
         try:
             if not _is_own(os.lstat(self.path), stat.S_ISDIR):
@@ -116,7 +117,7 @@ class Folder:
         if not self.path.is_dir():
             return
         for path in self.path.iterdir():
-            with suppress(FileNotFoundError):  # another process may remove it at the same time
+            with suppress(FileNotFoundError):  # another process may remove the file at the same time
                 if not stat.S_ISDIR((about := path.lstat()).st_mode):
                     yield path, about
 
@@ -135,7 +136,7 @@ def _seal(key: str, data: bytes) -> bytes:
 
 
 def is_own_folder(path: Path) -> bool:
-    """Whether a folder exists, belongs to the user, and nobody else may write to it."""
+    """Whether a folder exists and belongs to the user, and nobody else may write to the folder."""
     try:
         return _is_own(os.lstat(path), stat.S_ISDIR)
     except OSError:
@@ -143,5 +144,5 @@ def is_own_folder(path: Path) -> bool:
 
 
 def _is_own(about: os.stat_result, kind: Callable[[int], bool]) -> bool:
-    """Whether a path is of the wanted kind, belongs to the user, and nobody else may write to it."""
+    """Whether a path is of the wanted kind and belongs to the user, and nobody else may write to the path."""
     return kind(about.st_mode) and about.st_uid == os.getuid() and not about.st_mode & 0o022

@@ -1,4 +1,5 @@
-"""Writes expressions as instructions over columns. A column has bytes if its values fit, else 64-bit integers."""
+"""Writes expressions as instructions over columns. A column has bytes if its values fit into bytes, else 64-bit
+integers."""
 
 from __future__ import annotations
 
@@ -20,15 +21,17 @@ AND, OR, XOR = (_BYTES[f] for f in (np.bitwise_and, np.bitwise_or, np.bitwise_xo
 ADD, SUBTRACT, MULTIPLY, SHIFT = (_BYTES[f] for f in (np.add, np.subtract, np.multiply, np.left_shift))
 EQUAL, NOT_EQUAL, LESS_EQUAL = (_BYTES[f] for f in (np.equal, np.not_equal, np.less_equal))
 COPY, COUNT = _BYTES[copied], _BYTES[counted]
-"""The numbers of operations on bytes. The number after each of them is the same operation on 64-bit integers."""
+"""The numbers of operations on bytes. One more is the number of the same operation on 64-bit integers."""
 
 
 class Writer:
-    """Writes instructions for expressions. An expression is written once, where it is first needed, unless in a `body`.
+    """Writes instructions for expressions. An expression is written once, where it is first needed.
 
-    `code` has four integers for each instruction: an operation, and the registers of two operands and of the result.
-    Instructions that are written after a call of `body` do not always run. So other parts cannot use their results, and
-    write the expressions again if they need them. In all methods, `wide` is 1 for 64-bit integers and 0 for bytes.
+    There is one exception. Instructions that are written between a call of `body` and the next call of `shared` do not
+    always run. So their results are used only there, and later instructions that need the same expressions compute them
+    again. `code` has four integers for each instruction: an operation, and the registers
+    (`isrcheck.checker.kernel.registers`) of two operands and of the result. In all methods, `wide` is 1 for 64-bit
+    integers and 0 for bytes.
     """
 
     def __init__(self) -> None:
@@ -45,11 +48,11 @@ class Writer:
         return len(self.code) // 4
 
     def shared(self) -> int:
-        """Starts instructions whose results any later one may use. Returns the number of the first instruction."""
+        """Starts instructions whose results all later instructions may use. Returns the first instruction's number."""
         return self._begin(inside=False)
 
     def body(self) -> int:
-        """Starts instructions whose results no other part may use. Returns the number of the first instruction."""
+        """Starts instructions whose results no other part may use. Returns the first instruction's number."""
         return self._begin(inside=True)
 
     def _begin(self, inside: bool) -> int:
@@ -59,7 +62,7 @@ class Writer:
         return len(self)
 
     def register(self, of: Expression) -> Register:
-        """The register of an expression, as wide as the expression's interval requires."""
+        """The register of an expression, as wide as the expression's interval requires. Writes missing instructions."""
         known, stack = self._known, [of]
         while stack:
             node = stack[-1]
@@ -79,7 +82,7 @@ class Writer:
             self._local.append(key)
 
     def _kept(self, wide: int) -> Register:
-        """A new register that is filled before the program runs."""
+        """A new register for a constant or a leaf. Such a register is filled before the program runs."""
         return wide - 2 * (len(self.constants) + len(self.leaves) + 1)
 
     def _do(self, operation: int, a: Register, b: Register, wide: int) -> Register:
@@ -89,7 +92,7 @@ class Writer:
         return out
 
     def _once(self, operation: int, a: Register, b: Register, wide: int) -> Register:
-        """Does the same as `_do`, but does not repeat an instruction that is already written."""
+        """Does the same as `_do`, but returns the known register if the instruction is already written."""
         key = operation, a, b
         found = self._known.get(key)
         if found is None:
@@ -116,7 +119,7 @@ class Writer:
         return register
 
     def _as(self, of: Expression, wide: int) -> Register:
-        """The register of an operand, in the width of the operation."""
+        """The register of an operand in the width `wide`."""
         register = self._known[of]
         if register & 1 == wide:
             return register
@@ -207,7 +210,7 @@ class Writer:
 
 
 def _wide(of: Expression) -> int:
-    """1 if the value may need more than a byte, else 0."""
+    """1 if the value of an expression may need more than a byte, else 0."""
     return 1 if of.low < LEAST or of.high > MOST else 0
 
 

@@ -1,21 +1,22 @@
 """LLVM text for orbits of states under permutations of interchangeable brokers.
 
-Members of other scalarsets (sets of interchangeable values) are treated like brokers.
+Members of other scalarsets (`isrcheck.checker.symmetry.exchanges`) are treated like brokers.
 
 A *class* lists interchangeable brokers. The *orbit* of a state consists of the states that result from permuting the
 brokers within their classes. The *representative* of an orbit is its state with the least packed words, compared from
-the first word on. The code passes through an orbit by exchanging neighbours in a class, in an order in which every
-permutation comes up once. An exchange changes the packed words of eight states at a time, in two steps:
+the first word on. The code goes through an orbit by exchanges of two neighbours in a class. The order of the exchanges
+is such that every permutation comes up once. An exchange changes the packed words of eight states at a time, in two
+steps:
 
-* Each field that holds one of the two brokers gets the other broker. Fields of a word that have the same width and the
-  same least value are changed together.
-* Then pairs of bits are exchanged: members of sets, flags of messages, and values per broker. Pairs of bits that lie
-  equally far apart are exchanged together.
+* Each field (a leaf for a broker) that holds one of the two brokers gets the other broker. Fields of a word that have
+  the same width and the same least value are changed together.
+* Then pairs of bits are exchanged: members of sets, flags of messages, counts in bags, and values per broker. Pairs
+  with the same two words and the same distance of their bits are exchanged together.
 
 `representatives(states, n, out)`
     Writes the representative of each state. `out` may be the array `states`.
 `weights(states, n, totals)`
-    Adds the sizes of the orbits of all states to the integer at `totals`.
+    Adds the size of each state's orbit to the integer at `totals`.
 `exchange0(states, n, out)`, `exchange1`, ...
     Writes the states after an exchange of two neighbours. The functions are numbered in the order in which `walk` first
     yields their exchanges.
@@ -68,7 +69,7 @@ class Orbits:
         return self._mapped("representatives", states)
 
     def weight(self, states: Words) -> int:
-        """The number of states in the orbits of the given states. An orbit counts once for each given state in it."""
+        """The sum of the sizes of the given states' orbits. An orbit counts once for each given state in it."""
         states, total = np.ascontiguousarray(states), np.zeros(1, dtype=np.uint64)
         self._code.calls["weights"](states.ctypes.data, len(states), total.ctypes.data)
         return int(total[0])
@@ -98,10 +99,10 @@ def permutations(classes: Classes) -> int:
 
 
 def affordable(classes: Classes) -> list[list[Member]]:
-    """Leaves brokers out of the largest classes until at most `MOST` permutations remain. Returns the classes.
+    """Leaves brokers out of the largest classes until at most `MOST` permutations remain. Returns the smaller classes.
 
-    If fewer brokers are permuted, there are more orbits, but the results are still right. Classes of a single broker
-    are dropped.
+    If fewer brokers are permuted, there are more orbits, but the results of a search are still right. Classes of a
+    single broker are dropped.
     """
     kept = [list(c) for c in classes]
     while permutations(kept) > MOST:
@@ -112,8 +113,8 @@ def affordable(classes: Classes) -> list[list[Member]]:
 def walk(classes: Classes) -> Iterator[Pair]:
     """Exchanges of neighbours in a class. They lead from the identity through all other permutations, each once.
 
-    Whatever the order of a class is at first, the exchanges of the class lead through all its orders. So no exchange
-    has to be undone before the exchanges are repeated.
+    From any order of a class, the exchanges of the class lead through all its orders. So the exchanges can be repeated
+    without being undone before.
     """
     if not classes:
         return
@@ -139,7 +140,7 @@ def _changes(count: int) -> Iterator[int]:
 
 
 def _numbered(steps: Iterable[Pair]) -> list[int]:
-    """A number for each step. Equal steps have equal numbers, in the order in which the steps first occur."""
+    """A number for each step. Different steps are numbered from 0 in the order in which they first occur."""
     numbers: dict[Pair, int] = {}
     return [numbers.setdefault(step, len(numbers)) for step in steps]
 
@@ -151,8 +152,8 @@ def _numbered(steps: Iterable[Pair]) -> list[int]:
 class _Field:
     """A leaf that holds a broker.
 
-    If the leaf lies in a sequence, `length` is the leaf with the length of the sequence, else None. In a sequence, the
-    leaf is in use if the sequence is longer than `offset`.
+    If the leaf lies in a sequence, `length` is the leaf with the length of the sequence, and the leaf is in use if the
+    sequence is longer than `offset`. Otherwise `length` is None.
     """
 
     leaf: int
@@ -173,9 +174,9 @@ class Exchanging:
         self.pairs = self._pairs(system, bits)
 
     def _bits(self, domain: Domain, start: int, length: int | None, offset: int) -> list[Bit]:
-        """For each bit of a value, the bit whose content it gets by the exchange. Adds leaves with brokers to `fields`.
+        """For each bit of a value, the bit whose content it gets by the exchange of bits.
 
-        `length` and `offset` are as in `_Field`.
+        Adds leaves with brokers to `fields`. The bits of these leaves stay. `length` and `offset` are as in `_Field`.
         """
         match domain:
             case Broker() if self._exchange.moves(domain):
@@ -217,7 +218,7 @@ class Exchanging:
         for one, other in partner.items():
             assert partner[other] == one, "an exchange of bits is its own inverse"
             (w, s), (v, t) = self._position(one), self._position(other)
-            # Each pair is added once: at its higher bit, or at the bit in the first word if both bits are equally high.
+            # Each pair is added once: at its higher bit, or at its bit in the earlier word if both are equally high.
             if (s, -w) > (t, -v):
                 found[w, v, s - t] |= 1 << t
         return dict(found)
@@ -242,7 +243,7 @@ class Exchanging:
         return after
 
     def _with_brokers(self, writer: Writer, words: Sequence[str], number: int) -> str:
-        """A word of the states after the exchange of the two brokers in the fields that hold a broker."""
+        """Word `number` of the states after the exchange of the two brokers in the fields of this word."""
         places = self._layout.places
         alike: dict[tuple[int, int], list[_Field]] = defaultdict(list)
         for field in self.fields:
@@ -257,10 +258,10 @@ class Exchanging:
     def _with_fields(
         self, writer: Writer, words: Sequence[str], word: str, width: int, low: int, fields: Sequence[_Field]
     ) -> str:
-        """A word after the two brokers were exchanged in fields of equal width and least value.
+        """The word `word` after the exchange of the two brokers in `fields`, which have equal widths and least values.
 
         In a mask, the lowest bit of a field represents the field. Shifting `word` down by k moves bit k of each field
-        to this lowest bit.
+        to the lowest bit of the field.
         """
         let, (a, b) = writer.let, (number - low for number in self._numbers)
         bits = [let(f"lshr {INTEGERS} {word}, {splat(k)}") if k else word for k in range(width)]
@@ -286,8 +287,8 @@ class Exchanging:
     def _mask(self, writer: Writer, words: Sequence[str], low: int, fields: Sequence[_Field]) -> str:
         """A mask of the lowest bits of the fields that the exchange may change.
 
-        Unused fields, which lie after the end of a sequence, must keep their value. They are left out if the exchange
-        would change this value.
+        Unused fields, which lie after the end of a sequence, must keep their value. If the exchange would change this
+        value, the mask leaves out the unused fields.
         """
         let, places = writer.let, self._layout.places
         padding = max(low, -1)  # the value of unused elements of a sequence: no broker (-1), or broker 0
@@ -326,7 +327,7 @@ def _all_words(layout: Layout) -> str:
 
 
 def _exchanged(layout: Layout, number: int, exchanging: Exchanging) -> str:
-    """A function that exchanges two brokers in the words of eight states."""
+    """The text of a function that exchanges two brokers in the words of eight states."""
     w, names = Writer(), [f"%word{i}" for i in range(layout.words)]
     parameters = ", ".join(f"{INTEGERS} {name}" for name in names)
     w.lines.append(f"define internal {_all_words(layout)} @exchanged{number}({parameters}) #0 {{")
@@ -386,7 +387,8 @@ def _less(loop: Octets, one: Sequence[str], other: Sequence[str]) -> str:
 def _weights(layout: Layout, path: Sequence[int]) -> str:
     """Writes `weights`.
 
-    The size of an orbit is the number of permutations, divided by the number of those that leave the state unchanged.
+    The size of a state's orbit is the number of permutations, divided by the number of permutations that leave the
+    state unchanged.
     """
     loop = Octets("void @weights(ptr %states, i64 %n, ptr %totals)", layout.words)
     loop.variable("%total", INTEGERS, "zeroinitializer")

@@ -1,4 +1,4 @@
-"""LLVM text that runs whole programs over columns: it unpacks states, expands or judges them, and keeps new states.
+"""LLVM text of functions that run whole programs over columns, and of a function that keeps new states.
 
 The functions are the same for all models and are compiled together with `run` of `isrcheck.checker.kernel.machine`.
 All arguments are 64-bit integers, many of them addresses. A *part* of a program (the instructions for a transition
@@ -7,24 +7,23 @@ integers. In the records of leaves and values, the address of a column of 64-bit
 (Columns are aligned, so this bit is free.)
 
 `unpack(leaves, count, words, stride, lanes)`
-    Fills the columns of leaves from the words of states. The array of all words `w` begins at `words + 8 * stride * w`.
-    A leaf is `LEAF` integers: column, word, shift, mask, least value.
+    Fills the columns of leaves from the words of states. Word w of all states is an array, which begins at
+    `words + 8 * stride * w`. A leaf is `LEAF` integers: address of its column, word, shift, mask, least value.
 `expand(parts, count, rows, words, lanes, degrees, masks, ends, out, sources, counts) -> failures`
     Writes the successors of states, part by part. `rows` has the packed states, of `words` words each. Adds the number
-    of each state's successors to `degrees` (32 bits for each lane), and the number for each 64 lanes to `ends`. `masks`
-    is spare memory of the size of `ends`. `out` receives the successors, `sources` the lane of each successor's source,
-    and `counts` the number of successors of each part. Returns how many instances fail.
+    of each state's successors to `degrees` (32 bits for each lane), and the number of successors of each group of 64
+    lanes to `ends`. `masks` is spare memory of the size of `ends`. `out` receives the successors, `sources` the lane of
+    each successor's source, and `counts` the number of successors of each part. Returns how many instances fail.
 `arrange(parts, count, counts, words, starts, out, sources, first, rows, positions, transitions)`
     Sorts the successors of `expand` by group of 64 lanes, and within a group by part. Writes them to `rows`, their
     sources plus `first` to `positions`, and their transitions to `transitions`. `starts` has the position of the first
-    successor of each group. The call overwrites it.
+    successor of each group. The call overwrites `starts`.
 `judge(parts, count, lanes, out, words)`
     Sets bit p of a state's verdict if the flag of the part numbered p holds in the state. A verdict has `words` words.
 `keep_new(table, mask, known, count, rows, n, words) -> count`
     Appends to `known` each of `n` rows that `known` does not contain yet. At first `known` has `count` rows. Returns
-    how many rows it has at the end.
-    `table` is a hash table of `mask + 1` 32-bit integers. Each is 0, or the position of a row in `known` plus one. The
-    table must not become full.
+    how many rows `known` has at the end. `table` is a hash table of `mask + 1` 32-bit integers. Each of them is 0, or
+    the position of a row in `known` plus one. The table must not become full.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ BLOCK: Final = 64
 LEAF: Final = 5
 PART: Final = 9
 INSTRUCTIONS, STEPS, FLAG, FAILURE, BODY, BODY_STEPS, CHANGES, CHANGE_COUNT, NUMBER = range(PART)
-"""The positions of a part's fields. `FLAG` or `FAILURE` is 0 in a part that has no flag or no failure."""
+"""The positions of a part's fields. `FLAG` is 0 if the part has no flag. `FAILURE` is 0 if the part has no failure."""
 CHANGE: Final = 5
 """The number of integers in a change: word, kept bits, added number, address of values, number of values."""
 VALUE: Final = 2
@@ -155,7 +154,10 @@ def _expand() -> str:
 
 
 def _enabled(r: Routine, flag: str, failure: str) -> None:
-    """Stores in which lanes a part fires: `masks` has bits, `fired` their number, `first` and `last` their range."""
+    """Finds the lanes in which a part fires. Stores their bits in `masks` and their number in `fired`.
+
+    Stores the range of the blocks that have such lanes in `first` and `last`. Updates `failing`, `ends` and `degrees`.
+    """
     with r.each("lane", "%lanes", step=BLOCK) as lane:
         r.put("bits", _bits(r, flag, lane))
         with r.when(f"ne i64 {failure}, 0"):
@@ -178,7 +180,7 @@ def _enabled(r: Routine, flag: str, failure: str) -> None:
 
 
 def _successor(r: Routine, source: str, at: str, size: str, changes: str, count: str) -> None:
-    """Writes one successor: a copy of the state, with its changed words."""
+    """Writes one successor, a copy of its source with the changed words."""
     before, after = r.plus("%rows", r.times(source, size)), r.plus("%out", r.times(at, size))
     with r.each("word", "%words") as word:
         r.store(r.address(after, word), r.element(before, word))

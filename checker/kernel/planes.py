@@ -1,8 +1,9 @@
 """LLVM text that converts rows of packed states to *planes* and back. A plane has one byte of each of `GROUP` states.
 
-Both conversions are perfect shuffles. The rows of 2**k states lie in memory state by state. One step interleaves the
-first half of all bytes with the second half: the highest bit of each byte's position becomes the lowest bit. After k
-steps the bytes lie plane by plane. The conversion back to rows works in the same way.
+Both conversions are perfect shuffles. The rows of 2**k states lie in memory state by state. So the position of a byte
+consists of the k bits of the state's number, followed by the byte's position in the row. One step interleaves the first
+half of all bytes with the second half. This moves the first bit of each position to the end. After k steps the bytes
+lie plane by plane. The conversion back to rows works in the same way.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ WORD: Final = 8
 
 
 def _picked(first: int) -> str:
-    """The mask of a shuffle that takes bytes of two vectors in turn, from position `first` on."""
+    """The mask of a shuffle that takes bytes from two vectors alternately, in each from position `first` on."""
     return ", ".join(f"i32 {first + i // 2 + GROUP * (i % 2)}" for i in range(GROUP))
 
 
@@ -59,7 +60,7 @@ end:
   ret void
 }}
 """
-"""Shuffles `half` pairs of vectors `times` times: from `rows` to `one`, then to `other`, then to `one` again."""
+"""Shuffles `half` pairs of vectors `times` times: from `rows` to `one`, then to `other`, to `one` again, and so on."""
 
 
 def room(writer: Writer, name: str, vectors: int) -> None:
@@ -79,10 +80,10 @@ def plane(writer: Writer, word: int, byte: int) -> str:
 
 
 def rows(writer: Writer, of: Mapping[int, str], width: int, place: str) -> None:
-    """Stores a number for each state at the address `place`.
+    """Stores an array with a number for each state at the address `place`.
 
-    The numbers have `width` bytes, a power of two. `of` has the bytes by position; all other bytes are zero. If `width`
-    is not 1, `%parts` and `%spare` are overwritten.
+    The numbers have `width` bytes, a power of two. `of` has planes by the position of their bytes in the numbers. All
+    other bytes are zero. If `width` is not 1, `%parts` and `%spare` are overwritten.
     """
     for byte in range(width):
         at = writer.let(f"getelementptr {BYTES}, ptr {place if width == 1 else '%parts'}, i64 {byte}")
@@ -98,7 +99,7 @@ def octets(writer: Writer, place: str) -> list[str]:
 
 
 def _shuffled(writer: Writer, source: str, vectors: int, size: int, target: str, spare: str) -> None:
-    """Shuffles bytes so that the log2(size) highest bits of each byte's position become the lowest bits."""
+    """Shuffles bytes, so that the first log2(size) bits of each byte's position move to the end."""
     times = size.bit_length() - 1
     one, other = (target, spare) if times % 2 else (spare, target)
     writer.do(f"call void @shuffle(ptr {source}, ptr {one}, ptr {other}, i64 {vectors // 2}, i64 {times})")

@@ -1,5 +1,5 @@
 """Writes a transition system as programs over columns. A column has one value for each of up to `LANES` states.
-Registers (`registers.py`) share columns, so that few are needed."""
+Registers (`registers.py`) share columns, so that a program needs few columns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from isrcheck.model.language.expressions import FALSE, Expression
 from isrcheck.model.language.system import Transition, TransitionSystem
 
 LANES: Final = 1 << 11
-"""How many states are processed at a time. With so few, the columns stay in the processor's cache."""
+"""How many states are processed at a time. With so few states, the columns stay in the processor's cache."""
 _WORD: Final = (1 << 64) - 1
 
 
@@ -39,8 +39,8 @@ def expansion(system: TransitionSystem, layout: Layout) -> Program:
 
 
 def _changes(writer: Writer, layout: Layout, transition: Transition) -> list[Change]:
-    """The words that a transition changes. Fields of a word do not overlap, so a word is the sum of its fields. A sum
-    may go below 0 on the way, so it is modulo 2**64."""
+    """The changes of words by a transition. Fields of a word do not overlap, so a word is the sum of its fields. An
+    intermediate sum may be below 0, so sums are computed modulo 2**64."""
     changes = dict[int, Change]()
     updates = [(layout.places[i], update) for i, update in transition.updates.items() if layout.places[i].width]
     for place, update in sorted(updates, key=lambda x: x[0].word):
@@ -81,8 +81,8 @@ class Program:
 
     The columns of constants and leaves are filled before the program runs.
 
-    Columns are numbered in this order: columns of bytes, the same columns again as numpy flags, columns of 64-bit
-    integers.
+    Columns are numbered in this order: first the columns of bytes, then the same columns again as numpy flags
+    (`bool`), then the columns of 64-bit integers.
     """
 
     def __init__(self, writer: Writer, parts: Sequence[Part], layout: Layout) -> None:
@@ -183,13 +183,16 @@ class Program:
 
 
 def by_group(sources: Integers) -> Integers:
-    """The permutation that sorts successors as compiled code does: by group of `GROUP` source states. They are given in
-    the order of transitions, and keep this order within a group."""
+    """The permutation that sorts successors as compiled code does: by group of `GROUP` source states. `sources` has the
+    successors' sources in the order of transitions. Successors keep this order within a group."""
     return np.argsort((sources // GROUP).astype(np.uint16), kind="stable")
 
 
 def _changed(part: Placed, words: Words, where: Integers, columns: Sequence[Column]) -> Words:
-    """The words of states after a transition, one row for each word. `where` has the lanes of the states."""
+    """Changes the words of states by a transition, and returns the words.
+
+    `words` has one row for each word of a state. `where` has the lanes of the states.
+    """
     for change in part.changes:
         word = words[change.word]
         word &= change.kept
@@ -204,9 +207,8 @@ def _changed(part: Placed, words: Words, where: Integers, columns: Sequence[Colu
 def _placed(code: Sequence[int], parts: Sequence[Part], kept: Sequence[Register]) -> list[int]:
     """Chooses for each register a place: a row of `_narrow` or `_wide`.
 
-    After the register's last use, the place is free for another register.
-
-    The instructions are read from the end to the beginning, so the last use of a register comes first.
+    After the register's last use, the place is free for another register. The places of the registers `kept` are never
+    free. The instructions are read from the end to the beginning, so the last use of a register comes first.
     """
     registers = len(code) // 4 + len(kept)
     places = [-1] * (2 * registers)
@@ -234,7 +236,7 @@ def _placed(code: Sequence[int], parts: Sequence[Part], kept: Sequence[Register]
 def _instructions(code: Sequence[int], at: Integers, flags: int) -> Integers:
     """The instructions with columns in place of registers.
 
-    The result of a comparison is the same column seen as numpy flags: its number plus `flags`, the number of columns of
+    A comparison writes numpy flags. So the number of its result column is greater by `flags`, the number of columns of
     bytes.
     """
     rows = np.array(code, dtype=np.int64).reshape(-1, 4)

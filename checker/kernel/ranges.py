@@ -21,6 +21,6 @@ def require_fitting(roots: Iterable[Expression]) -> None:
 
 
 def require_in_set(broker: Expression) -> None:
-    """Raises `ValueError` unless every value is -1 (no broker) or one of the 62 brokers that fit into a set."""
+    """Raises `ValueError` unless every value of `broker` is -1 (no broker) or one of the 62 brokers of a set."""
     if broker.low < -1 or broker.high > 61:
         raise ValueError(f"a broker from {broker.low} to {broker.high} does not fit a set of 62")

@@ -22,10 +22,10 @@ their columns.
 
 @dataclass(slots=True)
 class Change:
-    """How a transition changes a word of a state: to `(word & kept) + base`, plus each value shifted to its place.
+    """A transition's change of a word. The word becomes `(word & kept) + base`, plus each value shifted to its place.
 
-    `values` has pairs: a register, and the number of bits by which its value is shifted. In a `Placed` part, the pair
-    has the register's column.
+    `values` has pairs: a register, and the number of bits by which its value is shifted. In a `Placed` part, a pair has
+    the register's column in place of the register.
     """
 
     word: int
@@ -38,8 +38,9 @@ class Change:
 class Part:
     """The instructions from `first` to before `end`, and the registers that are read after these instructions.
 
-    `flag` tells for each state whether a condition holds, such as a guard. The instructions from `body` on compute
-    values that are needed only for states where the flag holds.
+    `flag` tells for each state whether a condition holds, such as a guard. `failure` tells for each state whether the
+    transition fails. The instructions from `body` on compute values that are needed only for states where the flag
+    holds.
     """
 
     number: int

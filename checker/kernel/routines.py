@@ -11,7 +11,7 @@ from isrcheck.checker.kernel.words import Writer
 class Routine(Writer):
     """A function that takes 64-bit integers and addresses (`names`), and returns a 64-bit integer or nothing.
 
-    Variables are 64-bit integers. They are declared first, so that LLVM keeps them in registers.
+    Variables are 64-bit integers. They are declared at the function's beginning, so that LLVM keeps them in registers.
     """
 
     def __init__(self, name: str, names: Sequence[str], variables: Sequence[str], returns: bool = False) -> None:
@@ -90,7 +90,10 @@ class Routine(Writer):
 
     @contextmanager
     def each(self, variable: str, limit: str, first: str | int = 0, step: int = 1) -> Iterator[str]:
-        """The body of the `with` statement is repeated for every `step`-th number from `first` to below `limit`."""
+        """The body of the `with` statement is repeated for every `step`-th number from `first` to below `limit`.
+
+        Yields the name of the number.
+        """
         label = self._label()
         self.put(variable, first)
         self.do(f"br label %{label}head")

@@ -23,9 +23,9 @@ Integers = npt.NDArray[np.int64]
 
 
 class Code:
-    """All instructions of a program, shape (instructions, 4): an operation, two operand columns, and a result column.
+    """All instructions of a program, shape (instructions, 4), and the address of each column.
 
-    `addresses` has the address of each column.
+    An instruction is four numbers: of its operation, of two operand columns, and of the result column.
     """
 
     def __init__(self, instructions: Integers, addresses: Integers) -> None:

@@ -1,4 +1,4 @@
-"""The tally of an expansion, an array of counts: the position of each count in the array."""
+"""The positions of the counts in a tally. A tally is the array of counts that an expansion of states updates."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ GREATEST: Final = 1
 FAILURES: Final = 2
 """The position of the number of failing instances. A failing instance does not count as enabled."""
 ACTIONS: Final = 3
-"""From this position on, one count for each action: how many of its instances were enabled."""
+"""From this position on, the tally has one count for each action: how many of its instances were enabled."""
 HUGE: Final = (1 << 63) - 1
-"""The count at `LEAST` before any state was counted."""
+"""The value at `LEAST` before any state is counted."""

@@ -1,4 +1,4 @@
-"""The verdict bits of a state: what its predicates and constraints say, and whether one of them is undefined."""
+"""The verdict bits of a state: the values of the system's predicates in the state, and whether one is undefined."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ OUTSIDE: Final = 1
 class Verdicts:
     """The verdict bits of a state, in order: FAILED, OUTSIDE, then violated invariants, reached goals, hit bounds.
 
-    An action instance is *cut* in a state if only its `s.room` conditions disable it. If properties are checked, more
-    bits follow: three for each question (an instance of a property), its `region`, `source` and `mark`; then one for
-    each instance that can be cut. `cuts` has the label of each such instance and the position of its bit.
+    If properties are checked, more bits follow. Each question (an instance of a property) has three bits: its `region`,
+    `source` and `mark`. `questions` has the positions of these bits. After them, each instance that can be cut has one
+    bit. An action instance is *cut* in a state if only its `s.room` conditions disable it. `cuts` has the label of each
+    such instance and the position of its bit.
 
     Goals and bounds are checked only in states that the constraints allow. If an invariant, goal or bound is undefined,
     its own bit is not set.

@@ -1,4 +1,7 @@
-"""Answers the questions about an exploration. If this ended early, only levels whose steps are known are examined."""
+"""Answers the questions about an exploration.
+
+If the exploration ended early, only the levels whose steps are known are examined.
+"""
 
 from __future__ import annotations
 
@@ -18,19 +21,17 @@ from isrcheck.model.language.fairness import Obligation
 from isrcheck.model.language.system import Question
 
 COMPONENT: Final = 24
-"""Bytes for each state while components are found, without the words of the components. A component has at least two
-states, so there are at most half as many components as states."""
+"""Bytes for each state while components are found, without the sets of obligations that each component has."""
 
 
 @dataclass(frozen=True)
 class Answer:
     """The answer to a question. The property is violated if the answer has a lasso.
 
-    `region` counts the states of the question's region (see `isrcheck.checker.liveness.region`), and `vacuous` says
-    that there are none. For a stable condition, the lasso is a path whose last step ends the condition, and `region`
-    counts the states in which the condition is true. For the counts of ends and components see
-    `isrcheck.checker.liveness.fair`. If the property holds, `fairness_used` names actions whose fairness is enough to
-    make it hold.
+    `region` counts the states of the question's region (see `isrcheck.checker.liveness.region`), and `vacuous` is true
+    if there are none. For a stable condition, the lasso is a path whose last step ends the condition, and `region`
+    counts the states in which the condition is true. `isrcheck.checker.liveness.fair` explains the counts of ends and
+    components. If the property holds, `fairness_used` names actions whose fairness is enough to make the property hold.
     """
 
     question: Question
@@ -74,7 +75,8 @@ def _answer(builder: Builder, number: int, never: Flags | None, actors: Sequence
     region = builder.region(number)
     if not region.size:
         return Answer(question, True, 0, None)
-    # The memory for finding components: numbers, a stack, and three summaries for each component.
+    # The memory for finding components: some numbers for each state, and three sets of obligations for each component.
+    # A component has at least two states, so there are at most half as many components as states.
     allowance.take(region.size * (COMPONENT + 2 * region.enabled.itemsize * region.enabled.shape[1]))
     decision = Decision(region, promises, never)
     found = decided(decision)

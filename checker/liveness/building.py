@@ -2,10 +2,10 @@
 
 A question is open in a state if its condition `region` (`isrcheck.model.language.system.Question`) holds there. The
 number of a state is the state's place in the store's table. If the levels have no such places, the number is the
-state's position in a list (`Listed`). Until a question is answered, it needs one byte for each number. The states that
-are reached from sources are kept in a queue. A state joins the queue when it is first reached. Its place in the queue
-is its number in the region, and a step stores this number as its target. The name of a state (see `Numbers`) is needed
-only until the state is expanded.
+state's position in a list (`Listed`). Until the region of a question is built, the question needs one byte for each
+number. The states that are reached from sources are kept in a queue. A state joins the queue when it is first reached.
+Its place in the queue is its number in the region, and each step to the state stores this number as its target. The
+name of a state (see `Numbers`) is kept only until the state is expanded.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ class Found:
 class Builder:
     """Builds the region of a question over the states in the first `known` levels.
 
-    In `promises`, the system's transitions come first, then the instances that bounds disable in every state
+    In `promises.of`, the system's transitions come first, then the instances that bounds disable in every state
     (`shut_out`).
     """
 
@@ -299,8 +299,8 @@ def members(levels: NativeLevels, kept: Words) -> Words:
     """These states of a level or, under symmetry, all states of their orbits.
 
     A question or a fairness assumption may be about one broker. Then the answer may differ between the states of an
-    orbit. Raises `ModelError` if a predicate or property is undefined in a state that was not kept, because the search
-    did not examine this state.
+    orbit. The search judged only the kept states. Raises `ModelError` if a predicate or property is undefined in
+    another state of their orbits.
     """
     every = levels.members(kept)
     if len(every) > len(kept) and flag(levels.kernel.judge(every), FAILED).any():

@@ -1,12 +1,14 @@
 """Finds the parts of a region in which a fair behaviour can stay for ever: fair ends and fair components.
 
-An *obligation* is a fairness assumption about some action instances. An obligation is enabled if one of its instances
-is enabled. A fair behaviour that stays in a region does one of two things. It finally stays in one state, in which no
-obligation is enabled (an *end*). Or it moves for ever, and the states that it visits again and again are strongly
-connected. Such a set of states is *fair* if two conditions are true. Each weak obligation is disabled in one of its
-states, or taken by one of its steps. Each strong obligation is enabled in none of its states, or taken by one of its
-steps. Besides, an end counts only if it has the question's mark, and a component only if one of its states has the
-mark. If a question requires steps (`never`), ends do not count, and a component must have such a step.
+An *obligation* is a fairness assumption about some action instances. An obligation is enabled in a state if one of its
+instances is enabled there and changes the state. Instances that only a bound or a constraint prevents count as enabled,
+unless something else is said. A fair behaviour that stays in a region does one of two things. It finally stays in one
+state, in which no obligation is enabled (an *end*). Or it moves for ever, and the states that it visits again and again
+are strongly connected (a *component*). A component is *fair* if two conditions are true. Each weak obligation is
+disabled in one of its states, or taken by one of its steps. Each strong obligation is enabled in none of its states, or
+taken by one of its steps. Besides, an end counts only if it has the question's mark, and a component only if one of its
+states has the mark. If a question requires steps (`never`), ends do not count. Then a component needs such a step
+instead of the mark.
 
 A component in which a weak obligation is always enabled and never taken has no fair part. A component that violates
 only strong obligations may have fair parts. To find them, the states in which these obligations are enabled are
@@ -64,7 +66,7 @@ class Decision:
 
     @cached_property
     def _free(self) -> Components:
-        """The components if instances that only a bound or a constraint prevents count as disabled."""
+        """The components, with the instances that only a bound or a constraint prevents counted as disabled."""
         everything = np.ones(self.region.size, dtype=np.bool_)
         return self._components(everything, self.region.enabled) if self.region.cut.any() else self.all
 

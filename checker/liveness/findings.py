@@ -23,7 +23,7 @@ from isrcheck.model.language.tracing import sentence_of
 
 UNEXPLORED: Final = "only a whole exploration says what must happen"
 EXPLORED_SO_FAR: Final = ("violation", "states")
-"""If a search stops for these reasons, time and memory are left to look for lassos in its expanded levels."""
+"""If a search stops for one of these reasons, time and memory are left to look for lassos in its expanded levels."""
 
 
 @dataclass
@@ -73,7 +73,7 @@ class Promised:
     ) -> tuple[str | None, Stop | None]:
         """Adds the answers about the first `known` levels to `found`.
 
-        If answers are missing, returns the reason, in words and as a `Stop`.
+        If answers are missing, returns the reason, in words and as a `Stop`; otherwise (None, None).
         """
         system = levels.system
         labels = [t.label for t in (*system.transitions, *system.shut_out)]
@@ -136,7 +136,10 @@ def _asked(answer: Answer) -> Asked:
 
 
 def _settle(result: Result, stopped: Stop | None) -> None:
-    """Updates the verdict and the exit code of a result by the verdicts on its properties."""
+    """Updates the verdict and the exit code of a result from the verdicts on its properties.
+
+    `stopped` says what stopped the questions, if anything did. Then the result also gets a reason, unless it has one.
+    """
     verdicts, codes = {each.verdict for each in result.liveness.values()}, {result.exit_code}
     if "violated" in verdicts:
         result.verdict = "violated"

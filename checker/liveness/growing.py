@@ -12,17 +12,17 @@ from isrcheck.checker.liveness.region import Allowance
 
 NUMBERS: Final = (np.uint32, np.uint64)
 LABELS: Final = (np.uint16, np.uint32)
-"""The integer types of state numbers (`NUMBERS`), and of instances and levels (`LABELS`). They are few, because each
-loop is compiled once for each combination of types."""
+"""The integer types of state numbers (`NUMBERS`), and of instances and levels (`LABELS`). There are only a few, because
+each loop is compiled once for each combination of types."""
 GROWTH: Final = 16
-"""A full array grows by one sixteenth."""
+"""If an array is full, it gets the memory that it needs and a sixteenth more."""
 
 
 class Growing:
     """An array that grows at the end. Its memory is returned to the system when the array is no longer used.
 
-    Where the system can move pages (Linux), the array grows without a copy. A copy would double the memory that a
-    question takes. Memory that the C library keeps after use would have the same effect.
+    If the system can move pages (Linux), the array grows without a copy. Copies would double the memory that a question
+    takes, and so would arrays whose memory the C library keeps after use.
     """
 
     def __init__(self, kind: npt.DTypeLike, allowance: Allowance) -> None:

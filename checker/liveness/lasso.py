@@ -1,14 +1,20 @@
 """The canonical lasso: a shortest path to a place where a fair behaviour can stay, then a shortest cycle there.
 
+`isrcheck.checker.liveness.region` defines regions and sources, and `isrcheck.checker.liveness.fair` defines fair ends
+and fair components.
+
 The prefix leads from an initial state through any states to a source, and from there inside the region to a fair end or
 to a state of a fair component. No such path is shorter. Among paths of this length, a path to an end is preferred to a
-path to a component. If several paths are left, one is chosen by the rules for canonical traces
-(`isrcheck.checker.traces.canonical`), whichever source it visits.
+path to a component. If several paths are left, the rules for canonical traces (`isrcheck.checker.traces.canonical`)
+choose one of them. The choice does not depend on the source that a path visits.
 
-If the prefix ends in a component, the cycle leads from the last state of the prefix back to this state. It satisfies
-every obligation that the state alone does not satisfy, and reaches the question's mark. It is a shortest such cycle
-and, among the shortest, the cycle with the least labels, compared from the first step on. If the search for a shortest
-cycle could visit more than `EXACT` nodes, the cycle satisfies the nearest obligation first, and is not always shortest.
+If the prefix ends in a component, the cycle leads from the last state of the prefix back to this state. Each weak
+obligation that is enabled in this state is taken on the cycle or disabled in a state of the cycle. Each strong
+obligation that is enabled anywhere in the component is taken on the cycle. The cycle also has a marked state or, if the
+question requires steps (`never`), such a step. It is a shortest cycle with these properties and, among the shortest,
+the cycle with the least labels, compared from the first step on. If the search for a shortest cycle could visit more
+than `EXACT` nodes, the search satisfies one obligation after the other, the nearest first. Then the cycle may not be
+the shortest.
 """
 
 from __future__ import annotations
@@ -36,10 +42,10 @@ Step = tuple[int, Node]
 
 @dataclass(frozen=True)
 class Lasso:
-    """The instances of the prefix, which begins in an initial state, and of the cycle, which repeats.
+    """A path from an initial state (`prefix`), and the instances of a cycle that repeats for ever from its end.
 
-    If the cycle is empty, the behaviour stays in the last state of the prefix. `shortest` is false if a shorter cycle
-    may exist.
+    If the cycle is empty, the behaviour stays in the last state of the prefix. `shortest` is false if another cycle
+    with the properties above (see the top of this file) may be shorter.
     """
 
     prefix: Path
@@ -57,7 +63,7 @@ class Lassos:
         self._actors = actors
 
     def of(self, found: Found) -> Lasso:
-        """The canonical lasso. The region must have a fair end or a fair component."""
+        """The canonical lasso. `found` must have a fair end or a fair component."""
         ends = np.zeros(self._region.size, dtype=np.bool_)
         ends[found.ends] = True
         goals = ends.copy()
@@ -80,7 +86,8 @@ class Lassos:
     def _distances(self, goals: Flags) -> tuple[Integers, int]:
         """The length, in states, of a shortest path to each state of the region, and to the nearest goal.
 
-        The path begins in an initial state. States farther away than the nearest goal have the length 0.
+        The paths lead from an initial state to a source, and from there inside the region. States farther away than the
+        nearest goal have the length 0.
         """
         region = self._region
         distance = np.zeros(region.size, dtype=np.int64)
@@ -112,10 +119,11 @@ class Lassos:
         return path, int(last[at])
 
     def _back(self, distance: Integers, k: int, inside: Integers, before: Words) -> tuple[Edges, Integers, Words]:
-        """The steps from states at distance `k` into given states, and the states from which these steps come.
+        """The steps from the `k`-th states of paths into given states, and the states from which these steps come.
 
-        From its source on, the states of a path are given by their numbers in the region (`inside`). The states before
-        the source are packed (`before`).
+        The given states are the next states of the paths. `inside` has those from the source of a path on, as numbers
+        in the region. `before` has those before the source, in packed form. The states from which the steps come are
+        returned in the same two forms.
         """
         region = self._region
         nodes = np.flatnonzero(distance == k)

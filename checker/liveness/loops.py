@@ -1,4 +1,8 @@
-"""Loops over the edges of a graph, as compiled code; `region` describes the graph."""
+"""Loops over the edges of a graph, as compiled code. `isrcheck.checker.liveness.region` describes the graph.
+
+The states of the graph are found in a search from the sources. A state joins the search's queue when it is first
+reached. The rank of a state is the count of flagged numbers below the state's own number (see `rank_of`).
+"""
 
 # mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,call-arg"
 
@@ -38,7 +42,7 @@ def ranking(flags, found):
 
 @Loop
 def rank_of(number, ranks):
-    """How many smaller numbers have a flag; -1 if the number itself has no flag."""
+    """How many smaller numbers have a flag; -1 if the number itself has no flag. `ranks` is the index of `ranking`."""
     bits, bit = ranks[number >> 6, 0], np.uint64(1) << np.uint64(number & 63)
     if bits & bit == 0:
         return np.int64(-1)
@@ -52,10 +56,10 @@ def rank_of(number, ranks):
 
 @Loop
 def joined(states, ranks, places, length, found):
-    """Adds to the queue those of the states that are not in it, and puts them into `found`. Returns how many there are.
+    """Puts the states that are not in the queue into `found`, and gives them the next places in the queue.
 
-    For the rank of each state, `places` has the state's place in the queue plus one, or 0 if the state is not in the
-    queue. `length` is the length of the queue before the call.
+    Returns how many states it puts there. For the rank of each state, `places` has the state's place in the queue plus
+    one, or 0 if the state is not in the queue. `length` is the length of the queue before the call.
     """
     fresh = 0
     for i in range(len(states)):
@@ -74,16 +78,17 @@ def steps_of(
 ):  # fmt: skip
     """Finds the steps from some states to states of the region.
 
-    Returns how many of these steps reach a state for the first time.
+    Returns how many of these steps reach a state for the first time. Steps that change nothing are left out.
 
-    `degree` gets the number of such steps of each state. `labels` and `targets` get the labels of these steps and the
-    places of their targets in the queue, in the order of the states and of the steps. `found` gets the positions of the
-    steps that reach a state for the first time. `first` is room for as many numbers as there are states, and `order`
-    for as many as there are steps.
+    `degree` gets the number of the found steps of each state. `labels` and `targets` get the labels of these steps and
+    the places of their targets in the queue, in the order of the states and, for each state, of the steps. `found` gets
+    the positions of the steps that reach a state for the first time. `first` is room for as many numbers as there are
+    states, and `order` for as many as there are steps.
 
-    A step to a state without a number has a negative `target`. `outside` marks the targets that a constraint leaves
-    out, or is empty. The obligations that are enabled or cut in each state are added to `enabled` and `cut`. For the
-    rank of each state, `places` has the state's place in the queue plus one, or 0. `length` is the length of the queue.
+    `target` has the number of each step's target, negative if the target has no number. The call overwrites `target`.
+    `outside` marks the steps whose target a constraint leaves out, or is empty. The obligations that are enabled or cut
+    in each state are added to `enabled` and `cut`. For the rank of each state, `places` has the state's place in the
+    queue plus one, or 0. `length` is the length of the queue before the call.
     """
     words, here = states.shape[1], np.uint64(places.ctypes.data)
     degree[:] = 0
@@ -131,11 +136,12 @@ def components(begin, target, alive, number, calls, entered, open_, at):
     """The strongly connected components among the alive states. A single state is no component.
 
     Puts the number of the component of each state (-1 for none) into `number`. Returns how many components there are.
-    `calls`, `entered`, `open_` and `at` are room for as many numbers as there are states. This is Tarjan's algorithm
-    with one number for each state (Pearce 2016). While a state's component is not known, the state's number is the
-    least number that the state leads to; these numbers are counted up from 1. The number of a finished state is the
-    number of its component; these numbers are counted down from the number of states minus one. At the end, the
-    components are numbered anew.
+    `calls`, `entered`, `open_` and `at` are room for as many numbers as there are states.
+
+    This is Tarjan's algorithm with one number for each state (Pearce 2016). States are numbered from 1 upwards when
+    they are visited. Until a state's component is known, `number` then has the least number found among the states that
+    the state leads to. Afterwards `number` has the number of the component. Components are numbered from the number of
+    states minus one downwards, and at the end anew from 0.
     """
     n = len(begin) - 1
     for v in range(n):
@@ -201,11 +207,12 @@ def components(begin, target, alive, number, calls, entered, open_, at):
 def summaries(
     number, begin, target, label, enabled, obligation, never, marked, always, ever, taken, state_mark, step_mark,
 ):  # fmt: skip
-    """Notes for each component the obligations always enabled, ever enabled, and taken by its steps, and two marks.
+    """Finds three sets of obligations and two marks for each component.
 
-    The marks say whether a state of the component is marked, and whether a step of the component is marked. `never`
-    has a flag for each label: a step is marked if the flag of its label is set. Before the call, all bits of `always`
-    must be set, and all bits and flags of the other results must be clear.
+    The sets have the obligations that are enabled in all its states (`always`), that are enabled in one of its states
+    (`ever`), and that its steps take (`taken`). `state_mark` says whether a state of the component is marked, and
+    `step_mark` whether a step of the component is marked. A step is marked if `never` has a flag for the step's label.
+    Before the call, all bits of `always` must be set, and all bits and flags of the other results must be clear.
     """
     words = enabled.shape[1]
     for v in range(len(number)):

@@ -35,13 +35,16 @@ class NotAllowed(Exception):
 
 
 class Allowance:
-    """The bytes that a question may hold, and the time by which it must end (`time.perf_counter`); None is no limit."""
+    """The most bytes that a question may hold, and the time by which it must end. None means that there is no limit.
+
+    The time is a value of `time.perf_counter`.
+    """
 
     def __init__(self, memory: int | None = None, until: float | None = None) -> None:
         self._memory, self._until, self._held = memory, until, 0
 
     def take(self, size: int) -> None:
-        """Counts this many more bytes. Raises `NotAllowed` if they are too many, or if the time is over."""
+        """Counts `size` more bytes. Raises `NotAllowed` if the bytes are too many, or if the time is over."""
         self._held += size
         if self._memory is not None and self._held > self._memory:
             raise NotAllowed("memory", self._held - self._memory)
@@ -100,7 +103,7 @@ class Numbers(Protocol):
     size: int
 
     def find(self, states: Words) -> tuple[Integers, Words]:
-        """The number of each state (-1 if it has none) and the name of each state that has a number."""
+        """The number and the name of each state. A state without a number has the number -1 and a useless name."""
 
     def names(self, numbers: Integers) -> Words:
         """The names of the states with these numbers."""
@@ -117,11 +120,11 @@ class Region:
     """States in the order in which they are reached from sources, and the steps between them.
 
     For each state, `number` has its number in `all`, and `flags` its flags (see `loops`). `enabled` has the obligations
-    with an instance that would change the state. `cut` has the obligations with an instance that only a bound or
+    with an enabled instance that changes the state. `cut` has the obligations with an instance that only a bound or
     a constraint prevents.
 
-    The steps of state v inside the region lie at `begin[v]..begin[v + 1] - 1` of `target` and `label`, in the order of
-    labels. A step that changes nothing does not count.
+    The steps from state v to states of the region lie at `begin[v]..begin[v + 1] - 1` of `target` and `label`, in the
+    order of labels. Steps that change nothing are left out.
     """
 
     all: Numbers

@@ -17,9 +17,10 @@ from isrcheck.checker.traces.canonical import back, walked
 def broken(
     levels: NativeLevels, known: int, number: int, actors: Sequence[str], allowance: Allowance
 ) -> tuple[Path | None, int]:
-    """The canonical path to a first step that ends the condition, and how many states satisfy the condition.
+    """The canonical path whose last step ends the condition, and the number of states in which the condition is true.
 
-    If no step ends the condition, the path is None. Only states of the first `known` levels are examined.
+    The condition is that of the question `number`. If no step ends the condition, the path is None. Only states of the
+    first `known` levels are examined and counted.
     """
     bit, states, path = levels.kernel.verdicts.questions[number][0], 0, None
     for level in range(1, known + 1):

@@ -1,6 +1,7 @@
 """The runs of fixed designs as the data of a page. The page shows each run beside the trace of a violation.
 
-A *run* has those steps of the trace that the fixed design can take (`checker/told.py`).
+A fixed design is a model with a fix. A *run* has those steps of the trace that the fixed design can take
+(`checker/told.py`).
 """
 
 from __future__ import annotations

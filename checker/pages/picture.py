@@ -140,7 +140,7 @@ class _Picture:
             self._shape("circle", colour, cx=x, cy=y, r=6)
 
     def _log(self, y: int, old: Any, log: dict[str, Any]) -> None:
-        """Draws a broker's log after a step. Records above the high watermark are dashed; removed records are red."""
+        """Draws a broker's log after a step. Records above the high watermark are dashed, and removed ones are red."""
         x = self.right + 12
         self._text(x, y + 14, f"broker {log['broker']}", _colour(f"broker {log['broker']}"))
         x += 70

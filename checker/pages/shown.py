@@ -1,6 +1,7 @@
-"""The recorded traces of a file as a page: the part of each that the model allows, and what is false at its end.
+"""The recorded traces of a file as a page.
 
-The page always shows the first state, even if the model does not allow it.
+The page shows the part of each trace that the model allows, and the invariant or property that the trace violates. It
+always shows the first state, even if the model does not allow this state.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ class Attempt:
     """A model at its settings, the proof to try, the names of the targets (None: all), and the form of the obligations.
 
     With `houdini`, lemmas are dropped before the proof, until the remaining lemmas are inductive. With
-    `find_redundant`, a successful proof is followed by a search for lemmas that it does not need.
+    `find_redundant`, a successful proof is followed by a search for lemmas that the proof does not need.
     """
 
     loaded: LoadedModel

@@ -1,7 +1,7 @@
 """Makes the obligations of a proof about a model at its settings, as terms over bit-vectors.
 
-With `INTEGERS`, numbers are written as integers instead. `tie.py` uses this form to compare a model that has bounds
-with the model without bounds.
+If `Bounded.of` gets `INTEGERS`, numbers are integers instead. `tie.py` uses this form to compare a model that has
+bounds with the model without bounds.
 """
 
 from __future__ import annotations

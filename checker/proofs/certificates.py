@@ -1,10 +1,10 @@
 """Certificates: the obligations of a proof as SMT-LIB files, each of which a solver must find unsatisfiable.
 
 A certificate is a folder with `manifest.json` and one file for each obligation. A fresh process that does nothing else
-makes the files, so that with the same version of z3 the same proof always gives the same text. To check a certificate,
-`verify` makes the files again and compares them. So it notices every file that was changed, left out or added, even if
-the manifest was changed as well. `verify` also compares the manifest with a new manifest, checks the side conditions of
-the proof again, and asks solvers about each file.
+makes the files. So the same proof always gives the same text with the same version of z3. To check a certificate,
+`verify` makes the files again and compares them. So `verify` notices every file that was changed, left out or added,
+even if the manifest was changed as well. `verify` also compares the manifest with a new manifest, checks the side
+conditions of the proof again, and asks solvers about each file.
 """
 
 from __future__ import annotations
@@ -199,8 +199,9 @@ def verify(
 
     The solvers are z3 and, if `second_opinion` is true and cvc5 is installed, cvc5. `patience` is the number of seconds
     that cvc5 gets for each file. The model and the proof must be shipped with isrcheck, or the caller must name them.
-    Raises `DamagedFile` if one of them is neither shipped nor named, if the folder is no certificate of this format, or
-    if model and proof give other files or another manifest. Raises `GaveUp` at a limit, or if z3 is interrupted.
+    Raises `DamagedFile` if the model or the proof is neither shipped nor named, if the folder is no certificate of this
+    format, or if model and proof give other files or another manifest. Raises `GaveUp` at a limit, or if z3 is
+    interrupted.
     """
     manifest = _manifest(folder)
     question = _question(manifest, model, proof)

@@ -68,8 +68,8 @@ def _recording(
 def differences(plain: TransitionSystem, remembering: TransitionSystem) -> list[str]:
     """The differences, in words, between the plain model and the model with history. There should be none.
 
-    History variables are left out of the comparison. Expressions are compared by identity, because equal expressions
-    are the same object.
+    History variables, and the conditions under which a step is undefined, are not compared. Expressions are compared by
+    identity, because equal expressions are the same object.
     """
     own = len(plain.leaves)
     found = [] if remembering.leaves[:own] == plain.leaves else ["the variables of the model are others"]

@@ -1,11 +1,11 @@
 """Proves invariants by k-induction, which is induction over k successive states instead of one.
 
 The base case shows that the invariants hold in the first k states of every path from an initial state. The induction
-step is about paths of k + 1 states that begin anywhere: if the invariants hold in the first k states of such a path,
-they also hold in its last state. This step assumes that the values of the first state lie in their domains, and that
-the states of the path are pairwise different. Paths that repeat a state need no check, because a shortest path to a
-violation visits no state twice. Both parts also show that no evaluation fails in the states that they check. As in a
-search, a path does not continue from a state that does not satisfy the model's constraints.
+step is about paths of k + 1 states, which may begin in an unreachable state. It shows that the invariants hold in the
+last state if they hold in the first k states. This step assumes that the values of the first state lie in their
+domains, and that the states of the path are pairwise different. Paths that repeat a state need no check, because a
+shortest path to a violation visits no state twice. The base case and the induction step treat a failing evaluation like
+a false invariant. As in a search, a path does not continue from a state that does not satisfy the model's constraints.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def induction(
     limits: Limits = Limits(),
     tell: Tell = SILENT,
 ) -> ProofResult:
-    """Checks whether invariants, taken together, are k-inductive. None selects the model's default invariants.
+    """Checks whether `invariants`, taken together, are k-inductive. If None, takes the model's default invariants.
 
     Raises `UnknownName` if the model has no such invariant or setting, or if a setting cannot have its given value.
     """
@@ -110,8 +110,8 @@ class _Attempt:
     def _base(self) -> bool:
         """Whether the base case fails.
 
-        It fails if an invariant is false or an evaluation fails in the first k states of a path. It also fails if z3
-        cannot decide this.
+        It fails if an invariant is false or an evaluation fails in one of the first k states of a path from an initial
+        state. It also fails if z3 cannot decide whether there is such a path.
         """
         path, asserted = Unrolling(self.template), list[Term]()
         for length in range(1, self.k + 1):

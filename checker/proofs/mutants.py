@@ -19,7 +19,7 @@ def try_mutants(attempt: Attempt, result: ProofResult, limits: Limits, tell: Tel
     """Tries the proof on its mutants, and records for each mutant the goals that were not proved.
 
     If every goal is proved for a mutant, the proof proves too much, and the verdict of `result` becomes "not proved".
-    If an attempt is incomplete, `result` becomes incomplete, too, and the remaining mutants are not tried.
+    If the attempt for a mutant is incomplete, `result` becomes incomplete, too, and no further mutant is tried.
     """
     for mutant in attempt.proof.mutants:
         name = mutant_name(mutant)

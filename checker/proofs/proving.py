@@ -135,7 +135,7 @@ def prove(
 def redundant(
     obligations: Obligations, watch: Watch, tell: Tell = lambda text: None, dropped: frozenset[str] = frozenset()
 ) -> list[str]:
-    """Each lemma without which the proof still succeeds if all other lemmas are kept. `dropped` lemmas are not used."""
+    """Each lemma without which the proof succeeds with all other lemmas. The lemmas in `dropped` are never used."""
     found = []
     for name in [name for name in obligations.lemmas if name not in dropped]:
         tell(f"without {name}")
@@ -148,7 +148,7 @@ def redundant(
 def follows(
     obligations: Obligations, obligation: Obligation, watch: Watch, without: frozenset[str] = frozenset()
 ) -> bool:
-    """Whether the solver proves all goals of an obligation together. `open_goals` finds those that are not proved."""
+    """Whether the solver proves all goals of an obligation together. `open_goals` finds the unproved goals."""
     for stage in range(obligation.stages):
         solver = _solver(obligations, obligation, stage, without)
         solver.add(z3.Not(z3.And([term for name, term in obligation.goals.items() if name not in without])))
@@ -162,10 +162,10 @@ def largest_inductive(
 ) -> frozenset[str]:
     """Returns the candidates to drop, found by the Houdini algorithm.
 
-    The candidates that are left hold at the start, and every step preserves them. They are the largest such set if the
-    solver decides every goal: then a candidate is dropped only if it can be false in an initial state, or after a step
-    from a state in which all candidates that are left hold. Without bounds, the set need not be the largest, because
-    lemmas are assumed only for some numbers.
+    The remaining candidates hold at the start, and every step preserves them. If the solver decides every goal, no
+    larger set of candidates has this property. In this case, each dropped candidate can be false in an initial state,
+    or after a step from a state in which the candidates hold that were left at that time. Without bounds, a larger set
+    may have this property, because lemmas are assumed only for some numbers.
     """
     droppable, dropped = set(candidates), set[str]()
     again = True

@@ -16,7 +16,7 @@ class Counterexample:
     """A trace that shows why a goal was not proved.
 
     The first state satisfies the assumptions of the proof, or is initial. In the last state, the goal is false, or a
-    predicate or an action instance is undefined. The states may be unreachable: `reachability` says whether a search
+    predicate or an action instance is undefined. The states may be unreachable. `reachability` says whether a search
     reached the first state. `instance` says for which parameters the goal is false in the last state, if this is known.
     """
 
@@ -64,9 +64,10 @@ class ProofResult:
     """The result of a proof attempt.
 
     `by` names the method: lemmas, or induction over `k` states. `form` is "bit-vectors" (at the settings) or
-    "unbounded" (for all bounds). `violation` is set if the base case of an induction fails: a path from an initial
-    state to a state in which an invariant is false or an evaluation fails. `checks` has a sentence for each side
-    condition and each mutant. If a check fails, the proof cannot be trusted, and the verdict is never "proved".
+    "unbounded" (for all bounds). `violation` is set only if the base case of an induction finds a false invariant or a
+    failing evaluation. It is a path from an initial state to the state in which this happens. `checks` has a sentence
+    for each side condition and each mutant. If a check is in `failed_checks`, the proof cannot be trusted, and the
+    verdict is never "proved".
     """
 
     model: str

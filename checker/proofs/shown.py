@@ -31,7 +31,7 @@ def counterexample(
 
 
 def with_reachability(system: TransitionSystem, failing: Sequence[Failing]) -> list[Failing]:
-    """The failing goals, with a further fact about each counterexample: whether its first state is reachable."""
+    """The failing goals. Each counterexample now also says whether its first state is reachable."""
     shown = [each.counterexample.trace.steps[0].state for each in failing if each.counterexample is not None]
     found = iter(reachability(system, [system.encode(state) for state in shown]) if shown else [])
     return [

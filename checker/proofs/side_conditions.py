@@ -23,15 +23,18 @@ from isrcheck.model.language.settings import Setting
 from isrcheck.model.language.tracing import trace
 
 SMALL: Final = 2
-"""The value of each bound when the lemmas are checked in the reachable states; see `_settings` for exceptions."""
+"""The value of each bound in the checks of the history and of reachable states. `_settings` has exceptions."""
 TIED: Final = 3
-"""The value of each bound when the model without bounds is compared with a traced model; see `_settings`."""
+"""The value of each bound when the model without bounds is compared with a traced model. `_settings` has exceptions."""
 LOOK: Final = Limits(seconds=20, memory=2 << 30)
 
 
 @dataclass
 class Conditions:
-    """A sentence on each side condition, and the names of the failed ones. If any failed, the proof is not trusted."""
+    """A sentence on each side condition, by its name. `failed` names the fatal conditions that failed.
+
+    If `failed` is not empty, the proof is not trusted.
+    """
 
     sentences: dict[str, str] = field(default_factory=dict)
     failed: list[str] = field(default_factory=list)

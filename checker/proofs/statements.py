@@ -56,7 +56,7 @@ def predicate(proof: type[Proof], statement: Statement) -> Predicate:
 
 
 def falsifying(proof: type[Proof], statement: Statement, model: Model, state: Any) -> Instance | None:
-    """Why a statement is false in a state: the first choice of parameters for which it is false or undefined.
+    """The first choice of parameters for which a statement is false or undefined in a state.
 
     If the statement is false for this choice, the result also has the parts of the state that the statement reads.
     Returns None if the statement holds for all choices.

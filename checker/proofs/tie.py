@@ -1,10 +1,10 @@
 """Compares the model without bounds with the traced model at some bounds. z3 decides whether the two models agree.
 
 The traced model is the transition system that a search explores. At given bounds, each of its states is also a state of
-the model without bounds. Two conditions must hold for every such state, reachable or not, and for every instance of
-every action. First, the step of the traced model happens and is defined if and only if the step of the model without
-bounds happens and is defined. Second, both steps lead to the same state. The initial state, every lemma and every
-target must agree as well.
+the model without bounds. Two conditions must hold for every state of the traced model, reachable or not, and for every
+instance of every action. First, the step of the traced model happens and is defined if and only if the step of the
+model without bounds happens and is defined. Second, both steps lead to the same state. The initial state, every lemma
+and every target must agree as well.
 """
 
 from __future__ import annotations
@@ -174,10 +174,11 @@ class Tie:
     def _fixed(
         self, definitions: Definitions, here: list[tuple[Term, Term]], values: dict[Term, Sequence[int]]
     ) -> list[Term]:
-        """The definitions as terms, for all numbers within the bounds. `here` pairs old terms with their replacements.
+        """The definitions as terms, one for each choice of their numbers.
 
-        Assuming these terms cannot hide a difference: in every state, each defined name has a value that satisfies its
-        definition.
+        A number in `values` takes the values given there. Any other number takes the values in `offsets`. `here` pairs
+        old terms with their replacements. The resulting terms may be assumed, because in every state each defined name
+        has a value that satisfies its definition.
         """
         return [
             z3.substitute(term, *here)
@@ -213,7 +214,7 @@ class Tie:
         domain = self.bounded.domain(self.bounded.before)
         traced = self.bounded.holds(self.system.invariants, self.bounded.before)
         for name, statement in self.statements.items():
-            # The statement and its definitions are about `unbounded.before`, whose terms `pairs` replaces.
+            # The statement and its definitions are about the state `unbounded.before`. `pairs` replaces its terms.
             found, definitions = self.unbounded.quantified(statement, self.unbounded.before)
             values = self._parameter_values(statement, found)
             parts = [x for q in found for x in self._all_values(q.numbers, q.condition, values)]

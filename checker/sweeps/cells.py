@@ -80,7 +80,7 @@ class Cells:
         if self._process is None or self._process.poll() is not None:
             command = [sys.executable, "-m", "isrcheck.checker.sweeps.cells"]
             # The new process has its own process group, so that Ctrl-C in a terminal does not reach it. After Ctrl-C,
-            # the parent process ends it (`kill`).
+            # the parent process ends the new process (`kill`).
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, process_group=0
             )

@@ -1,4 +1,4 @@
-"""A sweep as heat maps over two settings; each field shows the verdict and the length of the shortest trace."""
+"""A sweep as heat maps over two settings. Each field shows the verdict and the length of the shortest trace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sweep on this machine, in several processes, each of which does one cell after the other."""
+"""A sweep on this machine, in several processes. Each process does one cell after the other."""
 
 from __future__ import annotations
 

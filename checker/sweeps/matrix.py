@@ -23,12 +23,12 @@ from typing import Any, Final
 from isrcheck.model.language.errors import UnknownName, nearest
 
 LARGEST: Final = 100_000
-"""The most cells of a sweep: more would be a mistake in the file."""
+"""The most cells of a sweep. A file with more cells is refused as a mistake."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One check of a sweep; `max_memory` is in bytes."""
+    """One check of a sweep. `max_memory` is in bytes."""
 
     model: str
     settings: dict[str, Any]

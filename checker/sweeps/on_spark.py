@@ -54,7 +54,7 @@ def doing(cells: list[dict[str, Any]], told: Any) -> Callable[[Iterable[Any]], I
 
         from isrcheck.checker.sweeps.cells import Cells
 
-        # A function that Spark sends by value has no module of its own, so a new one keeps the process for later tasks.
+        # A function that Spark sends by value has no module. So a new module keeps the process for later tasks.
         kept = sys.modules.setdefault("isrcheck_sweep", types.ModuleType("isrcheck_sweep")).__dict__
         process = kept.setdefault("cells", Cells())
         for batch in batches:

@@ -1,8 +1,8 @@
 """Exchanges two brokers, or two members of another scalarset, in values, states, instances and expressions.
 
 A *scalarset* is a set of values that can only be compared for equality, such as the brokers. An exchange replaces each
-of the two brokers by the other in all values of a state. This includes sets, values per broker, and the elements of a
-sequence up to its length. A *leaf* is one of the integers in which a state is stored.
+of the two brokers by the other everywhere in a state. This includes sets, the indices of values per broker, and the
+elements of a sequence up to its length. A *leaf* is one of the integers in which a state is stored.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _parts(domain: Domain) -> Iterator[Domain]:
 
 
 def keeps(system: TransitionSystem, leaves: tuple[int, ...], alike: Sequence[Member]) -> bool:
-    """Whether a state, given by its leaves, stays unchanged when any of these members are exchanged."""
+    """Whether a state, given by its leaves, stays unchanged when any two of the members `alike` are exchanged."""
     return all(Exchange(a, b).leaves(system, leaves) == leaves for a, b in itertools.pairwise(alike))
 
 
@@ -75,8 +75,8 @@ def mentions(label: Label) -> list[list[Member]] | None:
 
     The result is None if a parameter has a domain that is not a member, a set of members, a flag, a number or an enum.
     If the result is not None, the order of labels has a property on which the symbolic engine relies. Let label Y be
-    label X with member a replaced by member b everywhere, and let X mention a first at the position at which Y mentions
-    b first. Then X comes before Y if a is less than b.
+    label X with the members a and b exchanged, and let a be less than b. Take the first parameter of X that mentions
+    exactly one of the two members. If this member is a, then X comes before Y.
     """
     found: list[list[Member]] = []
     for (_, value), domain in zip(label.parameters, label.domains, strict=True):
@@ -159,7 +159,7 @@ class Exchange:
                 return nodes
 
     def origins(self, domain: Messages | Bag | Per) -> list[int]:
-        """For each position in a set of messages, bag or per(...), the position of its content before the exchange."""
+        """For each position in a set of messages, bag or per(...), the position from which it gets its content."""
         if isinstance(domain, Per):
             return self._positions(domain)
         return [domain.elements.index(self.value(domain.element, x)) for x in domain.elements]
@@ -202,7 +202,7 @@ def split(domains: Sequence[Domain], nodes: Nodes) -> list[Nodes]:
 
 
 class Renaming:
-    """Copies expressions and replaces each leaf by another expression."""
+    """Copies expressions and replaces the leaf with index i by the expression `leaves[i]`."""
 
     def __init__(self, leaves: Nodes) -> None:
         self.leaves = leaves

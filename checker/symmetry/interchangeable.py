@@ -1,13 +1,17 @@
 """Proves which members of a scalarset, such as brokers, a model does not tell apart.
 
-Two members are *interchangeable* if three conditions are true. Their exchange turns initial states into initial states.
-If an instance leads from one state to another, the instance with exchanged parameters leads from the exchanged first
-state to the exchanged second state. A predicate has the same value in a state and in the exchanged state (for goals and
-bounds, see `Symmetry`). A solver decides the second and the third condition for all states that can be stored,
-reachable or not. Before that, a few random states are tried.
+Two members are *interchangeable* if three conditions are true:
+
+* Their exchange turns initial states into initial states.
+* If an instance leads from state s to state t, the instance with exchanged parameters leads from the exchanged s to the
+  exchanged t. If an instance fails in s, the instance with exchanged parameters fails in the exchanged s.
+* A predicate has the same value in a state and in the exchanged state (for goals and bounds, see `Symmetry`).
+
+A solver decides the second and the third condition for all states that can be stored, reachable or not. Before that, a
+few random states are tried.
 
 Only exchanges of neighbours in a class of interchangeable members are checked, because these exchanges generate all
-permutations of the class. With several classes, these exchanges generate all combinations of such permutations.
+permutations of the class. The exchanges of several classes generate all combinations of such permutations.
 """
 
 from __future__ import annotations
@@ -31,8 +35,8 @@ SHOWN: Final = 3
 
 @dataclass(frozen=True)
 class Pair:
-    """Two expressions to compare. They are equal in every state exactly if an exchange does not change the subject,
-    such as an invariant. `of` names the subject."""
+    """Two expressions to compare. `of` names their subject, such as an invariant. An exchange does not change a subject
+    if and only if `one` and `other` are equal in every state in all pairs of the subject."""
 
     of: str
     one: Expression
@@ -42,10 +46,10 @@ class Pair:
 class Symmetry:
     """The interchangeable members of a system. `alike` tells whether two expressions are equal in every state.
 
-    An exchange must not change the values of constraints and invariants, and of the expressions in `values` (each has a
-    name for messages). If `goals` is true, an exchange must not change the values of goals and bounds either. If
-    `goals` is false, an exchange may change these values, but not whether a goal or bound is undefined. `exchange`
-    makes the exchange of two members, by default an `Exchange`.
+    An exchange must not change the values of constraints, of invariants and of the expressions in `values` (pairs of a
+    name for messages and an expression). If `goals` is true, an exchange must not change the values of goals and bounds
+    either. If `goals` is false, an exchange may change these values, but not whether a goal or bound is undefined.
+    `exchange` makes the exchange of two members, by default an `Exchange`.
     """
 
     def __init__(
@@ -120,7 +124,7 @@ class Symmetry:
 
 
 def told_apart(symmetry: Symmetry) -> str:
-    """The reason why no two members of a scalarset are interchangeable, in words."""
+    """A text that says why no two members of a scalarset are interchangeable. `symmetry` must have no classes."""
     several = [member.of for member in symmetry.members if member.number == 1]
     if not several:
         return "the model has no two brokers"
@@ -136,14 +140,15 @@ def _shortened(names: tuple[str, ...]) -> list[str]:
 
 
 def _enabled(transition: Transition) -> Expression:
-    """The condition that the guard of an instance holds and no evaluation fails."""
+    """The condition that the guard of an instance holds and its failure does not."""
     return and_(transition.guard, not_(transition.failure))
 
 
 def _partners(system: TransitionSystem, exchange: Exchange) -> tuple[dict[int, int], list[str]]:
-    """Maps instances to their partners: the instances with exchanged parameters.
+    """Maps the number of an instance to the number of its partner, the instance with exchanged parameters.
 
-    Also returns the actions that have an instance without a partner, or an instance for which `mentions` returns None.
+    Leaves out each instance that has no partner or for which `mentions` returns None. Also returns the names of the
+    left-out instances' actions, as reasons.
     """
     numbers = {(t.label.action, tuple(x for _, x in t.label.parameters)): i for i, t in enumerate(system.transitions)}
     found, alone = {}, []

@@ -6,9 +6,9 @@ of states of level L-1 with a step to a target. T(k) is the set of states of lev
 
 States are compared by their leaves (the integers that encode a state), in lexicographic order. If L is 1, the path is
 the least target alone. Otherwise the path starts at the least state of T(1). Each step of the path leads to a state in
-the next set T, and the last step leads to a target. Of the instances that do so, the path takes the one with which the
-whole path can have the fewest changes of actor (a step by another actor than the step before). If there are several
-such instances, the path takes the first of them in the order of the system's transitions.
+the next set T, and the last step leads to a target. If several instances lead there, the path takes an instance with
+which the whole path can have the fewest changes of actor. A *change of actor* is a step by another actor than the step
+before. If there are several such instances, the path takes the first of them in the order of the system's transitions.
 
 The engine only finds the steps between the sets T. This module chooses the path.
 """
@@ -28,7 +28,7 @@ UNREACHED = np.iinfo(np.int64).max // 2
 
 
 class CanonicalPaths:
-    """The canonical paths in the levels of an engine; `actors` names the actor of each instance."""
+    """The canonical paths in the levels of an engine. `actors` names the actor of each instance."""
 
     def __init__(self, levels: Levels, actors: Sequence[str]) -> None:
         self.levels, self.actors = levels, actors
@@ -67,11 +67,11 @@ def back(levels: Levels, last: Edges, level: int) -> list[Edges]:
 
 
 def walked(levels: Levels, chain: list[Edges], actors: Sequence[str]) -> tuple[Path, int]:
-    """The canonical path through the steps of a chain, and the position of its last state in the last edges' `targets`.
+    """The canonical path through the steps of a chain, and the position of its end in the last edges' `targets`.
 
     In the chain of a lasso (`checker/liveness/lasso.py`), the sources of a level may have the same state twice: once
     inside the region of the property, and once before the path enters this region. Then the path may continue from
-    either.
+    each of the two.
     """
     names = sorted(set(actors))
     actor_of = np.array([names.index(actor) for actor in actors], dtype=np.int64)
@@ -100,7 +100,7 @@ def _weights(chain: list[Edges], actor_of: npt.NDArray[np.int64], actors: int) -
         # For each source and actor, the least weight of a step by this actor.
         by_actor = np.full((len(edges.sources), actors), UNREACHED, dtype=np.int64)
         np.minimum.at(by_actor, (edges.source, acting), weight)
-        # For each source and actor: if this actor took the step into the source, the fewest changes after this step.
+        # For each source and actor, the fewest changes after a step into the source by this actor.
         after = np.minimum(by_actor, by_actor.min(axis=1, keepdims=True) + 1)
         weights.append(weight)
     return weights[::-1]

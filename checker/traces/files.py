@@ -1,7 +1,7 @@
 """Reads trace files: results of a check as JSON, and files in the Informal Trace Format (ITF).
 
 A file is only data. It is checked part by part, and never run or imported. The name of a model in the file is only
-text: the caller decides which model is used.
+text. The caller decides which model is used.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ class DamagedFile(Exception):
 class Recording:
     """A recorded trace, in the form that it has in its file.
 
-    `claim` says what the trace shows. `name` is the violated invariant, refinement or property; it is None for other
+    `claim` says what the trace shows. `name` is the violated invariant, refinement or property, or None for other
     claims. `states` has an object for each state: the values of the state and, if the file gives them, the action and
     its parameters. `read` turns a value in the file into a value of a domain. For an evaluation error, `failing` has
-    the action instance that is undefined in the last state; it is None if a predicate is undefined there. `loop`,
-    `choice` and `fairness` are set only for a liveness property.
+    the action instance that is undefined in the last state. `failing` is None if a predicate is undefined there.
+    `loop`, `choice` and `fairness` are set only for a liveness property.
     """
 
     claim: Claim

@@ -1,10 +1,10 @@
 """Finds the step at which a fix acts: the fixed design takes the steps of the trace until it differs from the trace.
 
-The fixed design (the control) has states of its own. It goes on as long as it allows the next step of the trace, and
-its states differ from the trace only in values on which the rest of the trace does not depend. If it does not allow a
-step, it may instead take another step of the same actor that makes the same changes to the values that matter. Values
-that differ in the initial states do not count. The answer is about this trace only, not about other paths of the fixed
-design.
+The fixed design (the control) has states of its own. A value of a state matters if the rest of the trace depends on it.
+The control goes on as long as it allows the next step of the trace, and its values that matter are those of the trace.
+If the control does not allow a step, it may instead take another step of the same actor that makes the same changes to
+the values that matter. Values that differ in the initial states do not count. The answer is about this trace only, not
+about other paths of the control.
 """
 
 from __future__ import annotations
@@ -118,9 +118,10 @@ class _Walk:
                 yield Taken(self.interpreter.labels[number], self.interpreter.actors[number], after)
 
     def _renamed(self, k: int, step: Step) -> Taken | None:
-        """A step of the control by the same actor that makes, under another label, the changes that matter; or None.
+        """A step of the control by the same actor that makes the changes that matter under another label.
 
-        A change matters if the rest of the trace depends on it. If step k makes no such change, returns None.
+        A change matters if the rest of the trace depends on it. Returns None if there is no such step, or if step k
+        makes no change that matters.
         """
         states, matter = self.walked.states, self.walked.relevant[k - 1]
         if not any(i in matter and states[k - 1][i] != states[k - 2][i] for i, _ in self.shared):
@@ -146,9 +147,9 @@ class _Walk:
     # --- beyond -------------------------------------------------------------------------------------------------------
 
     def _onward(self, k: int) -> Run:
-        """The run of the control: its steps so far, then those steps of the trace, from step k on, that it can take.
+        """The run of the control: its steps so far, then the steps of the trace from step k on.
 
-        A step that is impossible in the state that the control has reached is skipped.
+        Skips each step of the trace that the control cannot take in the state that it has reached.
         """
         at: list[int | None] = [*range(k - 1)]
         for j in range(k, self.walked.length + 1):

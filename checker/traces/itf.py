@@ -29,7 +29,7 @@ from isrcheck.model.language.system import Label
 
 DESCRIPTION: Final = "https://apalache-mc.org/docs/adr/015adr-trace.html"
 EXACT: Final = 2**53
-"""Integers with at least this absolute value are written as `#bigint`: JSON readers may read numbers as doubles."""
+"""Integers with at least this absolute value are written as `#bigint`, as JSON readers may read numbers as doubles."""
 NONE: Final = "none"
 AGAINST: Final = ("specification", "specification_settings", "mapping", "at_most")
 """The entries of a result's `refinement` that are copied into the file, because a replay needs them."""
@@ -47,10 +47,10 @@ def to_itf(
     """A trace as ITF data. `claim` and `name` say what the trace shows, such as a violation of a named invariant.
 
     For an evaluation error, `failing` is the instance that is undefined in the last state, if there is one. `promised`
-    has further entries: for a property the choice of its parameters and the fairness, for a refinement the
-    specification and the mapping. The data of a lasso has `loop`, the index (from 0) of a state that equals the last
-    state. The lasso repeats the steps from this state to the last state. If `loop` is the index of the last state, the
-    lasso stays in the last state.
+    has the further entries that a replay needs. For a property, these are the choice of its parameters and the
+    fairness. For a refinement, this is an entry `refinement` with the keys of `AGAINST`. The data of a lasso has
+    `loop`, the index (from 0) of a state that equals the last state. The lasso repeats the steps from this state to the
+    last state. If `loop` is the index of the last state, the lasso stays in the last state.
     """
     about: dict[str, Any] = {"format": FORMAT, "model": model, "settings": settings, "claim": claim, "name": name}
     if failing is not None:

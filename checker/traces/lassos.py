@@ -28,7 +28,7 @@ class Kept:
 class Lasso:
     """A replayed trace as a behaviour that continues for ever.
 
-    The trace for a stable condition has no loop: its last step ends the condition.
+    The trace for a stable condition has no loop. Its last step ends the condition.
     """
 
     interpreter: Interpreter
@@ -68,7 +68,7 @@ class Lasso:
         return None if broken else "the last step ends nothing that is to be stable"
 
     def _broken(self, name: str, states: Sequence[tuple[bool, ...]]) -> str | None:
-        """Why the property is not broken, or None if it is broken."""
+        """The reason why the property is not broken, or None if it is broken."""
         method, again = self.interpreter.properties[name], [states[i] for i in self._round]
         match kind_of(method):
             case "leads_to":

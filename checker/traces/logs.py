@@ -1,9 +1,9 @@
 """Finds the data for a drawing of a state's logs: records by offset, high watermark, log end, each broker's role.
 
 The logs come from a variable `log`, which has a log for each broker, or for each partition and broker. A variable
-`replica` of the same shape has what each broker believes. If a variable `quorum` or `state` has a field `isr`, this is
-the authoritative ISR, which says which brokers are members. A model that stores its logs in another form may have a
-method `drawn_logs(self, s)`, which returns the logs as dictionaries.
+`replica` of the same shape has what each broker believes. If a variable `quorum` or `state` has a field `isr`, this
+field is the authoritative ISR: the set of members. A model that stores its logs in another form may have a method
+`drawn_logs(self, s)`, which returns the logs as dictionaries.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _log(model: Model, s: SeenState, p: Any, b: BrokerId, several: bool) -> Draw
 
 
 def _tells_all(domain: Any) -> bool:
-    """Whether the elements of the logs are records whose only fields are id and epoch, or one of these."""
+    """Whether the elements of the logs are records that have no fields besides `id` and `epoch`."""
     while isinstance(domain, Per | Sequence_):
         domain = domain.element
     return isinstance(domain, Record) and set(domain.names) <= {"id", "epoch"}
@@ -82,7 +82,7 @@ def _field(record: Any, name: str) -> int | None:
 
 
 def _belief(model: Model, s: SeenState, p: Any, b: BrokerId) -> dict[str, Any]:
-    """The fields of `replica` for a broker. There are none if the variable is missing or has another shape."""
+    """The fields of `replica` for a broker. Returns no fields if the variable is missing or has another shape."""
     domain = model.domains.get("replica")
     inner = domain.element if isinstance(domain, Per) else None
     if p is not None and isinstance(inner, Per):

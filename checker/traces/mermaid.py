@@ -1,4 +1,6 @@
-"""Traces as Mermaid sequence diagrams: the actor, the other party, and the changes of each step. A lasso has a loop.
+"""Traces as Mermaid sequence diagrams. Each step shows its actor, another member that it names, and its changes.
+
+The steps that a lasso repeats are in a loop.
 
 Syntax: https://mermaid.js.org/syntax/sequenceDiagram.html. In a diagram, a semicolon or a number sign ends a line, and
 the word "end" closes a block. So special characters in the text of a model are written as entity codes.
@@ -65,7 +67,7 @@ def _actor(step: Step) -> str:
 
 
 def _other(step: Step) -> str:
-    """The first broker (or other member) in the parameters that is not the actor; if there is none, the actor."""
+    """The first broker (or other member) in the parameters that is not the actor, or else the actor."""
     if step.label is None:
         return _actor(step)
     return next((who for who in map(str, step.label.members()) if who != step.actor), _actor(step))

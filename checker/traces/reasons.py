@@ -1,8 +1,8 @@
 """Explains why a trace ends in a violation: the facts behind the violation, and the steps that made each fact true.
 
 The *facts* are the atomic conditions that make the violated conjunct false. For each value that a fact reads, the last
-step that changed the value is a cause of the fact. Only the steps up to the state in which the fact became true count.
-The causes of a step are found in the same way: from the conditions of its guard, and from the values that it computes
+step that changed the value is a cause of the fact. Steps after the state in which the fact became true do not count.
+The causes of a step are found in the same way, from the conditions of its guard and from the values that it computes
 with. The reasons say what was read, and do not claim that a step was necessary.
 """
 
@@ -19,9 +19,10 @@ from isrcheck.model.language.expressions import Expression, Leaf, has_more_leave
 
 @dataclass(frozen=True)
 class Made:
-    """A condition or a leaf (a scalar of the state), `what`, that was read in state number `state`.
+    """A condition or a leaf (a scalar of the state) that was read in state number `state`.
 
-    A step gave `what` its value by changing `leaf`. `leaf` is -1 if `what` has had its value since the first state.
+    A step gave this condition or leaf (`what`) its value by changing `leaf`. If `what` has had its value since the
+    first state, `leaf` is -1.
     """
 
     what: Expression

@@ -22,7 +22,7 @@ class Refusal:
 
     `where` is `file:line` of the false requirement, or of the evaluation that fails. `values` has the parts of the
     previous state that the requirement reads, with their values. `differs` has the parts in which the refused state
-    differs from the state that the action leads to (or from the nearest initial state): each with its value in the
+    differs from the state that the action leads to, or from the nearest initial state. Each part has its value in the
     model and its value in the trace.
     """
 
@@ -36,7 +36,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class ReplayOutcome:
-    """A replayed trace, with actions and actors filled in up to the first refusal, and this refusal or None."""
+    """A replayed trace, and its first refusal or None. Actions and actors are filled in up to the refusal."""
 
     trace: Trace
     refusal: Refusal | None
@@ -82,7 +82,7 @@ class _Walk:
         return Refusal(1, None, "the first state is not an initial state of the model", differs=nearest)
 
     def step(self, i: int) -> Step | Refusal:
-        """The step into the state at position i (from 0), with its label and actor, or why the model refuses it."""
+        """The step into the state at position i (from 0), with its label and actor, or the refusal of the model."""
         before, (label, after) = self.trace.steps[i - 1].state, (self.trace.steps[i].label, self.trace.steps[i].state)
         try:
             if not self.interpreter.counted(before):

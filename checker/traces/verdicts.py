@@ -31,11 +31,11 @@ class Replayed:
     """The replay of a recorded trace. `confirmed` says whether the trace ends as recorded.
 
     `confirmed` is None for an invalid trace, and for a trace that claims nothing (`path`). `story` is the story of a
-    valid trace. `finding` explains the violated invariant or the refused step at the end of the trace, if there is one.
-    `broken` is the finding on the property that a lasso breaks. `against` says why the trace of a property or a
-    refinement does not show the recorded failure. `walked` is the trace of a refinement, with the condition that is
-    false at the trace's end. `wider` is a confirmed trace with the variables of the model and of the specification; it
-    is None if the trace is not about a specification.
+    valid trace. `finding` explains the violated invariant at the end of the trace, or the last step if the
+    specification does not allow it. `broken` is the finding on the property that a lasso breaks. `against` says why the
+    trace of a property or a refinement does not show the recorded failure. `walked` is the trace of a refinement, with
+    the condition that is false at the trace's end. `wider` is a confirmed trace with the variables of the model and of
+    the specification. It is None if the trace is not about a specification.
     """
 
     recording: Recording

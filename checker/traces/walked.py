@@ -101,7 +101,7 @@ class Walked(States):
     """A trace with labels, the transitions that its steps take, and the conjunct that is false at its end.
 
     The violated predicate is a function of the model, or a condition over the model's leaves. `system` has all
-    transitions of the model, if they are already computed. Otherwise this class computes those that it needs.
+    transitions of the model, if they are already computed. Otherwise this class computes the transitions of the trace.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class Walked(States):
 
     @cached_property
     def violation(self) -> Expression | None:
-        """The first false conjunct of the violated predicate in the last state; None without a predicate."""
+        """The first false conjunct of the violated predicate in the last state, or None if there is no predicate."""
         if self._predicate is None:
             return None
         said = self._predicate
@@ -139,7 +139,7 @@ class Walked(States):
 
     @cached_property
     def relevant(self) -> list[frozenset[int]]:
-        """For each state, those of its leaves on which the later steps or the violation at the end depend."""
+        """For each state, its leaves on which the later steps or the violation at the end depend."""
         end = self.violation
         needed = [frozenset(() if end is None else self.reads(end, self.length))]
         for k in range(self.length, 1, -1):

@@ -1,8 +1,8 @@
-"""Inserts questions into a model's code, where Python alone would accept a mistake such as `is` on the state.
+"""Inserts questions into a model's code, at the places where Python alone would accept a mistake (`is` on the state).
 
 A *question* is a function that checks values at one place of the code. It returns the value with which the code goes
-on, or raises `ModelError`. The names of questions begin with `@`, so they clash with no name in the code. All functions
-of a file ask questions, even while no method of a model runs; then most questions check nothing.
+on, or raises `ModelError`. The names of questions begin with `@`, so these names clash with no name in the code. Every
+function of a file asks its questions whenever it runs. While no method of a model runs, many questions check nothing.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from isrcheck.model.language.errors import OfTheState, TheState, is_running, mis
 from isrcheck.model.language.vocabulary import METHODS
 
 VALUES: Final = METHODS | frozenset(["count", "implies", "fresh", "used_up", "when", "for_all", "minimum", "maximum"])
-"""The functions and methods that only return a value: a statement that drops the value is a mistake."""
+"""The functions and methods that only return a value. A statement that drops the value is a mistake."""
 TYPED: Final = ("isinstance", "type", "id", "callable", "hash", "issubclass")
-"""Functions of Python that bypass the language; they are checked even where they are passed as arguments."""
+"""Functions of Python that bypass the language. They are checked even where they are passed as arguments."""
 CONCEALED: Final = ("__class__", "__dict__")
 UNASKED: Final = frozenset({"super", "print"})
 """The functions whose calls are not checked."""
@@ -53,7 +53,7 @@ class _Asking(ast.NodeTransformer):
         return _asks("@is" if isinstance(node.ops[0], ast.Is) else "@is_not", node.left, node.comparators[0])
 
     def _part(self, node: ast.expr) -> ast.expr:
-        """An operand of a comparison; an operand that is an `&` or an `|` gets a question.
+        """An operand of a comparison, with a question if the operand is an `&` or an `|`.
 
         The reason: Python reads `s.n == 1 & self.flag` as `s.n == (1 & self.flag)`.
         """
@@ -110,7 +110,7 @@ class _Asking(ast.NodeTransformer):
         return node
 
     def visit_Assign(self, node: Any) -> Any:
-        """Inserts a question into an assignment to a local name that nothing reads."""
+        """Inserts a question into an assignment to a local name that nothing reads, unless the name begins with `_`."""
         self.generic_visit(node)
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         names = [x.id for x in targets if isinstance(x, ast.Name) and x.id not in self.read and x.id[0] != "_"]
@@ -131,7 +131,10 @@ class _Asking(ast.NodeTransformer):
         return node
 
     def _deciding(self, node: ast.expr) -> ast.expr:
-        """The condition of a branch. An attribute gets a question: `if self.leads` without `()` is always true."""
+        """The condition of a branch. A mere attribute or a generator gets a question.
+
+        The reason: a generator is always true, and so is a method that is not called (`if self.leads` without `()`).
+        """
         bare = isinstance(node, ast.Attribute | ast.GeneratorExp)
         node = self.visit(node)
         return _asks("@decided", node) if bare else node
@@ -227,7 +230,7 @@ def inverted(value: Any) -> Any:
 
 
 def run(value: Any) -> Any:
-    """The result of a call, if the code drops the result.
+    """Checks and returns the value of a statement whose value the code drops, such as a call.
 
     Only a result that has yet to run, such as a generator, is a mistake. Any other call may have done its work: for
     example, it may have called `require`.
@@ -262,7 +265,7 @@ def matched(value: Any) -> Any:
 
 
 def parts(value: Any, depth: int = 4) -> list[Any]:
-    """A value, and the values inside it if it is a list, a tuple, a dict or an object with attributes."""
+    """A value and, down to `depth` levels, the values inside lists, tuples, dicts and attributes of objects."""
     found = [value]
     if depth == 0 or isinstance(value, OfTheState | TheState | type | FunctionType):
         return found
@@ -330,7 +333,7 @@ def _of_typed(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _of_others(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A replacement for a function of `object`, which would bypass the methods of a value's class."""
+    """A replacement for a function of `object`. The function itself would bypass the methods of a value's class."""
 
     def asked(value: Any, *others: Any) -> Any:
         if isinstance(value, OfTheState | TheState):
@@ -375,7 +378,7 @@ GUARDED: Final[dict[int, Callable[..., Any]]] = {
     id(hash): _hash,
     id(id): _id,
 }
-"""For the `id` of a Python function, the function that is called instead while a method of a model runs."""
+"""Maps the `id` of a Python function to the function that is called instead while a method of a model runs."""
 
 QUESTIONS: Final = {
     "@is": is_,

@@ -1,7 +1,7 @@
-"""Members of a scalarset as parameters: opaque values that can be compared for equality, hashed, and used as an index.
+"""Members of scalarsets as parameters: opaque values that can be compared for equality, hashed, and used as an index.
 
-The brokers are a scalarset. A model may declare other scalarsets (`scalarset("client")`). No value belongs to two
-scalarsets.
+A *scalarset* is a set of values that have no order and no arithmetic. The brokers are a scalarset. A model may declare
+other scalarsets (`scalarset("client")`). No value belongs to two scalarsets.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def no_order(of: str) -> tuple[str, str]:
 
 
 class BrokerId:
-    """A member of a scalarset, by default a broker. `s.log[b]` is the broker's log; `number` is for printing."""
+    """A member of a scalarset, by default a broker. `s.log[b]` is the log of broker `b`. `number` is for printing."""
 
     __slots__ = ("number", "of")
 
@@ -50,7 +50,7 @@ class BrokerId:
         return NotImplemented
 
     def __hash__(self) -> int:
-        # Python's hash of a text differs between processes, and would change the order of a set.
+        # Python's hash of a text differs between processes. With this hash the order of a set would differ, too.
         return self.number if self.of == BROKER else _begin(self.of) + self.number
 
     def __index__(self) -> int:
@@ -71,7 +71,7 @@ class BrokerId:
 
 @cache
 def _begin(of: str) -> int:
-    """The hash of the first member of a scalarset, computed from the scalarset's name: the same in every process."""
+    """The hash of the first member of a scalarset. It is computed from the name `of`, so all processes agree on it."""
     return zlib.crc32(of.encode()) << 6
 
 

@@ -79,7 +79,8 @@ class ConcreteState(TheState):
             message = f"{caller()}: the state has no variable {name!r}; {nearest(name, self._positions)}"
             raise AttributeError(message) if name.startswith("__") else ModelError(message)
         found = part(self._model.domains[name], self._before[self._positions[name]], self, (name,))
-        if isinstance(found, Part):  # a structure notices each read of its parts; a scalar must be read anew each time
+        # A structure notes each read of its parts itself, so it is kept. A read of a scalar is noted only in `part`.
+        if isinstance(found, Part):
             self.__dict__[name] = found
         return found
 
@@ -100,7 +101,7 @@ class ConcreteState(TheState):
             elif not isinstance(condition, (bool, PlainFlag)):
                 raise not_a_condition(condition)
             elif not (condition if isinstance(condition, bool) else condition.value):
-                self.__dict__["_disabled"] = True  # though the method may catch the exception
+                self.__dict__["_disabled"] = True  # stays true even if the method catches the exception
                 raise Disabled
 
     def room(self, condition: Any) -> Room:
@@ -127,7 +128,7 @@ class ConcreteState(TheState):
         return flag_of(self._held(of).issuperset(range(1, of.high + 1)))
 
     def _held(self, of: Identity) -> set[Value]:
-        """The identities of a domain that the state holds."""
+        """The values of the domain `of` that the state holds. Every part that may hold such a value counts as read."""
         held: set[Value] = set()
         for name, domain in self._model.domains.items():
             for path, values in places(domain, self._before[self._positions[name]], of, (name,)):
@@ -145,7 +146,7 @@ class ConcreteState(TheState):
         return ConcreteState(self._model, self._before)
 
     def _noticed(self, path: Path) -> None:
-        """Handles a read of a part of the state: notes the read for explanations, or refuses it after an assignment."""
+        """Notes a read of a part of the state for explanations; raises `ModelError` if the part was assigned before."""
         for written, _ in self._writes:
             if written[0] == path[0] and overlap(written, path):
                 raise mistake(
@@ -227,7 +228,10 @@ def refusal(model: Model, state: State, method: Callable[..., Any], arguments: l
 
 
 def is_instance(model: Model, state: State, method: Callable[..., Any], arguments: list[Any]) -> bool:
-    """True if a method requires or assigns anything, whether enabled or not; `method` is the plain function."""
+    """True if an instance exists, enabled or not: the method requires or assigns something.
+
+    `method` is the plain function of the class.
+    """
     s = ConcreteState(model, state, writable=True)
     return _is_disabled(s, method, model, s, *arguments) or s._acts
 
@@ -242,7 +246,10 @@ def _is_disabled(s: ConcreteState, method: Callable[..., Any], *arguments: Any) 
 
 
 def guard_of(model: Model, state: State, method: Callable[..., Any], arguments: list[Any]) -> Any:
-    """The guard of an instance as a flag; `method` is bound to the model."""
+    """The guard of an instance as a flag, or as `Undefined`; false if the instance does not exist.
+
+    `method` is bound to the model.
+    """
     s = ConcreteState(model, state, writable=True)
     if _is_disabled(s, method, s, *arguments):
         return FALSE
@@ -266,7 +273,7 @@ def holds(model: Model, state: State, predicate: Callable[[Any, Any], Any]) -> P
 
 
 def said(model: Model, state: State, method: Callable[[Any, Any], Any]) -> Any:
-    """The result of a property in a state."""
+    """The value that the method of a property returns in a state."""
     return heeded(method, model, ConcreteState(model, state))
 
 
@@ -283,7 +290,10 @@ def leaves_of(model: Model, state: State) -> tuple[int, ...]:
 
 
 def initial_states(model: Model) -> list[State]:
-    """The initial states, in the order of the choices of `initial`'s parameters; raises `ModelError` if none exists."""
+    """The initial states, in the order of the choices of `initial`'s parameters.
+
+    Raises `ModelError` if there is no initial state, or if a value of an initial state is undefined.
+    """
     first = tuple(d.first for d in model.domains.values())
     states: list[State] = []
     refused: dict[str, None] = {}
@@ -310,9 +320,11 @@ def initial_states(model: Model) -> list[State]:
 
 
 def explain(model: Model, state: State, predicate: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
-    """Why a predicate is false: the choice of `for_all` that makes it false, and the parts of the state that it reads.
+    """Explains why a predicate is false: the choice of `for_all` for which it is false, and the parts that it reads.
 
-    Each element of the choice and each part is a pair of a name and JSON data. Without a `for_all` the choice is empty.
+    The parts are those parts of the state that the predicate reads for this choice. Without a `for_all` the choice is
+    empty, and the parts are all that the predicate reads. Each element of the choice and each part is a pair of a name
+    and JSON data.
     """
     s = ConcreteState(model, state)
     result = predicate(model, s)

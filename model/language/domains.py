@@ -5,8 +5,8 @@ broker. A set of brokers is a frozenset of ints, and messages are a frozenset of
 order of its fields, and per(...) is a tuple in the order of its index. A sequence, a channel and a bag are tuples of
 elements; the elements of a bag are sorted.
 
-A value is stored as integers, its *leaves*. Every domain orders its values by their leaves, compared one after the
-other. A *scalarset* is a set of values that can only be compared for equality, such as the brokers.
+A state stores each value as integers, the value's *leaves*. Every domain orders its values by their leaves, compared
+one after the other. A *scalarset* is a set of values that can only be compared for equality, such as the brokers.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from isrcheck.model.language.expressions import Kind
 Value = Any
 LARGEST_RANGE: Final = 1 << 63
 LARGEST_SET: Final = 4096
-"""The most possible elements of a set of messages, or of a bag: each possible element is a leaf of the state."""
+"""The most possible elements of a set of messages or of a bag. Each possible element is a leaf of the state."""
 
 
 @dataclass(frozen=True)
 class Scalar:
-    """One leaf of a domain: integers `low..high` of a kind; `path` is the leaf's path after the name of its variable.
+    """One leaf of a domain: an integer of `low..high`. `path` is the leaf's path after the name of its variable.
 
-    `of` is the scalarset of a member or of a set of members.
+    If the leaf holds a member of a scalarset or a set of members, `of` is the name of the scalarset.
     """
 
     path: str
@@ -47,11 +47,11 @@ class Domain:
     """The values of a variable; subclasses define how a value is stored, ordered, checked and written as JSON."""
 
     operators: ClassVar[tuple[str, str]]
-    """For a scalar: the error text for an operator that its values do not have, and the remedy."""
+    """For a domain of one leaf: the error text for an operator that the values do not have, and the remedy."""
 
     @cached_property
     def scalars(self) -> tuple[Scalar, ...]:
-        """The leaves of a value in order: the first leaf in which two values differ decides which of them is less."""
+        """The leaves of a value, in order. The first leaf in which two values differ decides which value is less."""
         return tuple(self._scalars())
 
     def _scalars(self) -> list[Scalar]:
@@ -83,7 +83,7 @@ class Domain:
 
     @cached_property
     def first(self) -> Value:
-        """The least value: a variable starts with this value unless the model assigns another one."""
+        """The least value. A variable starts with this value unless the model assigns another initial value."""
         return self.decode(iter([s.low for s in self.scalars]))
 
     @property
@@ -189,7 +189,7 @@ class Enum(Domain):
 
 @dataclass(frozen=True)
 class Broker(Domain):
-    """A member of the scalarset `of`, or None (the first value) if `optional`; it can only be compared for equality."""
+    """A member of the scalarset `of` or, if `optional`, None (the first value). Only `==` and `!=` compare members."""
 
     operators = no_order(BROKER)
     optional: bool = False
@@ -447,7 +447,7 @@ class Bag(Domain):
         yield from self._values(len(self.elements), self.capacity)
 
     def _values(self, kinds: int, room: int) -> Iterator[Value]:
-        """The bags of at most `room` elements that contain only the last `kinds` possible elements, in order."""
+        """In order, the bags of at most `room` elements, all of which are among the last `kinds` possible elements."""
         if kinds == 0:
             yield ()
             return
@@ -523,7 +523,7 @@ class Per(Domain):
 
 
 def _end(number: Any) -> Any:
-    """An end of a domain, given as a number: the number itself or, in a proof for all bounds, the number's `End`."""
+    """A number as an end of a domain: the number itself or, for a number in a proof for all bounds, its `as_end()`."""
     return number.as_end() if hasattr(type(number), "as_end") else number
 
 
@@ -626,7 +626,7 @@ def bag(element: Domain, size: int) -> Bag:
 
 
 def _room(element: Any, capacity: Any, what: str) -> Any:
-    """The capacity of a structure; raises `ModelError` if it is no whole number or `element` is no domain."""
+    """`capacity` as an end of a domain; raises `ModelError` if it is no number, or if `element` is no domain."""
     _require_domain(element, f"in {what.rpartition(' of')[0]}")
     if not _is_whole(capacity) and not hasattr(type(capacity), "as_end"):
         raise mistake(f"{what} {capacity!r}", "give a whole number")
@@ -660,7 +660,7 @@ def scalarsets(domain: Domain) -> Iterator[Broker]:
 
 
 def resolved(domain: Domain, counts: Mapping[str, int]) -> Domain:
-    """The domain with the number of members of each scalarset filled in; `counts` has these numbers by name."""
+    """The domain with the number of members of each scalarset filled in; `counts` has these numbers by scalarset."""
     if isinstance(domain, Broker):
         return replace(domain, count=counts.get(domain.of, 0))
     changes: dict[str, Any] = {}

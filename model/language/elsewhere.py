@@ -1,4 +1,7 @@
-"""Functions and modules that a model's methods must not use, because their effects are outside the model or hidden."""
+"""Functions and modules that a model's methods must not use.
+
+Their results are random, or their effects are hidden or outside the model.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +69,7 @@ def wrong_to_call(function: Any, name: str = "") -> str | None:
         return None
     said = _BY_IDENTITY.get(id(function)) or _of(_module(function))
     if type(getattr(function, "__self__", None)).__module__ == "functools":
-        said = CONTEXT  # how often a cache was asked
+        said = CONTEXT  # such as `cache_info`, which tells how often a cache was asked
     name = name or getattr(function, "__name__", "a function")
     if said is OUTSIDE and name in POSIX:
         said = CHANCE

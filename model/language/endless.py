@@ -1,8 +1,8 @@
 """Statements about all numbers below a bound, written once for every engine.
 
 In exploration a bound is a Python number, and the functions of this file are loops. In a proof for all bounds the bound
-is a term. Python cannot loop up to a term, so there these functions build conditions for all numbers from the same
-model text.
+is a term, and Python cannot loop up to a term. So in such a proof the functions build conditions about all numbers,
+from the same text of the model.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from isrcheck.model.language.logic import when
 
 
 def below(end: Any) -> Any:
-    """The numbers from 0 up to but excluding a setting, as the range of a parameter of `for_all`."""
+    """The numbers from 0 up to but excluding the setting `end`, as the range of a parameter of `for_all`."""
     return end.below() if hasattr(type(end), "below") else range(end)
 
 

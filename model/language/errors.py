@@ -1,4 +1,4 @@
-"""The errors for mistakes in a model's text, and for failures to evaluate a model."""
+"""The errors that report mistakes in a model's text, and states in which a model is undefined."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ UNKNOWN_OPERATOR: Final = "this operator is not known"
 DEBUGGERS: Final = ("pdb.py", "pydevd_safe_repr.py")
 
 MANY_NAMES: Final = 60
-"""If more names than this are known, an error lists only the nearest ones."""
+"""If more names than this are known, an error lists only names near the unknown name, if there are any."""
 
 _python = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib"))
 _installed = tuple(sysconfig.get_path(name) for name in ("purelib", "platlib"))
-_language = [str(Path(__file__).parent), "<string>"]  # the initialisers that `dataclass` writes are in no file
+_language = [str(Path(__file__).parent), "<string>"]  # "<string>": `dataclass` makes initialisers without a file
 
 
 def speaks_the_language(folder: Path) -> None:
-    """Registers a folder of code that interprets the language, too: errors never cite its lines as a modeller's."""
+    """Registers another folder of code that interprets the language. Errors never cite this code as a modeller's."""
     _language.append(str(folder))
 
 
@@ -100,7 +100,11 @@ def modellers_frame() -> FrameType:
 
 
 def caller() -> str:
-    """The modeller's own line as `file:line`: the innermost frame outside the language and Python's library."""
+    """The place to cite in an error: the modeller's own line as `file:line`.
+
+    That is the line of the innermost frame outside the language and Python's library. While a condition given as text
+    is evaluated, the place in this text is cited instead.
+    """
     if running.written is not None:
         return running.written
     frame = modellers_frame()
@@ -162,7 +166,7 @@ def not_an_answer(method: Callable[..., Any], value: object) -> ModelError:
 
 
 def require_no_answer(method: Callable[..., Any], what: str, value: object) -> None:
-    """Raises `ModelError` if a method returns a value, which nothing reads: it should only require and assign."""
+    """Raises `ModelError` if a method returned a value. Nothing reads the value: methods should require and assign."""
     if value is not None:
         remedy = "write s.require(...) for what must hold, and `return` alone"
         raise mistake_in(method, f"{what} gives back {value!r}, which nothing uses", remedy)
@@ -180,7 +184,7 @@ def require_takes(method: Callable[..., Any], count: int, who: str, what: str) -
 
 
 def require_own(function: Any, count: int, who: str, what: str) -> None:
-    """Like `require_takes`, but refuses functions of the language and of Python: errors cannot cite their lines."""
+    """Like `require_takes`, but also refuses functions of the language, because errors cannot cite their lines."""
     if not inspect.isfunction(function) or function.__code__.co_filename.startswith(tuple(_language)):
         raise mistake(f"{who} is {function!r}", f"give a function of {what}, of your own")
     require_takes(function, count, who, what)
@@ -197,7 +201,10 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def _to_look_at(shown: Callable[[Any], str]) -> Callable[[Any], str]:
-    """A `__repr__` whose text methods may only print, because the text differs between interpreters of the language."""
+    """The `__repr__` that returns the text of `shown`. A model's method may only print this text.
+
+    The reason: the text differs between interpreters of the language.
+    """
 
     def text(self: Any) -> str:
         if running.made is not None and not running.looks:

@@ -1,8 +1,8 @@
 """Expressions over a symbolic state: shared nodes, each with a kind and the interval of its values.
 
 An *expression* is a node of a shared graph. Expressions with the same operator and arguments are the same object, so
-`is` compares them. Every value is an integer. A *flag* is 0 or 1, and a *number* is itself. An *enum* is the position
-of its member, a *broker* is its index (-1 is "none"), and a *set* of brokers is a bit mask.
+`is` compares them. Every value is an integer. A *flag* is 0 or 1, and a *number* is itself. The value of an *enum* is
+the position of the member, and the value of a *broker* is its index (-1 for "none"). A *set* of brokers is a bit mask.
 
 `SEMANTICS` defines each operator on integers. Engines only translate operators.
 
@@ -66,7 +66,7 @@ def eq(a: Expression, b: Expression) -> Expression:
 
 
 def le(a: Expression, b: Expression) -> Expression:
-    """a <= b. If one side is constant, the form is `x <= c` or its negation, so equal bounds are equal nodes."""
+    """a <= b. With a constant side the result is `x <= c` or its negation, so equal bounds are equal nodes."""
     if a is b or a.high <= b.low:
         return TRUE
     if a.low > b.high:
@@ -152,7 +152,7 @@ def has(members: Expression, broker: Expression) -> Expression:
 
 
 def only(broker: Expression, size: int) -> Expression:
-    """The set with this broker as its only member, if there are `size` brokers; empty for "none"."""
+    """The set with this broker as its only member, or the empty set for "none". `size` is the number of brokers."""
     if is_constant(broker):
         return constant("set", 1 << broker.low if broker.low >= 0 else 0)
     return interned("only", (broker,), "set", 0, (1 << size) - 1)
@@ -232,7 +232,7 @@ SEMANTICS: Final[dict[str, Callable[..., int]]] = {
 
 
 def topological(roots: Iterable[Expression]) -> list[Expression]:
-    """The roots and all expressions below them, arguments first; the order depends on the roots only."""
+    """The roots and all expressions below them. Arguments come first, and the order depends on the roots only."""
     order: dict[Expression, None] = {}
     stack = [(root, False) for root in reversed(list(roots))]
     while stack:
@@ -248,7 +248,7 @@ def topological(roots: Iterable[Expression]) -> list[Expression]:
 
 
 def evaluate(roots: Sequence[Expression], leaves: Sequence[int]) -> list[int]:
-    """The values of the roots in a state that is given by the integers of its leaves."""
+    """The values of the roots in a state; `leaves` are the integers of the state's leaves."""
     values: dict[Expression, int] = {}
     for node in topological(roots):
         if isinstance(node.value, Leaf):

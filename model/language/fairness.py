@@ -1,8 +1,9 @@
 """Fairness of actions: assumptions that instances of actions do not stay enabled for ever without being taken.
 
-An *obligation* is one fairness assumption about a group of instances. If the obligation is *weak*, instances that stay
-enabled are eventually taken. If the obligation is *strong*, instances that are enabled infinitely often are eventually
-taken. An instance that would change nothing counts as disabled.
+An *obligation* is one fairness assumption about a group of instances. The group is enabled where one of its instances
+is enabled. If the obligation is *weak* and the group stays enabled, one of its instances is eventually taken. If the
+obligation is *strong* and the group is enabled infinitely often, one of its instances is eventually taken. An instance
+that would change nothing counts as disabled.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from isrcheck.model.language.system import Label, shown
 
 @dataclass(frozen=True)
 class Obligation:
-    """A fairness assumption about a group of instances, which are given by their positions among the labels."""
+    """A fairness assumption about a group of instances; `instances` has their positions among the labels."""
 
     name: str
     action: str
@@ -29,9 +30,11 @@ class Obligation:
 
 @dataclass(frozen=True)
 class Fairness:
-    """The fairness of actions in a question; `default` is for healing actions that nothing else covers.
+    """The fairness of actions in a question about properties.
 
-    A perturbation has no fairness, except if the question names the perturbation ("clients go on writing").
+    `strong`, `weak` and `unfair` name the actions whose fairness the question changes. `default` is the fairness of
+    other healing actions whose `@action` states none. A perturbation has no fairness, except if `strong` or `weak`
+    names the perturbation ("clients go on writing").
     """
 
     default: Literal["weak", "strong"] = "weak"
@@ -90,7 +93,7 @@ def obligations(model: Model, labels: Sequence[Label], fairness: Fairness) -> tu
 
 
 def _named(label: Label, specs: dict[str, Action]) -> str:
-    """The name of the obligation that an instance belongs to, equal for all instances of one obligation."""
+    """The name of the obligation that an instance belongs to; all instances of one obligation share the name."""
     spec = specs[label.action]
     if spec.handler is not None:
         alike = [set(s.parameters) for s in specs.values() if s.handler == spec.handler]
@@ -104,7 +107,7 @@ def _text(head: str, label: Label, names: Iterable[str]) -> str:
 
 
 def _require_one_promise(model: Model, specs: dict[str, Action], promised: dict[str, Fair]) -> None:
-    """Raises `ModelError` where actions of one handler have different fairness."""
+    """Raises `ModelError` if two actions of one handler have different fairness."""
     for name, spec in specs.items():
         for other, its in specs.items():
             if spec.handler is not None and spec.handler == its.handler and promised[name] != promised[other]:

@@ -1,4 +1,4 @@
-"""Finds identities in a plain state, and checks their use. Identities can only be compared for equality."""
+"""Finds identities in a plain state, and checks their use. An identity can only be compared for equality."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def has_identities(domain: Domain, of: Identity | None = None) -> bool:
 
 
 def places(domain: Domain, value: Value, of: Identity, path: tuple[Any, ...]) -> Iterator[tuple[Any, list[Value]]]:
-    """The parts of a value that may hold identities of a domain: the path of each part, with its identities.
+    """The path of each part of a value that may hold identities of the domain `of`, with the identities in the part.
 
     Each part can be assigned alone. A step of a path is a position or the name of a field.
     """

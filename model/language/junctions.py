@@ -19,7 +19,7 @@ def not_(a: Expression) -> Expression:
         elif a.operator == "not":
             a.negation = a.arguments[0]
         elif a.operator in _DUAL:
-            # Simplifying is dual: if arguments are simplified, so are their negations.
+            # The rules are dual: if the arguments are simplified against each other, so are their negations.
             a.negation = flag_node(_DUAL[a.operator], *[x.negation or not_(x) for x in a.arguments])
         else:
             a.negation = flag_node("not", a)
@@ -75,7 +75,7 @@ def _junction(op: str, given: tuple[Expression, ...]) -> Expression:
 def _flattened(
     op: str, given: Sequence[Expression], neutral: Expression, dominant: Expression
 ) -> dict[Expression, None] | None:
-    """The arguments, those of nested junctions included; None if one argument, or two together, decide the result."""
+    """The arguments, with those of nested junctions of `op`; None if one argument or two together decide the result."""
     parts: dict[Expression, None] = {}
     for part in given:
         for one in part.arguments if part.operator == op else (part,):
@@ -87,7 +87,11 @@ def _flattened(
 
 
 def _absorbed(part: Expression, dual: str, neutral: Expression, others: dict[Expression, None]) -> Expression:
-    """`part`, an `or` in an `and` or an `and` in an `or`, without arguments that its siblings `others` decide."""
+    """`part` without the arguments whose negations are among its siblings `others`.
+
+    Returns `neutral` if an argument of `part` is itself a sibling. `part` is an `or` inside an `and`, or an `and`
+    inside an `or`.
+    """
     if not others.keys().isdisjoint(part.arguments):
         return neutral
     left = [p for p in part.arguments if (p.negation or not_(p)) not in others]

@@ -60,13 +60,13 @@ def maximum(first: Any, *others: Any) -> Any:
 
 
 def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
-    """The names of a function's parameters; faster than `inspect`, because engines need the names in every state."""
+    """The names of a function's parameters. Engines need them in every state, and `inspect` would be too slow."""
     code = function.__code__
     return code.co_varnames[hasattr(function, "__self__") : code.co_argcount]
 
 
 def for_all(holds: Callable[..., Any], where: Callable[..., Any] | None = None, **domains: Iterable[Any]) -> Any:
-    """True if `holds` is true for every choice of parameters that fulfils `where`; reports name a choice that fails.
+    """True if `holds` is true for every choice of parameters that fulfils `where`. Reports name a choice that fails.
 
     >>> for_all(lambda a, b: a + b < 5, a=[1, 2], b=[1, 2])
     True

@@ -1,4 +1,4 @@
-"""Decorators that mark a function of a model as an action, as the initial states, or as a predicate of some kind."""
+"""Decorators that mark a function as an action, as the definition of the initial states, or as a predicate."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def action(
     without happening. With `fair="strong"`, no instance is enabled again and again without ever happening. Use `strong`
     for an action that in Kafka is one step with the step that enables it. With `fair="none"` nothing is promised. Use
     `none` for an action of an administrator. With `together`, one promise covers all instances that agree in the
-    parameters that `together` names. With `handler`, one promise covers instances of several actions of one handler:
-    those that agree in all parameters that these actions share.
+    parameters that `together` names. `handler` is a name that several actions may give. One promise then covers all
+    instances of these actions that agree in every parameter that the actions share.
     """
     if bare is not None or not isinstance(actor, str) or not actor:
         raise mistake("@action without who acts", 'write @action(actor="controller"), or name a parameter')
@@ -117,9 +117,9 @@ def invariant(method: Method) -> Method:
 def needs(*variables: str, setting: str | None = None, family: str | None = None) -> Callable[[Method], Method]:
     """Declares the variables that a predicate reads and the setting that it is about, because some models lack them.
 
-    Do not declare a variable that exists only for some values of the setting. `family` restricts the predicate to some
-    models, even if other models have the variables. `family` is the folder below `model/` (such as `designs`) that
-    defines these models, or the models from which they derive.
+    Do not declare a variable that exists only for some values of the setting. `family` is a folder below `model/`, such
+    as `designs`. It restricts the predicate to the models of this folder and to models derived from them, even if other
+    models have the variables.
     """
 
     def mark(method: Method) -> Method:
@@ -167,7 +167,7 @@ def initial(**parameters: ParameterDomain) -> Callable[[Method], Method]:
 
 
 def _require_domains(method: Callable[..., Any], who: str, parameters: dict[str, ParameterDomain]) -> None:
-    """Raises `ModelError` where a parameter is declared with anything but a domain or a function."""
+    """Raises `ModelError` if a parameter is declared with anything but a domain or a function."""
     for name, domain in parameters.items():
         if not isinstance(domain, Domain) and not callable(domain):
             raise mistake_in(method, f"parameter {name} of {who} is {domain!r}", "give a domain, such as number(0, 3)")
@@ -182,7 +182,7 @@ def _markable(method: Any, mark: str) -> None:
     require_plain(method, f"{mark} {method.__name__}")
     if any(hasattr(method, kind) for kind in MARKS):
         raise mistake_in(method, f"{method.__name__} is marked twice", "mark it once")
-    body = modellers_frame().f_locals  # of the class that is being defined
+    body = modellers_frame().f_locals  # the body of the class that is being defined
     if "__qualname__" in body and any(hasattr(body.get(method.__name__), kind) for kind in MARKS):
         raise mistake_in(method, f"{method.__name__} is there twice in one class", "give each a name of its own")
 

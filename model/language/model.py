@@ -57,8 +57,8 @@ class Model:
     """A protocol: variables, initial states, actions, and predicates on its states.
 
     A subclass declares settings, defines `variables()`, and marks methods with `@action`, `@constraint`, `@goal`,
-    `@invariant`. `invariants` names the invariants checked by default, in kebab-case. `profiles` defines named settings
-    from which a question starts. `together` lists settings that clash, and settings that may do nothing. A subclass
+    `@invariant`. `invariants` names the invariants checked by default, in kebab-case. `profiles` defines named values
+    of settings (see `profiles`). `together` lists settings that clash, and settings that may have no effect. A subclass
     that is only a base of other models sets `abstract = True` in its body.
     """
 
@@ -133,7 +133,7 @@ class Model:
         """Raises `UnknownName` for settings that must not be combined; models override this method."""
 
     def lane(self, actor: str, parameters: dict[str, Value]) -> str:
-        """The lane in which a drawing shows an action instance: the instance's actor, unless a model overrides this."""
+        """The lane in which a drawing shows an action instance: the actor, unless a model overrides this method."""
         return actor
 
     @classmethod
@@ -143,7 +143,7 @@ class Model:
 
     @classmethod
     def declared_settings(cls) -> dict[str, Setting]:
-        """Settings by name, without settings that a class fixes to a value; the settings of base classes come first."""
+        """Settings by name, except settings that a class fixes to a value. The settings of base classes come first."""
         found: dict[str, Setting] = {}
         for base in reversed(cls.__mro__):
             found.update({n: s for n, s in base.__dict__.items() if isinstance(s, Setting)})
@@ -169,7 +169,7 @@ class Model:
 
     @property
     def unrecorded(self) -> list[str]:
-        """The settings that files may omit: they are declared `recorded=False` and have their default values."""
+        """The settings that files may omit: settings with `recorded=False` that have their default values."""
         declared = self.declared_settings().items()
         return [name for name, s in declared if not s.recorded and self.settings[name] == s.default]
 
@@ -225,7 +225,7 @@ class Model:
         return BrokerId(number)
 
     def instances(self, method: Callable[..., Any]) -> Iterator[tuple[tuple[Domain, Value], ...]]:
-        """Each choice of an action's parameters as (domain, value), in label order; none for a switched-off action."""
+        """Each choice of an action's parameters as pairs (domain, value). A switched-off action has no choices."""
         spec: Action = method.__action__  # type: ignore[attr-defined]
         if is_there(spec.where, self, method.__name__):
             yield from self._choices(spec.parameters, method)
@@ -235,7 +235,7 @@ class Model:
         yield from self._choices(getattr(type(self).initial, "__initial__", {}), type(self).initial)
 
     def parameter_domains(self, method: Callable[..., Any]) -> dict[str, Domain]:
-        """The domain of each parameter of an action at these settings, even if they switch the action off."""
+        """The domain of each parameter of an action at these settings, even if the settings switch the action off."""
         spec: Action = method.__action__  # type: ignore[attr-defined]
         return self._resolved(spec.parameters, method)
 
@@ -264,7 +264,10 @@ class Model:
             yield tuple(zip(domains, values, strict=True))
 
     def _require_counted(self, domain: Domain) -> None:
-        """Raises `ModelError` if a scalarset in a domain has no member: predicates about all members would hold."""
+        """Raises `ModelError` if a scalarset in a domain has no member, or if no setting counts its members.
+
+        Without a member, every predicate about all members would hold.
+        """
         for name in (broker.of for broker in scalarsets(domain)):
             where = f"{self.__stands__}: model {self.name()} has {name}s"
             if name not in self.member_counts:
@@ -274,7 +277,7 @@ class Model:
 
 
 def is_there(where: Callable[[Any], Any] | None, model: Any, name: str) -> bool:
-    """True if the settings switch an action or a goal on; raises `ModelError` if `where` returns no condition.
+    """True if an action or a goal exists at the model's settings; raises `ModelError` if `where` returns no condition.
 
     `where` runs with the checks for a model's methods: randomness and hidden effects are refused.
     """
@@ -294,7 +297,7 @@ def _many(count: int) -> str:
 
 
 def _check_names(cls: type[Model]) -> None:
-    """Raises `ModelError` where the body of a class redefines a name of `Model` with another meaning."""
+    """Raises `ModelError` if the body of a class gives a name of `Model` another meaning or a malformed value."""
     where, names = f"{cls.__stands__}: {cls.__name__}", cls.invariants
     if isinstance(names, str):
         raise ModelError(f"{where}.invariants is a text, not a tuple of names; write ({names!r},)")
@@ -324,7 +327,10 @@ _TAKES = {"variables": (1, "(self)"), "check_settings": (1, "(self)"), "lane": (
 
 
 def _check_marks(cls: type, name: str, member: Any, inherited: Any) -> None:
-    """Raises `ModelError` where a mark is missing, or where a wrapper around the method hides the mark."""
+    """Raises `ModelError` if a wrapper around a method hides the method's mark, or if a mark is missing.
+
+    A mark is missing if the class replaces a marked method by an unmarked one.
+    """
     for mark in MARKS:
         if hasattr(member, mark):
             continue
@@ -350,7 +356,7 @@ def _inside(name: str, member: Any) -> list[Any]:
 
 
 def _check_fixed(cls: type, inherited: Setting, value: Any) -> None:
-    """Raises `ModelError` where a class fixes an inherited setting to a value that the setting cannot have."""
+    """Raises `ModelError` if a class fixes an inherited setting to a value that the setting cannot have."""
     try:
         inherited.checked(value)
     except UnknownName as error:
@@ -358,10 +364,10 @@ def _check_fixed(cls: type, inherited: Setting, value: Any) -> None:
 
 
 def _check_told(cls: type, name: str) -> None:
-    """Raises `ModelError` where a `told_*` method does not fit an action of the class."""
+    """Raises `ModelError` if a `told_*` method does not fit an action of the class."""
     method, spec = getattr(cls, name), getattr(getattr(cls, name[len(TOLD) :], None), "__action__", None)
     if spec is None and name not in cls.__dict__:
-        return  # a model may take an inherited action away
+        return  # a model may remove an inherited action, and keep its `told_*` method
     if spec is None:
         raise mistake_in(method, f"{name} tells of no action", f"call it {TOLD} and the name of an action")
     found = list(inspect.signature(method).parameters)[1:]
@@ -380,14 +386,14 @@ def _unchanged(given: Any, *operands: Any, **values: Any) -> NoReturn:
 
 
 class GivenRecord(dict[str, Any]):
-    """A record as a parameter. This dict is immutable, because other runs of the method receive the same object."""
+    """A record as a parameter. The dict is immutable, because other runs of the method receive the same object."""
 
     _refuse: Any = _unchanged
     __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
 
 
 class GivenSequence(list[Any]):
-    """A sequence as a parameter. This list is immutable."""
+    """A sequence as a parameter. The list is immutable."""
 
     _refuse: Any = _unchanged
     __setitem__ = __delitem__ = __iadd__ = __imul__ = append = clear = extend = insert = _refuse
@@ -395,7 +401,7 @@ class GivenSequence(list[Any]):
 
 
 def as_parameter(domain: Domain, value: Value) -> Any:
-    """A value of a domain as a parameter of a model's method: brokers are opaque, records are dicts."""
+    """A value of a domain as a parameter of a model's method: a broker is a `BrokerId`, and a record is a dict."""
     match domain:
         case Broker():
             return none if value is None else BrokerId(value, domain.of)

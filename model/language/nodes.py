@@ -137,7 +137,7 @@ def render(a: Expression) -> str:
 
 
 def has_more_leaves(a: Expression, most: int) -> bool:
-    """Whether `render` shows more than `most` leaves and constants. This is quick even if the text is very long."""
+    """Whether `render` shows more than `most` leaves and constants; quick even for an expression with a long text."""
     pending = [a]
     while pending:
         one = pending.pop()

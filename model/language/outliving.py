@@ -1,4 +1,4 @@
-"""Detects changes that a method makes outside the state, because they would outlive the step and affect later runs."""
+"""Detects changes that a method makes outside the state. Such changes would outlive the step and affect later runs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,10 @@ def nothing_outlives(method: Callable[..., Any], what: str, model: Any) -> Itera
 
 
 class _Watched:
-    """The functions that a method runs, and the shapes that the values in each function had before its first run."""
+    """The functions that a method runs, and the shapes (see `_Shapes`) of the values that these functions name.
+
+    `before` has the shapes that the values of each function had before its first run.
+    """
 
     def __init__(self, method: Callable[..., Any], model: Any) -> None:
         self.functions = dict.fromkeys(functions_of(method, model), True)
@@ -57,7 +60,7 @@ class _Watched:
         if id(code) not in self.codes:
             self.codes[id(code)] = code
             if is_a_modellers(function.__globals__.get("__name__", ""), code.co_filename):
-                whole = self.functions[function] = not code.co_flags & CO_NESTED  # nested: made in the step
+                whole = self.functions[function] = not code.co_flags & CO_NESTED  # nested: the step makes it
                 self.before = {**_around(function, whole), **self.before}
 
     def of_the_model(self, model: Any) -> dict[Place, Any]:
@@ -74,7 +77,7 @@ class _Watched:
 
 
 def _around(function: FunctionType, whole: bool) -> dict[Place, Any]:
-    """The shapes of the globals that a function names; if `whole`, also of its free variables, defaults, attributes."""
+    """The shapes of the globals that a function names and, if `whole`, of its free variables, defaults, attributes."""
     shape, code, globals_ = _Shapes().of, function.__code__, function.__globals__
     names = {name for one in codes(code) for name in one.co_names if name in globals_ and name[0] != "@"}
     found = {name: shape(globals_[name]) for name in sorted(names)}
@@ -109,7 +112,7 @@ class _Shapes:
         self.seen: dict[int, tuple[int, Any]] = {}
 
     def of(self, value: Any) -> Any:
-        """The shape of a value; if the value was seen before, only the number that it then got."""
+        """The shape of a value; for a value that this object has seen before, the number that the value then got."""
         kind = type(value)
         if kind in PLAIN:
             return kind, value
@@ -150,7 +153,7 @@ class _Shapes:
             return self._named(vars(value))
         try:
             return self.of(value.__reduce_ex__(2)[1:3])
-        except Exception:  # most of what cannot be taken apart cannot be changed
+        except Exception:  # most objects that cannot be taken apart cannot be changed
             return None
 
     def _named(self, names: Mapping[str, Any]) -> list[tuple[str, Any]]:

@@ -1,8 +1,9 @@
 """Parts: classes that can each be read alone and that together make up a model.
 
-A part owns settings, variables, their initial values, actions and goals. Its bases are the parts that it uses, so one
-line lists its dependencies, and dependencies have no cycles. A model names parts as its bases and inherits everything
-they define. Parts override nothing: a name or a variable that two parts define is a mistake.
+A part owns settings, variables, their initial values, actions and goals. Its bases are the parts that it uses, so its
+class line lists its dependencies, and dependencies have no cycles. A model names parts as its bases and inherits all
+their definitions. Parts override nothing: a name or a variable that two parts define is a mistake. The only exceptions
+are the names in `COLLECTED`.
 """
 
 from __future__ import annotations

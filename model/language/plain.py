@@ -59,8 +59,8 @@ class Failure:
 class Undefined(OfTheState):
     """The result of an operation that is undefined in this state.
 
-    If the operation would return a structure, the object has the domain of the structure, its state and its path. An
-    assignment to this path or below it is undefined, too.
+    `_domain` is the domain that the result would have, if it is known. If the result would lie in the state, `_place`
+    has this state and the path of the result. An assignment to this path or below it is undefined, too.
     """
 
     __slots__ = ("_failure", "_domain", "_place")
@@ -77,7 +77,7 @@ class Undefined(OfTheState):
         put(self, "_place", place)
 
     def _of(self, domain: Domain | None, *steps: Any) -> Undefined:
-        """A part of this undefined value: undefined, too, with the same error message."""
+        """A part of this undefined value. The part is undefined, too, and has the same error message."""
         place = self._place and (self._place[0], (*self._place[1], *steps))
         return Undefined(self._failure, domain, place if steps else None)
 
@@ -153,7 +153,11 @@ class Plain(OfTheState):
 
 
 class PlainFlag(OfTheState):
-    """True or false. For a false `for_all`, `why` has the choice of parameters that makes it false, outermost first."""
+    """True or false.
+
+    For a false `for_all`, `why` has the choice of parameters that makes the flag false, outermost quantifier first, and
+    a function that evaluates the conditions for this choice again.
+    """
 
     __slots__ = ("value", "why")
 
@@ -208,11 +212,11 @@ class PlainFlag(OfTheState):
         return value._of(domain) if isinstance(value, Undefined) else part(domain, value, None, ())
 
     def because(self, instance: dict[str, Any], parts: list[Callable[..., Any]]) -> PlainFlag:
-        """This flag. A false flag also remembers the choice of parameters and the conditions evaluated for it."""
+        """This flag if true, else a false flag that remembers the choice `instance` and its conditions `parts`."""
         if self.value:
             return self
         inner, again = self.why if self.why is not None else ({}, None)
-        # The body of an outer quantifier is the inner quantifier, so only the outer quantifier's `where` is kept.
+        # If the body is itself a quantifier, `again` evaluates the body, so only this quantifier's `where` is kept.
         asked = parts if again is None else parts[:-1]
         return PlainFlag(
             False, ({**instance, **inner}, lambda: [*(part(**instance) for part in asked), again and again()])
@@ -506,7 +510,7 @@ class PlainPer(Part):
 
     def __getitem__(self, index: Any) -> Any:
         domain, of = self._domain, self._domain.index
-        if type(index) is BrokerId and type(of) is Broker and index.of == of.of:  # nearly every index is one
+        if type(index) is BrokerId and type(of) is Broker and index.of == of.of:  # nearly every index
             key: Any = index.number
         else:
             self._require_index(index)
@@ -536,7 +540,7 @@ class PlainPer(Part):
         return self._undefined(f"the index {shown_key(key)} is not {self._domain.index}")
 
     def _undefined(self, what: str | Failure) -> Undefined:
-        # An index outside its domain counts as dynamic, because it may clash with an assignment at any index.
+        # An index that is undefined or outside its domain counts as dynamic: it may clash with any assigned index.
         place = None if self._state is None else (self._state, (*self._path, step_to(0, True)))
         return Undefined(what, self._domain.element, place)
 
@@ -690,7 +694,7 @@ class PlainBag(Part):
 
 
 class PlainChannel(Part):
-    """A sequence that is read and changed only at its ends."""
+    """A sequence that changes only at its ends: elements are put at the end and taken from the head."""
 
     __slots__ = ()
     _domain: Channel
@@ -821,7 +825,7 @@ def lifted(value: Any) -> Any:
 
 
 def _any_of(members: Iterable[Any]) -> Broker:
-    """A domain that tells the scalarset of plain members; nothing else of the domain is used."""
+    """A domain with the scalarset of plain members. Only this scalarset of the domain is used."""
     return replace(ANY_BROKER, of=next((x.of for x in members if isinstance(x, BrokerId)), BROKER))
 
 
@@ -846,7 +850,7 @@ def plain_value(operand: Any, domain: Domain | None = None) -> Value:
 
 
 def identity_value(domain: Identity, operand: Any) -> Any:
-    """The plain value of an operand that is an identity of the domain or the literal 0."""
+    """The plain value of an operand: an identity of the domain or the literal 0. An undefined operand is returned."""
     if isinstance(operand, Undefined):
         return operand
     if isinstance(operand, PlainIdentity) and operand.domain == domain:
@@ -870,7 +874,7 @@ def stored(domain: Domain, value: Any) -> Any:
     if isinstance(value, HELD):
         made = plain_value(value)
     elif isinstance(domain, Record) and isinstance(value, dict):
-        # Each field is in its domain, so the record is in its domain.
+        # Each field is in its own domain or undefined, so the record need not be checked again.
         return joined([stored(d, value[n]) for n, d in zip(domain.names, domain.domains, strict=True)])
     elif isinstance(domain, (Per, Sequence_)) and isinstance(value, (list, tuple)):
         made = joined(stored(domain.element, x) for x in value)

@@ -1,4 +1,4 @@
-"""Profiles: named settings from which a question about a model starts. A sentence explains each profile."""
+"""Profiles: named values of settings, from which a question about a model starts. A sentence explains each profile."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from isrcheck.model.language.settings import AtSettings
 PLAIN: Final = "plain"
 """The profile from which a question starts if it names no profile."""
 BARE: Final = "bare"
-"""The profile of the settings' own defaults; every model has this profile, and no model declares it."""
+"""The profile of the settings' own defaults. Every model has this profile, and no model declares it."""
 
 Declared = Mapping[str, tuple[Mapping[str, Any], str]]
 """The profiles that a class body declares: name -> (settings, one line that says what is asked)."""
@@ -20,7 +20,7 @@ Declared = Mapping[str, tuple[Mapping[str, Any], str]]
 
 @dataclass(frozen=True)
 class Profile:
-    """Settings, and one line that says which question they are for."""
+    """Values of settings, and one line that says for which question they are meant."""
 
     settings: dict[str, Any]
     sentence: str
@@ -29,7 +29,7 @@ class Profile:
 def profiles_of(cls: type[AtSettings]) -> dict[str, Profile]:
     """A model's profiles by name; the profiles of base classes come first.
 
-    If a class gives a setting a fixed value or another default, the profiles that the class inherits omit this setting.
+    If a class gives a setting a fixed value or another default, its inherited profiles omit this setting.
     """
     found: dict[str, Profile] = {}
     for owner in reversed(cls.__mro__):

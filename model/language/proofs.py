@@ -1,11 +1,11 @@
 """The language in which proofs are written: history variables, lemmas and targets.
 
 A *proof* shows why an invariant holds in every reachable state, whatever the bounds. *History variables* remember what
-the model's state forgets. An action records them beside its own effects, and they never decide whether the action can
-happen. *Lemmas* are conditions on states and on history variables. Together the lemmas are *inductive*: they hold at
-the start, and a step from a state where all lemmas hold leads to a state where all lemmas hold. The lemmas imply what
-is to be proved: the model's own `invariants` that the proof names, and *targets*, which are the proof's own statements
-about the history.
+the model's state forgets. A *recorder* assigns them in the same step as an action. History variables never decide
+whether an action can happen. *Lemmas* are conditions on states and on history variables. Together the lemmas are
+*inductive*: they hold at the start, and a step from a state where all lemmas hold leads to a state where all lemmas
+hold. The lemmas imply the statements to prove. These are the invariants of the model that the proof names in
+`invariants`, and *targets*, which are the proof's own statements.
 
 A proof is a class in a file beside the model:
 
@@ -108,11 +108,11 @@ def records(*actions: str) -> Callable[[Method], Method]:
 
 
 class Proof:
-    """A proof of invariants of a model; the docstring of this file describes its parts.
+    """A proof of invariants of a model; the docstring of this file describes the parts of a proof.
 
     `of` is the model, or a common base class of several models. `invariants` names the invariants of the model to
-    prove; the proof does not state them again. `mutants` are models for which the proof must fail: each lacks one thing
-    that the protocol needs.
+    prove; the proof does not state them again. `mutants` are models for which the proof must fail, because each of them
+    lacks one thing that the protocol needs.
     """
 
     of: ClassVar[type[Model]] = Model
@@ -133,7 +133,7 @@ class Proof:
 
     @classmethod
     def statements(cls, *kinds: Kind) -> dict[str, Statement]:
-        """The statements of the given kinds by name, in the order of the file; base classes come first."""
+        """The statements of the given kinds by name, in the order of the file. Those of base classes come first."""
         found = [x.__statement__ for x in cls._methods() if hasattr(x, "__statement__")]
         return {x.name: x for x in found if x.kind in kinds}
 
@@ -175,7 +175,7 @@ class Proof:
 
     @classmethod
     def check_fit(cls, model: type[Model], name: str) -> None:
-        """Raises `UnknownName` if the proof is not about this model."""
+        """Raises `UnknownName` if the proof is about other models, or records only actions that this model lacks."""
         if not any(_same_class(base, cls.of) for base in model.__mro__):
             raise UnknownName(f"proof {cls.name()} is about models made from {cls.of.__name__}; {name} is none of them")
         recorded = {a for x in cls._methods() for a in getattr(x, "__records__", ())}
@@ -223,7 +223,11 @@ class _Before:
 
 
 def recorded_values(proof: Proof, recorder: Callable[..., Any], s: Any, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The result of a recorder for an action instance; raises `ModelError` for a key that is no history variable."""
+    """The result of a recorder for an action instance.
+
+    Raises `ModelError` for a parameter that the action does not have, and for a result that is not a dict from history
+    variables to values.
+    """
     taken = list(inspect.signature(recorder).parameters)[2:]
     for name in taken:
         if name not in arguments:

@@ -1,8 +1,8 @@
 """Decorators that mark functions as properties of whole behaviours, and the conditions that these functions return.
 
 A property is a function `(model, s)`. The function returns a condition, or with `leads_to` a pair of conditions. With
-`for_each` the function returns a condition or a pair for every choice of parameters. A property is about fair
-behaviours, which are the behaviours that satisfy the fairness assumptions (see `fairness`).
+`for_each` the function returns a condition or a pair for every choice of parameters. A property is about the *fair*
+behaviours: those that satisfy the fairness assumptions (see `fairness`).
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Each:
 
 
 def for_each(says: Callable[..., Any], **domains: Iterable[Any]) -> Each:
-    """One question for every choice of parameters; `says` returns None to leave a choice out.
+    """The conditions that `says` returns for every choice of parameters; for None the choice is left out.
 
     >>> for_each(lambda a: a > 1, a=[1, 2]).instances
     (((('a', 1),), False), ((('a', 2),), True))
@@ -98,7 +98,7 @@ def kind_of(method: Any) -> str | None:
 def questions_of(
     method: Callable[..., Any], answer: Any, is_condition: Callable[[Any], bool]
 ) -> list[tuple[Asked, Any]]:
-    """The questions of a property: each has a choice of parameters, and a condition or a pair of conditions.
+    """The questions of a property. Each has a choice of parameters, and a condition or a pair of conditions.
 
     Raises `ModelError` if the property returns anything but conditions or pairs.
     """

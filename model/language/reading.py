@@ -1,7 +1,8 @@
 """Computes the value of a textual condition in a traced or plain state; the text is never run as Python.
 
-A text cannot reach the rest of Python: no name may begin with an underscore. The only attributes are variables,
-settings, properties and methods of values of the state, and the model's own functions.
+A text cannot reach the rest of Python. It can read no attribute whose name begins with an underscore. The attributes
+that it can read are variables of the state, attributes of the model, and fields, properties and methods of values of
+the state.
 """
 
 from __future__ import annotations
@@ -69,13 +70,13 @@ class Reading:
         asked: list[Any] = []
         for chosen, among in self._choices(condition.binders, known):
             value = self._conditional(among, partial(self.value, body, {**known, **chosen}), of_all)
-            if of_all and isinstance(value, PlainFlag):  # a report says for which choice it is false
+            if of_all and isinstance(value, PlainFlag):  # a report names the choice
                 value = value.because(chosen, [lambda **names: self.value(body, {**known, **names})])
             asked.append(value)
         return QUANTIFIERS[condition.word](asked)
 
     def _conditional(self, among: Any, value: Callable[[], Any], of_all: bool) -> Any:
-        """The condition of a quantifier for one choice.
+        """The condition of a quantifier for one choice; `among` is the condition under which the choice counts.
 
         A choice that does not count gives true in `every` and false in `some`.
         """
@@ -149,7 +150,7 @@ class Reading:
 
     @contextmanager
     def _at(self, node: ast.expr) -> Iterator[None]:
-        """Makes errors in the `with` block cite this column."""
+        """Makes errors in the `with` block cite the column of `node`."""
         outer, running.written = running.written, f"{self.text.strip()!r}, column {self._column(node) + 1}"
         try:
             yield
@@ -163,7 +164,7 @@ class Reading:
         return node.value
 
     def _name(self, node: ast.Name, known: dict[str, Any]) -> Any:
-        """The value of a name: a bound name, else a variable, else a setting, else a name that methods use (`s`)."""
+        """The value of a name: a bound name, else a variable, else a setting, else a word such as `s` or `brokers`."""
         name = node.id
         if name in known:
             return known[name]
@@ -327,7 +328,7 @@ class Reading:
     def _generated(
         self, node: ast.GeneratorExp, at: int, known: dict[str, Any], of_all: bool, among: Any
     ) -> Iterator[Any]:
-        """The conditions of a quantifier; `among` is the condition that a choice must fulfil."""
+        """The conditions of a quantifier; `among` is the condition under which a choice counts."""
         if at == len(node.generators):
             yield self._conditional(among, partial(self._condition, node.elt, known), of_all)
             return

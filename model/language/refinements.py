@@ -2,7 +2,7 @@
 
 A mapping is a function `(model, s)`. The function computes a value for each variable of the specification from the
 variables of the model. Source: Abadi and Lamport, "The Existence of Refinement Mappings", 1991. If a state lacks
-information that the mapping needs, the model gets history variables, which steps write and never read.
+information that the mapping needs, the model gets history variables. Steps write history variables and never read them.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def refinement_of(method: Any) -> Refinement | None:
 
 
 def specified(specification: type[Model], model: Model, mapping: Callable[..., Any], settings: dict[str, Any]) -> Model:
-    """The specification with the settings that a mapping chooses for a model; `settings` override these settings."""
+    """The specification with the settings that a mapping chooses for a model, except where `settings` gives others."""
     declared, said = specification.declared_settings(), refinement_of(mapping)
     taken = {name: model.settings[name] for name in declared if name in model.settings}
     given = {} if said is None or said.settings is None else said.settings(model)

@@ -3,8 +3,8 @@
 Before a modeller's function first runs, its code is replaced by the same code with questions inserted (see `asking`).
 From then on the function *asks*. If a file has a method of a model, or something that such a method names, all
 functions of the file ask. Any other function, even of an installed package, asks from the first time that a method
-calls it. Python's own library never asks. Shipped models do not ask either, because questions take time: a test checks
-shipped models in the same way.
+calls it. Python's own library never asks. Shipped models do not ask either, because questions take time. Instead, a
+test checks shipped models in the same way.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def inside(value: Any) -> Any:
 
 
 def _members(cls: type) -> list[Any]:
-    """The functions of a modeller's class and its bases. Models are skipped: their functions are found by name."""
+    """The functions of a modeller's class and its bases. Models are skipped, because `_named` finds their functions."""
     classes = [c for c in cls.__mro__ if is_a_modellers(c.__module__) and not hasattr(c, "declared_settings")]
     return [x for c in classes for x in vars(c).values() if isinstance(x, FUNCTIONS) or inside(x) is not x]
 
@@ -155,7 +155,7 @@ def _is_installed(file: str) -> bool:
 
 
 def _is_pythons(module: str, file: str) -> bool:
-    """True if a function is shipped or Python's own: such a function never asks."""
+    """True if a function is shipped or Python's own. Such a function never asks."""
     return module.startswith(SHIPPED) or not (_is_installed(file) or is_a_modellers(module, file))
 
 
@@ -227,7 +227,10 @@ def codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def called(function: Any) -> Any:
-    """Makes a function that is about to be called ask, too; returns the function."""
+    """Checks a function that is about to be called and makes it ask, too.
+
+    Returns the function, or its replacement in `GUARDED`. Raises `ModelError` if methods must not call the function.
+    """
     if running.made is None:
         return function
     plain: Any = function.__func__ if type(function) is MethodType else function
@@ -347,7 +350,7 @@ def _is_the_same(a: CodeType, b: CodeType) -> bool:
 def _compiled(text: str, file: str) -> dict[tuple[str, int], list[tuple[CodeType, CodeType]]]:
     """The code of each function of a file, as written and with questions, by name and first line."""
     try:
-        with warnings.catch_warnings():  # they were given when the file was imported
+        with warnings.catch_warnings():  # the import of the file gave them already
             warnings.simplefilter("ignore")
             plain = compile(text, file, "exec", dont_inherit=True)
             other = compile(asking(text), file, "exec", dont_inherit=True)

@@ -25,9 +25,10 @@ class Setting:
 
     `counts` is the scalarset (`broker` or another) whose number of members the setting gives. `bound` is a predicate
     that holds in the states where the setting stops the model from continuing ("the log is full"). `leaves_out` maps a
-    value of the setting to behaviour of the real system that the model omits at this value. Reports describe this
-    behaviour, because the verdict does not cover it. `recorded=False` is for a setting that was added after scenarios
-    of the model were recorded. Files of traces and scenarios name such a setting only if its value is not the default.
+    value of the setting to a description of behaviour of the real system that the model omits at this value. Reports
+    repeat the description, because the verdict does not cover this behaviour. `recorded=False` is for a setting that
+    was added after scenarios of the model were recorded. Files of traces and scenarios name such a setting only if its
+    value is not the default.
     """
 
     default: int | bool | str

@@ -1,4 +1,4 @@
-"""The size of a domain, computed by arithmetic: a domain that is too large is refused before it is enumerated."""
+"""Computes the size of a domain by arithmetic, so that a domain that is too large is refused before enumeration."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MOST_INSTANCES: Final = 10_000
 
 
 def values(domain: Domain) -> int:
-    """The number of values of a domain, but at most `HUGE`."""
+    """The number of values of a domain, but at most `HUGE`. For a sequence, shorter sequences are not counted."""
     match domain:
         case Flag():
             return 2
@@ -44,7 +44,7 @@ def values(domain: Domain) -> int:
         case Record():
             return product(map(values, domain.domains))
         case Sequence_():
-            return _power(values(domain.element), domain.capacity)  # counts only the longest sequences
+            return _power(values(domain.element), domain.capacity)  # only the longest sequences
         case Messages():
             return _power(2, values(domain.element))
         case Bag():

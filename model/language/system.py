@@ -142,7 +142,7 @@ class TransitionSystem:
 
     @cached_property
     def unexplored(self) -> frozenset[str]:
-        """The settings whose bound no state can reach, because the bounded feature is switched off."""
+        """The settings whose bound holds in no state, because the bounded feature is switched off."""
         return frozenset(bound.name for bound in self.bounds if bound.holds is FALSE)
 
     @cached_property

@@ -170,7 +170,7 @@ def listed(values: Any) -> str:
 def told(model: Model, label: Label, old: tuple[Value, ...], new: tuple[Value, ...]) -> str:
     """The sentence, without its full stop, that tells how an action instance leads from one state to another.
 
-    An exception in a `told_*` method does not stop the check: the step is then described by its name and the exception.
+    An exception in a `told_*` method does not stop the check. The sentence then names the action and the exception.
     """
     method = getattr(model, TOLD + label.action.replace("-", "_"), None)
     if method is None:

@@ -20,12 +20,18 @@ class NotRead(UnknownName):
 
 
 Binder = tuple[str, ast.expr | None, int]
-"""A bound name, the expression that it ranges over (None if the text has no `in`), and that expression's column."""
+"""A bound name, the expression that it ranges over, and the column of this expression.
+
+If the text has no `in`, the expression is None, and the column is that of the binding.
+"""
 
 
 @dataclass(frozen=True)
 class Quantified:
-    """A quantifier: `every b in brokers: ...`. Without `in`, `b` ranges over the brokers, or the only scalarset."""
+    """A quantifier: `every b in brokers: ...`.
+
+    Without `in`, `b` ranges over the model's only scalarset or, if there are several, over the brokers.
+    """
 
     word: str
     binders: tuple[Binder, ...]

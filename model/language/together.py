@@ -24,7 +24,7 @@ class Clash:
 
 @dataclass(frozen=True)
 class Idle:
-    """Settings that have an effect only if the model fulfils the condition `unless`; `words` says what they need."""
+    """Settings that have an effect only if the model fulfils `unless`; `words` describes this condition."""
 
     settings: tuple[str, ...]
     unless: Condition
@@ -41,7 +41,7 @@ def clash(*settings: str, where: Condition, why: str) -> Clash:
 
 
 def idle(*settings: str, unless: Condition, words: str) -> Idle:
-    """Declares settings that do nothing at some settings of the model; reports then say so."""
+    """Declares settings that have no effect while `unless` is false of the model. Reports then say so."""
     return Idle(settings, unless, words)
 
 
@@ -54,7 +54,7 @@ def refuse_clashes(model: AtSettings) -> None:
 
 
 def idle_settings(model: AtSettings) -> dict[str, str]:
-    """The settings that do nothing although they differ from their defaults, each with what it needs, in words."""
+    """The settings that have no effect although they differ from their defaults, each with the words of its `Idle`."""
     declared = model.declared_settings()
     changed = {name for name, setting in declared.items() if model.settings[name] != setting.default}
     found = {
@@ -67,7 +67,7 @@ def idle_settings(model: AtSettings) -> dict[str, str]:
 
 
 def left_out(model: AtSettings) -> dict[str, str]:
-    """The settings whose values make the model omit behaviour of the real system, each with this behaviour in words."""
+    """The settings whose values make the model omit behaviour of the real system, each with the omitted behaviour."""
     declared = model.declared_settings()
     found = {name: setting.leaves_out.get(model.settings[name]) for name, setting in declared.items()}
     return {name: words for name, words in found.items() if words is not None}

@@ -39,7 +39,7 @@ from isrcheck.model.language.symbolic.terms import TracedFlag, TracedIdentity
 from isrcheck.model.language.system import Label, Predicate, Question, Transition, TransitionSystem, Variable, actor_of
 
 Invariant = Callable[[Any, Any], Any]
-"""A function of a model and a state, marked with `@invariant`."""
+"""A function of a model and a state: an invariant or a property."""
 
 
 def layout(model: Model) -> tuple[tuple[Variable, ...], tuple[Leaf, ...]]:
@@ -56,9 +56,8 @@ def layout(model: Model) -> tuple[tuple[Variable, ...], tuple[Leaf, ...]]:
 class SymbolicState(TheState):
     """The state that a traced method reads and assigns. Every read returns the value before the action.
 
-    If another model's state represents this state, `nodes` are the expressions for the leaves; by default each leaf is
-    its own expression. `guards` has, for each action's function, the guards of the action's instances that were traced
-    before.
+    `nodes` has an expression for each leaf, over the leaves of another model's state. By default each leaf is its own
+    expression. `guards` maps a method of an action to the guards of the action's instances, if they were traced before.
     """
 
     def __init__(
@@ -118,7 +117,8 @@ class SymbolicState(TheState):
         """True if some instance of an action can happen in this state."""
         if not hasattr(method, "__action__"):
             raise mistake(f"{method!r} is not an action", "write s.enabled(self.name_of_an_action)")
-        function = getattr(method, "__func__", method)  # not the name: an override may ask about the base's method
+        # Functions are compared, not names: an override of an action may ask about the overridden method.
+        function = getattr(method, "__func__", method)
         if function in self._enabling:
             raise mistake(f"{method.__name__} asks whether it is itself enabled", "ask about another action")
         if method not in self._guards:
@@ -161,7 +161,7 @@ class SymbolicState(TheState):
         return self._another(writable=False)
 
     def _another(self, writable: bool) -> SymbolicState:
-        """A new symbolic state from before the action, with no requirement and no assignment yet."""
+        """The state before the action as a new symbolic state, in which nothing is required or assigned yet."""
         variables = tuple(self._variables.values())
         return SymbolicState(self._model, variables, self._leaves, writable, self._nodes, self._guards)
 
@@ -243,7 +243,7 @@ def trace(
 
 
 def _require_counted(model: Model, initial: tuple[tuple[int, ...], ...], constraints: tuple[Predicate, ...]) -> None:
-    """Raises `ModelError` if constraints exclude every initial state: no invariant would be checked in any state."""
+    """Raises `ModelError` if constraints exclude every initial state, because then no state would be expanded."""
     false = [[c.name for c in constraints if e.evaluate([c.holds, c.failure], leaves) == [0, 0]] for leaves in initial]
     if all(false):
         names = sorted({name for names in false for name in names})
@@ -253,7 +253,7 @@ def _require_counted(model: Model, initial: tuple[tuple[int, ...], ...], constra
 
 
 def judging(model: Model, system: TransitionSystem, invariants: dict[str, Invariant]) -> TransitionSystem:
-    """The system with predicates traced on `model`, because predicates may ask which actions of `model` are enabled."""
+    """`system` with predicates traced on `model`: predicates may ask which actions of `model` are enabled."""
     sheet = _Sheet(model, *layout(model))
     return replace(
         system,
@@ -299,7 +299,7 @@ def predicate_at(model: Model, name: str, method: Callable[..., Any]) -> Predica
 
 
 def traced_value(model: Model, method: Callable[[Any, Any], Any]) -> Any:
-    """The result of a method `(model, s)` on a traced state; raises `ModelError` if the method is not well-formed."""
+    """The result of a method `(model, s)` on a traced state; raises `ModelError` for a mistake in the method."""
     sheet = _Sheet(model, *layout(model))
     return heeded(method, model, SymbolicState(model, sheet.variables, sheet.leaves, writable=False))
 
@@ -339,9 +339,8 @@ def questions_through(
 ) -> tuple[Question, ...]:
     """The questions of a specification's properties, asked of a model's states.
 
-    `nodes` are the specification's leaves as expressions over the model's leaves.
-
-    Raises `UnknownName` for a property of actions, because a model does not take the specification's actions.
+    `nodes` are the specification's leaves as expressions over the model's leaves. Raises `UnknownName` for an
+    `eventually_never` property, because it is about actions of the specification, which a model does not take.
     """
     for name, method in properties.items():
         if kind_of(method) == "eventually_never":

@@ -3,7 +3,7 @@
 A text may use the language's own words (`every`, `some`, `implies`, `when`), `and`, `or`, `not`, `in`, chained
 comparisons, sums and sets. It may read what a model's methods may read: `s.isr`, a variable by its bare name, settings,
 `brokers`, the model's own functions. `every b: ...` and `some p in partitions: ...` are quantifiers at the front. The
-rest of Python is out of reach: no name begins with an underscore, and all attributes belong to the state or the model.
+rest of Python is out of reach: all attributes belong to the state or the model, and none begins with an underscore.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["LONGEST", "NotRead", "is_written", "value_of", "written"]
 
 
 def is_written(name: str) -> bool:
-    """True if the text that a user gives for an invariant is a condition, not an invariant's name."""
+    """True if the text that a user gives for an invariant is a condition and not the name of an invariant."""
     return re.fullmatch(r"[\w-]+", name.strip()) is None
 
 

@@ -15,14 +15,15 @@ LINE: Final = 64
 """The bytes of a cache line."""
 HUGE_PAGE: Final = 1 << 21
 HUGE_PAGES: Final = 1 << 22
-"""A huge page has `HUGE_PAGE` bytes. With huge pages the processor finds scattered addresses faster. An array gets huge
-pages if it has at least `HUGE_PAGES` bytes, or if its size is a multiple of `HUGE_PAGE`."""
+"""A huge page has `HUGE_PAGE` bytes. With huge pages the processor finds scattered addresses faster. On Linux,
+`Account.reserve` asks for huge pages if an array has at least `HUGE_PAGES` bytes or a multiple of `HUGE_PAGE` bytes."""
 OWN_PAGES: Final = 1 << 17
 """An array of at least this many bytes has pages of its own, which the system gets back when the array is deleted. The
-C library would instead keep up to 280 MB that growing tables have freed, and `Account.held` would not count them."""
+C library would instead keep up to 280 MB that growing tables have freed, and `Account.held` would not count this
+memory."""
 MANY: Final = 1 << 16
-"""With fewer states, free memory is not given back: finding it takes milliseconds, as long as expanding this many
-states."""
+"""A search that has found fewer states gives no free memory back. Finding the free memory takes milliseconds, as long
+as expanding this many states."""
 
 
 def return_free_memory() -> None:
@@ -74,16 +75,17 @@ class Account:
         return array[first : first + size // 8]
 
     def present(self, size: int) -> Words:
-        """An array of this many zero bytes, a multiple of the page size, with all pages in memory from the beginning.
+        """An array of `size` zero bytes, with all pages in memory from the beginning.
 
-        Filling it takes half as long as filling an array from `allocate`, because the processor does not stop at each
-        new page. Without `MAP_POPULATE` (outside Linux), pages come into memory only when they are written.
+        `size` is a multiple of the page size. Filling this array takes half as long as filling an array from
+        `allocate`, because the processor does not stop at each new page. Without `MAP_POPULATE` (outside Linux), pages
+        come into memory only when they are written.
         """
         self.take(size)
         return self.reserve(size, getattr(mmap, "MAP_POPULATE", 0))
 
     def reserve(self, size: int, more: int = 0) -> Words:
-        """Returns an array of this many zero bytes, which are not counted. Only pages that are written use memory.
+        """Returns an array of `size` zero bytes, without counting them. Only pages that are written use memory.
 
         `more` are further flags of `mmap`. With `MAP_POPULATE`, all pages use memory from the beginning.
         """

@@ -1,4 +1,4 @@
-"""Distributes the names of the states that workers have found to buckets, and sorts the buckets one by one.
+"""Sorts the names that workers have found: distributes the names to buckets, and then sorts each bucket by itself.
 
 A name is a pair of numbers that identifies a state (`isrcheck.checker.engines.local.names`).
 """
@@ -19,9 +19,10 @@ from isrcheck.checker.engines.local.stored import Each
 from isrcheck.checker.kernel.layout import Words
 
 MOST_BITS: Final = 16
-"""The most bits of a bucket's number. More than `MOST_BUCKETS` are used only if names are distributed unevenly."""
+"""A bucket's number has at most this many bits. It has more than `MOST_BUCKETS` bits only if some buckets would
+otherwise have far more names than others."""
 LEAST_TOGETHER: Final = 1 << 14
-"""With fewer names, a further task is not worth its cost."""
+"""A further task is not worth its cost if it has fewer names than this."""
 
 SLICES: Final = 4
 """The approximate number of slices (see `Buckets`) for each worker."""
@@ -33,11 +34,11 @@ Range = tuple[int, int]
 class Buckets:
     """Names in buckets by their first bits.
 
-    Each row of `rooms` is the memory of one worker. The names that the worker has found come first. From position
-    `first_room` on, the row has as much space for buckets. `filled` has the number of names of each worker. `spilled`
-    are runs of further names. `bits` says how many bits the first and the second half of a name have. One worker may
-    have found many more names than another, so the names are counted and distributed in *slices* of about the same
-    size.
+    Each row of `rooms` is the memory of one worker. The first half of the row has the names that the worker has found.
+    The second half begins at position `first_room` and is space for buckets. `filled` has the number of names of each
+    worker. `spilled` are runs (see `runs`) of further names. `bits` says how many bits the numbers in the first and in
+    the second half of a name have at most. One worker may have found many more names than another. So each worker's
+    names are cut into *slices*, and all slices have about the same size. Names are counted and distributed by slices.
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class Buckets:
         self._first = min(max((total >> BUCKET).bit_length(), 1), MOST_BUCKETS, max(sum(bits), 1))
         self._count(each)
         while self.largest > max(4 << BUCKET, total >> 8) and self._first < min(MOST_BITS, sum(bits)):
-            self._slices = _slices(filled, 1)  # fewer slices, because each has counters for all buckets
+            self._slices = _slices(filled, 1)  # fewer slices, because each slice has counters for all buckets
             self._first = min(self._first + 2, MOST_BITS, sum(bits))
             self._count(each)
         self._room, each_word = rooms.reshape(-1), 1
@@ -94,7 +95,7 @@ class Buckets:
     # --- ranges -----------------------------------------------------------------------------------------------------
 
     def ranges(self, tasks: int, most: int) -> Iterator[Range]:
-        """Splits the buckets into ranges of about `most` names or fewer.
+        """Splits the buckets into ranges. A range has about `most` names or fewer, unless a single bucket has more.
 
         There are about `tasks` ranges or more. There are fewer if ranges would otherwise have fewer than
         `LEAST_TOGETHER` names, or if a few buckets have most of the names.
@@ -112,7 +113,7 @@ class Buckets:
         return (keys >> np.uint64(self._rest)).astype(np.int64)
 
     def names(self, some: Range) -> Words:
-        """The distinct names in a range of buckets, in ascending order."""
+        """The distinct names in a range of buckets, names in `spilled` included, in ascending order."""
         names = np.empty(int(self._sizes[slice(*some)].sum()), dtype=np.uint64)
         here, there = np.empty((2, int(self._sizes[slice(*some)].max())), dtype=self._room.dtype)
         sorting = here, there, np.empty(1 << sort_loops.DIGIT, dtype=np.int32)
@@ -133,6 +134,9 @@ class Buckets:
 
 
 def _slices(filled: Sequence[int], each: int) -> list[tuple[int, int, int]]:
-    """About `each` slices for each worker: for each slice, its worker, the position of its first name, and its end."""
+    """The slices of all workers' names. For each slice: its worker, the position of its first name, and its end.
+
+    A single worker has one slice. Several workers have `each` slices on average, or fewer if there are few names.
+    """
     most = max(sum(filled) // (each * len(filled)), LEAST_TOGETHER) if len(filled) > 1 else max(*filled, 1)
     return [(w, begin, min(begin + most, count)) for w, count in enumerate(filled) for begin in range(0, count, most)]

@@ -1,10 +1,11 @@
-"""Checkpoints: the whole levels of a search in a folder, from which a search can continue.
+"""A checkpoint is a folder with the whole levels of a search. Another search can continue after these levels.
 
-`manifest.json` names the question and pairs of files, one pair for each write. `N.states` has the states of the levels
-found since the last write, level by level. Each state takes `row_bytes` bytes: the least significant byte of each word
+A level is *whole* when all its states have been found. `manifest.json` has the question of the search (`question_of`)
+and names pairs of files, one pair for each write. `N.states` has the states of the levels that were found between
+write N - 1 and write N, level by level. Each state takes `row_bytes` bytes: the least significant byte of each word
 comes first, and the bytes at the end that are always 0 are left out. `N.levels.json` has the data of each of these
-levels. The manifest has the SHA-256 of every other file, and of its own other fields. Files of states and levels are
-never changed. They count only after a new manifest that names them has replaced the old manifest.
+levels. The manifest has the SHA-256 of each file that it names, and of its own other fields. Files of states and levels
+count only after a new manifest that names them has replaced the old manifest. From then on, they are never changed.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ from isrcheck.checker.symmetry.exchanges import Classes
 from isrcheck.model.language.system import TransitionSystem
 
 FORMAT: Final = 2
-"""The version of the format. It must be raised after any change in the files, in the rows, or in how a search uses
-them."""
+"""The version of the format. It must be raised after any change in the files, in the packed rows of states, or in the
+way that a search uses the files."""
 MANIFEST: Final = "manifest.json"
 PART: Final = 1 << 20
 Known = dict[str, Any]
-"""The data of a level, as JSON; `distinct` is the number of its states."""
+"""The data of a level (`Level.to_json`). `distinct` is the number of its states."""
 
 
 def question_of(
@@ -48,7 +49,7 @@ def question_of(
 ) -> dict[str, Any]:
     """The question that a checkpoint belongs to, as JSON data.
 
-    `classes` are the classes of members, such as brokers, that symmetry exchanges with each other.
+    Each of `classes` lists members, such as brokers, that symmetry exchanges with each other.
     """
     return {
         "model": system.model,
@@ -101,7 +102,10 @@ class Checkpoint:
             raise CheckpointRefused(f"{self.folder} has other files ({foreign[0]}); name a new folder")
 
     def write(self, levels: NativeLevels, known: list[Known]) -> None:
-        """Writes the levels that are not in the folder yet, if there are any."""
+        """Writes the levels that are not in the folder yet, if there are any.
+
+        `known` has the data of all whole levels.
+        """
         new = known[self._written :]
         if not new:
             return
@@ -142,7 +146,7 @@ class Checkpoint:
     # --- reading ----------------------------------------------------------------------------------------------------
 
     def read(self, words: int) -> Iterator[tuple[Known, Iterator[Words]]]:
-        """Yields the data of each level with its states in blocks. Take all blocks before you ask for the next level.
+        """Yields each level: its data and its states in blocks. Take all blocks before you ask for the next level.
 
         Raises `CheckpointRefused` for a damaged file, but may notice the damage only at the end of the file.
         """
@@ -195,7 +199,7 @@ class Checkpoint:
             raise self._damaged(file["name"])
 
     def _manifest(self) -> list[dict[str, Any]]:
-        """The files that the manifest lists.
+        """The pairs of files that the manifest names.
 
         Refuses a checkpoint that is missing or damaged, has another format, or belongs to another question.
         """
@@ -218,7 +222,7 @@ class Checkpoint:
         return parts
 
     def _require_same(self, found: dict[str, Any]) -> None:
-        # The question as it is read back from JSON, with lists instead of tuples.
+        # `wanted` is the question as JSON gives it back, with lists instead of tuples.
         wanted = json.loads(_json(self._question))
         for key in ("model", "settings", "invariants", "options"):
             if found.get(key) != wanted[key]:
@@ -238,7 +242,10 @@ class Checkpoint:
 
 @contextmanager
 def termination_interrupts(wanted: bool) -> Iterator[None]:
-    """Lets SIGTERM end a search as Ctrl-C does, so the findings are kept. This works only in the main thread."""
+    """If `wanted`, lets SIGTERM end a search as Ctrl-C does, so the findings are kept.
+
+    In a thread that is not the main thread, this function does nothing.
+    """
     if not wanted or threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,7 +1,7 @@
-"""Gives numbers to parts of states: to the values of each word, then to pairs of these numbers, and so on.
+"""Gives numbers to parts of states: to the values of each word, then to pairs of numbers until two numbers are left.
 
-At the end two numbers are left for each state. This pair is the name of the state. If a state has a single word, the
-values of its two halves get numbers.
+The two numbers that are left are the name of the state. If states have a single word, the values of its two halves get
+numbers.
 """
 
 from __future__ import annotations
@@ -23,17 +23,18 @@ PAGE: Final = 1 << loops.PAGE_BITS
 AHEAD: Final = 1 / 8
 LARGEST_PIECE: Final = 1 << 22
 RESERVED: Final = 1 << 25
-"""The size in bytes of the region that is reserved at a time for values. Only the parts that are written use memory."""
+"""Address space for values is reserved in regions of this many bytes. Only the parts that are written use memory."""
 COMPARED: Final = 1 << 13
 """At most this many states of the sample are used to count pairs."""
 NEAR: Final = 8
 
 
 def pairs_of(words: int, sample: Words) -> Integers:
-    """The two dictionaries to pair in each step: those with the fewest distinct pairs of numbers in a sample of states.
+    """The two dictionaries to pair in each step. The last pair forms the name.
 
-    The last pair forms the name. Each dictionary is compared only with the next `NEAR` dictionaries, so the work grows
-    with the number of words, not with its cube.
+    Each step pairs the two dictionaries with the fewest distinct pairs of numbers in `sample`, which has some states.
+    Each dictionary is tried only with the `NEAR` dictionaries after it, so the number of trials grows with the number
+    of words, not with its cube.
     """
     if words <= 2:
         return np.array([[0, 1]], dtype=np.int64)

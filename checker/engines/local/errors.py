@@ -1,7 +1,6 @@
 """Finds the failed evaluation that is reported. The search itself only counts failures.
 
-Of several failures, the one in the least state is reported. States are compared by their leaves, in the order of the
-leaves.
+Of several failures, the one in the least state is reported. States are compared by their leaves, as tuples.
 """
 
 from __future__ import annotations
@@ -17,7 +16,10 @@ Found = tuple[tuple[int, ...], int]
 
 
 def failing_instance(levels: NativeLevels, level: int) -> Found:
-    """The leaves of the least state of a level where an instance fails, and the first instance that fails there."""
+    """Finds the least state of `level` in which an instance fails.
+
+    Returns the leaves of this state, and the first instance that fails in it.
+    """
     least: list[Found] = []
     for states in levels.blocks(level):
         source, _ = levels.kernel.failures(states)
@@ -29,9 +31,9 @@ def failing_instance(levels: NativeLevels, level: int) -> Found:
 
 
 def failing_predicate(levels: NativeLevels, level: int) -> tuple[int, ...]:
-    """The leaves of the least state that is reached at a level and in which a predicate is undefined.
+    """Finds the least state in which a predicate is undefined, among the successors of the level before `level`.
 
-    The state may be outside the constraints.
+    If `level` is 1, searches the initial states instead. The state may be outside the constraints. Returns its leaves.
     """
     kernel, least = levels.kernel, list[tuple[int, ...]]()
     if level == 1:
@@ -42,7 +44,7 @@ def failing_predicate(levels: NativeLevels, level: int) -> tuple[int, ...]:
 
 
 def _failing(levels: NativeLevels, states: Words) -> list[tuple[int, ...]]:
-    """A list with the leaves of the least of these states in which a predicate is undefined; empty if there is none."""
+    """The leaves of the least of `states` in which a predicate is undefined, in a list. The list may be empty."""
     failing = states[levels.kernel.judge(states)[:, 0] >> np.uint64(FAILED) & np.uint64(1) == 1]
     rows = levels.kernel.layout.unpack(levels.members(failing))
     return [_least(rows, np.zeros(len(rows), dtype=np.int64))[0]] if len(rows) else []

@@ -38,7 +38,7 @@ MOST_LEVELS: Final = 1 << 9
 
 
 def minimum_memory(system: TransitionSystem, workers: int = 1) -> int:
-    """The bytes that a search with states in memory needs to begin. On disk it also needs `least_memory`."""
+    """The bytes that a search needs to begin. A search with states on disk needs `least_memory(workers)` bytes more."""
     layout, transitions = Layout(system.leaves), max(len(system.transitions), 1)
     words = layout.words
     verdict_words = (len(system.invariants) + len(system.goals) + len(system.bounds) + 2 + 63) // 64
@@ -48,7 +48,7 @@ def minimum_memory(system: TransitionSystem, workers: int = 1) -> int:
 
 
 def _affordable(system: TransitionSystem, workers: int, memory: int | None) -> int:
-    """How many of the workers fit into half of the memory limit, but at least one. All of them if there is no limit."""
+    """How many of the workers fit into half of the memory limit, at least one. Without a limit, all of them."""
     while memory is not None and workers > 1 and minimum_memory(system, workers) > memory // 2:
         workers -= 1
     return workers
@@ -57,9 +57,10 @@ def _affordable(system: TransitionSystem, workers: int, memory: int | None) -> i
 def _needs_table(
     system: TransitionSystem, limits: Limits, keeping: Keeping | None, known: Sequence[tuple[Level, Words]]
 ) -> bool:
-    """Whether the states in memory are kept in a table. Otherwise they are kept in runs, which are faster and smaller.
+    """Whether states in memory are kept in a table (`store`). Otherwise they are kept in runs (`run_store`).
 
-    A table can find single states, needs little memory to begin, and is not slowed down by many small levels.
+    Runs are faster and smaller. A table can find single states, needs little memory to begin, and is not slowed down by
+    many small levels.
     """
     little = limits.memory is not None and limits.memory < PLENTY
     return bool(system.questions) or little or keeping is not None or len(known) > MOST_LEVELS
@@ -112,9 +113,9 @@ def search_large(
             raise LimitTooSmall(limits.memory or 0, minimum + MOST_EACH * states) from None
 
     def continued(runs: RunSearch, found: Exploration) -> tuple[Exploration, Search]:
-        """Continues the search with a table. If this search cannot begin, returns the findings of the runs.
+        """Continues the search with a table. If the search with the table cannot begin, gives the findings of the runs.
 
-        The search cannot begin if there is too little memory for it, or if an interruption comes before.
+        It cannot begin if there is too little memory, or if an interruption comes first.
         """
         try:
             table = by_table()

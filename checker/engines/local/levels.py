@@ -102,7 +102,7 @@ class NativeLevels:
         return self.blocks(level)
 
     def _steps(self, blocks: Iterable[Words], wanted: Wanted) -> tuple[Words, Integers, Words]:
-        """Source, transition and successor of every step from these states to a wanted successor."""
+        """Source, transition and successor of every step from a state in `blocks` to a wanted successor."""
         sources, transitions, found = [], [], []
         for states in blocks:
             successors, source, transition, _ = self.kernel.expand(states)

@@ -19,8 +19,8 @@ from isrcheck.checker.kernel.verdicts import FAILED
 from isrcheck.model.language.system import TransitionSystem
 
 Watch = Callable[[NativeLevels, int], Stop | None]
-"""A function that is called for each whole level, first for the initial states, and looks at the steps into the level.
-Returns a reason to stop the search there, or None."""
+"""A function that is called for each whole level, first for the level of the initial states. It looks at the steps into
+the level. It returns a reason to stop the search after this level, or None."""
 
 
 class Stopped(Exception):
@@ -32,14 +32,15 @@ class Stopped(Exception):
 
 @dataclass(frozen=True)
 class Level:
-    """The data of a whole level: of the initial states, or of the new states from the expansion of the level before.
+    """The data of a whole level.
 
-    `distinct` is the number of its states. `weight` is the number of states in their orbits; without symmetry, it
-    equals `distinct`. `seen` has every verdict bit that is set in one of its states or in a successor outside the
-    constraints. `rejected` counts these successors, each as often as a step leads to it. For the first level, both are
-    about the initial states outside the constraints instead. `generated` counts the enabled instances of each action in
-    the level before. `degrees` are the least and the greatest number of enabled instances in a state of the level
-    before, or None for the first level.
+    The first level has the initial states. Any other level has the new states that were found when the level before was
+    expanded. `distinct` is the number of states of the level. `weight` is the number of states in their orbits; without
+    symmetry, it equals `distinct`. `seen` has every verdict bit that is set in a state of the level or in a successor
+    outside the constraints. `rejected` counts these successors, each as often as a step leads to it. For the first
+    level, `seen` and `rejected` take the initial states outside the constraints instead of successors. `generated`
+    counts the enabled instances of each action in the level before. `degrees` are the least and the greatest number of
+    enabled instances in a state of the level before, or None for the first level.
     """
 
     distinct: int
@@ -79,8 +80,10 @@ class Levelwise:
         raise NotImplementedError
 
     def _look_at_rest(self) -> int:
-        """How many new states of the unfinished level have been found so far. Judges them, unless this takes too
-        long."""
+        """The number of new states of the unfinished level, as far as it is known.
+
+        Judges these states, unless this takes too long.
+        """
         raise NotImplementedError
 
     @property
@@ -152,7 +155,7 @@ class Levelwise:
                 seen.update({n: number for n, bit in names.items() if level.seen >> bit & 1 and n not in seen})
 
     def _partial(self, answer: Exploration, deadlock: bool) -> None:
-        """Adds the counts of the unfinished level to the answer."""
+        """Adds to the answer the counts of the unfinished level, and what was found while it was built."""
         distinct, level = self._look_at_rest(), len(self.history) + 1
         answer.partial = {
             "level": level,

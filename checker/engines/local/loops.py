@@ -2,22 +2,23 @@
 
 *Dictionaries* give numbers to the parts of states. There is one dictionary for each word of a packed state, or two for
 the halves of a single word. Further dictionaries give numbers to *pairs* of numbers from other dictionaries, until two
-numbers are left: the name of the state. A dictionary has its values in blocks, in the order of their numbers, and a
-table to find them. An entry of this table has 32 bits: four bits of the value's hash, then the value's number plus one.
-An empty entry is 0. An entry lies at the slot that its hash gives or, if other entries lie there, in a later slot.
+numbers are left. These two are the *name* of the state. A dictionary has its values in blocks, in the order of their
+numbers, and a table to find them. An entry of this table has 32 bits: four bits of the value's hash, then the value's
+number plus one. An empty entry is 0. An entry lies at the slot that its hash gives or, if other entries lie there, in a
+later slot.
 
 The *table* has one entry for each state, in buckets of 64 bytes: 16 entries of 4 bytes, or 8 of 8. The name of a state
-chooses one of `PARTITIONS` partitions. The rest of the name is a pair of numbers below two bounds. `permuted` maps this
-pair one to one to a number below the product of the bounds. When this number is divided by the number of buckets, the
+chooses one of 2**7 partitions. The rest of the name is a pair of numbers below two bounds. `permuted` maps this pair
+one to one to a number below the product of the bounds. When this number is divided by the number of buckets, the
 remainder is the bucket. If this bucket is full, the entry lies in one of the next buckets. The entry keeps the
 quotient (the *kept part* of the name), the level of the state, and the distance from the state's own bucket. So a state
 can be computed from its entry and the place of the entry, and no two states are confused.
 
 Several workers insert at the same time without locks. Buckets are filled from their beginning. A worker that finds an
-empty entry puts a state there with one compare-and-swap. If another worker was faster, the first worker looks at the
-bucket again. In a dictionary, a worker first takes an entry and then writes its number. Another worker that meets
-this entry, and whose value has the same four bits of the hash, waits for the number. Nothing is ever moved while
-workers are at work.
+empty entry puts a state there with one compare-and-swap. If another worker has taken the entry first, this worker
+looks at the bucket again. In a dictionary, a worker first takes an entry and then writes its number. Another worker
+that meets this entry, and whose value has the same four bits of the hash, waits for the number. Nothing is ever moved
+while workers are at work.
 """
 
 # mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,misc,call-arg,var-annotated"
@@ -58,7 +59,7 @@ REST: Final = 5
 SIZE: Final = 6
 """The bytes of an entry."""
 FULL: Final = 7
-"""Whether a worker found no place in a partition."""
+"""1 if a partition must grow: a worker found no place in it, or its entries cannot represent the next level."""
 DEEPEST: Final = 8
 """The last level that an entry of a partition can represent."""
 COUNT: Final = 16
@@ -72,20 +73,21 @@ EXPANDED: Final = 3
 CHUNK: Final = 4
 NEW: Final = 5
 CURSOR: Final = 6
-"""`CURSOR` is the number of entries of a worker's `cursor`. In this order they say: how many successors are in its
-batch, how many of these are in the store, how many successors were outside the constraints, how many states were
-expanded, which chunk takes the names of new states (or -1), and how many new states are in its batch."""
+"""Entries of a worker's `cursor`; `CURSOR` is their number. `PENDING`: the number of successors of the present batch.
+`INSERTED`: how many of these are done, which means in the table or, in a search by runs, named. `REJECTED`: how many
+successors were outside the constraints. `EXPANDED`: how many states were expanded. `CHUNK`: the number of the chunk for
+the names of new states, or -1. `NEW`: how many new states of the batch are not judged yet."""
 
 NEXT: Final = 0
 PAUSE: Final = 8
 TAKEN: Final = 16
 SHARED: Final = 24
-"""Entries that all workers share, each in a cache line of its own: the next batch to expand, whether to pause, how many
-of the free chunks are taken."""
+"""Entries that all workers share, each in a cache line of its own; `SHARED` is the length of their array. `NEXT`: the
+next batch to expand. `PAUSE`: 1 if the workers must pause. `TAKEN`: how many of the free chunks were taken."""
 
 NUMBER_BITS: Final = 28
 MARKED: Final = (1 << NUMBER_BITS) - 1
-"""The number in an entry of a dictionary while the entry's value is being written. Every real number is smaller."""
+"""The number in an entry of a dictionary while the value is being written. The numbers of values are smaller."""
 PAGE_BITS: Final = 10
 """Values of a dictionary lie in blocks of 2**10."""
 PARTITION_BITS: Final = 7
@@ -96,8 +98,8 @@ AT_ONCE: Final = 256
 
 FINISHED: Final = 0
 PAUSED: Final = 1
-"""Results of `advance`: `FINISHED` if nothing of the level is left; `PAUSED` if the given work is done, or if something
-must grow."""
+"""Results of `advance`. `FINISHED`: no batch of the level is left to take. `PAUSED`: the given work is done, or
+something must grow."""
 
 OUTSIDE_BIT: Final = 2
 """The mask of the verdict bit which says that a state is not counted."""
@@ -191,12 +193,12 @@ def place_in_memo(value, memo):
 def named(rows, words, count, half, pairs, dictionaries, pages, scratch, memo, adding):
     """Writes the names of at most `AT_ONCE` states into `scratch[0]`. Returns False if a dictionary must grow first.
 
-    Without `adding`, a value that is not in its dictionary gets the number `NO_ROOM`. No pair and no name of a stored
-    state has this number.
+    Without `adding`, a value that is not in its dictionary gets the number `NO_ROOM`. This number occurs in no pair of
+    a dictionary and in no name of a stored state.
 
     `pairs` has the two dictionaries of each pair; the last pair is the name itself. `half` is the number of bits in the
-    first half of a single word. `memo` has a few recent values of each dictionary, each with its number plus one. This
-    saves searches in the tables, because most successors share most of their words with the last few states.
+    lower half of a single word. `memo` has a few recent values of each dictionary, each with its number plus one. The
+    memo saves searches in the tables, because most successors share most of their words with the last few states.
     """
     leaves, last = max(words, 2), len(pairs) - 1
     for d in range(leaves + last):
@@ -233,11 +235,10 @@ def together(left, right, count, values):
 
 @Loop
 def numbered(count, d, dictionaries, pages, scratch, memo, adding):
-    """Writes the numbers that the values in `scratch[1]` have in dictionary `d`.
+    """Writes the numbers that the values in `scratch[1]` have in dictionary `d` into `scratch[3 + d]`.
 
-    Returns False if the dictionary must grow first.
-
-    The memory that is needed is fetched ahead for all values. The parameters are those of `named`.
+    Returns False if the dictionary must grow first. Fetches memory ahead for all values. The other parameters are those
+    of `named`.
     """
     hashes, values, rest, numbers = scratch[0], scratch[1], scratch[2], scratch[3 + d]
     table, capacity = dictionaries[d, TABLE], dictionaries[d, CAPACITY]
@@ -270,7 +271,10 @@ def numbered(count, d, dictionaries, pages, scratch, memo, adding):
 
 @Loop
 def unnamed(names, count, words, half, pairs, pages, scratch, out):
-    """Writes the packed states with these names, at most `AT_ONCE`, to an address."""
+    """Writes the packed states with the `count` names at the address `names` to the address `out`.
+
+    `count` is at most `AT_ONCE`.
+    """
     leaves = max(words, 2)
     last = len(pairs) - 1
     low = np.uint64(0xFFFFFFFF)
@@ -305,9 +309,9 @@ def share_of(h, bound):
 
 @Loop
 def permuted(h, first, second, firsts, seconds):
-    """Maps two numbers below these bounds one to one to a number below `firsts * seconds`, by three Feistel rounds.
+    """Maps `first` and `second` one to one to a number below `firsts * seconds`, by three Feistel rounds.
 
-    `h` is `mixed(first)`.
+    `first` is below `firsts`, and `second` is below `seconds`. `h` is `mixed(first)`.
     """
     second += share_of(h, seconds)
     if second >= seconds:
@@ -323,7 +327,7 @@ def permuted(h, first, second, firsts, seconds):
 
 @Loop
 def recovered(value, partition, firsts, seconds):
-    """The name that `permuted` mapped to a number in a partition."""
+    """The name in this partition that `permuted` maps to `value`."""
     first, second = value // seconds, value % seconds
     away = share_of(mixed(first ^ np.uint64(0x14057B7EF767814F)), seconds)
     second = second - away if second >= away else second + seconds - away
@@ -337,7 +341,7 @@ def recovered(value, partition, firsts, seconds):
 
 @Loop
 def placed(bucket, key, partitions, p, level):
-    """Puts the kept part of a name into its bucket, or into a bucket behind it.
+    """Puts the kept part of a name into the bucket of the name, or into one of the next buckets.
 
     Returns 1 if the name is new, 0 if it is known, and 2 if there is no room.
     """
@@ -388,7 +392,7 @@ def prepared(names, count, partitions, scratch):
 
 @Loop
 def enter(count, partitions, level, scratch, rows, kept, first, words, chunk, filled):
-    """Enters the names in `scratch` into the table. Returns how many names were done before a partition was full.
+    """Enters the names in `scratch` into the table, as far as partitions have room. Returns how many names were done.
 
     The names are those of the states from row `first` on. For each new state, the name is added to a chunk, and the
     state's row is moved behind the first `kept[0]` rows. The chunk must have room for all names.
@@ -424,7 +428,7 @@ def slots(partitions, p):
 
 @Loop
 def entries_of(partitions, p, at, levels, values, found):
-    """Reads entries of a partition from entry `at` on: puts permuted names into `values`, their levels into `found`.
+    """Reads entries of a partition from entry `at` on. Puts permuted names into `values`, and the levels into `found`.
 
     Takes only entries of levels `levels[0]..levels[1]`, until `values` is full. Returns the next entry to read, and how
     many entries were taken.
@@ -449,7 +453,7 @@ def entries_of(partitions, p, at, levels, values, found):
 
 @Loop
 def moved(old, new, number, scratch):
-    """Moves the entries of a partition into a new table. Returns whether all of them found a place there."""
+    """Copies the states of a partition into a new, empty table. Returns whether all of them found a place there."""
     at, low = 0, np.uint64(0xFFFFFFFF)
     every = (np.uint64(0), ~np.uint64(0))
     values, levels, buckets, keys = scratch[0], scratch[1], scratch[2], scratch[3]
@@ -473,7 +477,7 @@ def moved(old, new, number, scratch):
 
 @Loop
 def counted(partitions, first, last, levels, scratch, counts):
-    """Counts the states of each of some levels in some partitions, and adds the results to `counts`."""
+    """Counts the states in some partitions, separately for each of some levels. Adds the numbers to `counts`."""
     for p in range(first, last):
         at, end = 0, slots(partitions, p)
         while at < end:
@@ -505,7 +509,7 @@ def of_levels(partitions, first, last, levels, scratch, starts, out):
 
 @Loop
 def place_in(bucket, key, partitions, p):
-    """The number of the entry with this kept part of a name, searched from a bucket on; -1 if there is none."""
+    """The number of the entry with this kept part of a name, or -1. The search begins at the bucket of the name."""
     buckets, rest = partitions[p, CAPACITY], partitions[p, REST]
     mask = (np.uint64(1) << (rest + np.uint64(3))) - np.uint64(1)
     wide = partitions[p, SIZE] == np.uint64(8)
@@ -528,8 +532,9 @@ def place_in(bucket, key, partitions, p):
 def places_of(rows, words, half, pairs, dictionaries, pages, partitions, stride, scratch, memo, places, names):
     """Finds states in the table: puts their places into `places`, and their names into `names`.
 
-    The packed states are at the address `rows`. A place is the number of an entry, counted over all partitions as if
-    each had `stride` entries; no partition has more. The place of a state that is not in the table is -1.
+    The packed states are at the address `rows`. A place is the number of an entry. Entries are numbered through all
+    partitions as if each partition had `stride` entries. No partition has more. The place of a state that is not in the
+    table is -1.
     """
     for first in range(0, len(places), AT_ONCE):
         count = min(len(places) - first, AT_ONCE)
@@ -576,10 +581,10 @@ def insert(
     rows, words, half, pairs, dictionaries, pages, partitions, level, count, chunks, filled, shared, cursor, scratch,
     memo,
 ):  # fmt: skip
-    """Inserts the first `count` states, unless they are known. Returns False if something must grow first.
+    """Inserts the first `count` states at `rows`, unless they are known. Returns False if something must grow first.
 
-    `cursor` says where the next call continues, and how many states were new. The rows of the new states are moved to
-    the front.
+    `cursor` says where the next call continues, and how many states were new. The rows of new states are moved to the
+    front.
     """
     here = np.uint64(shared.ctypes.data)
     while cursor[INSERTED] < count:
@@ -626,7 +631,10 @@ def keep_counted(rows, words, count, verdicts, verdict_words, totals):
 
 @Loop
 def batch(number, starts, counts, bits):
-    """The chunk of a batch, the batch's first position there, and its size. Chunk c begins with batch `starts[c]`."""
+    """The chunk of a batch, the batch's first position in the chunk, and the batch's size.
+
+    Chunk c begins with batch `starts[c]`.
+    """
     low, high = 0, len(starts) - 1
     while low + 1 < high:
         middle = (low + high) >> 1
@@ -647,9 +655,10 @@ def advance(
 
     Pauses after about `work` states, or when any worker finds that something must grow.
 
-    `frontier` has the addresses of the chunks of names to expand. For each chunk, `counts` says how many names it has,
-    and `starts` how many batches come before it (`batch`). `level` is the level of the new states. `functions` are the
-    addresses of `expand`, `judge`, `survey`, `representatives` and `weights`. The last two are 0 without symmetry.
+    `frontier` has the addresses of the chunks of names to expand. For each chunk, `counts` has the number of its names,
+    and `starts` has the number of batches before it (see `batch`). `level` is the level of the new states.
+    `functions` are the addresses of `expand`, `judge`, `survey`, `representatives` and `weights`. The last two are 0
+    without symmetry.
     """
     states, rows, verdicts = buffers
     until = cursor[EXPANDED] + work

@@ -1,4 +1,4 @@
-"""A file that is kept in memory. `runs.File` is such a file on disk."""
+"""A file for runs that is kept in memory. The file on disk for the same purpose is `runs.File`."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Names:
         return self._account.peak
 
     def account(self, size: int) -> None:
-        """Adds the bytes of other arrays of the search to the memory in use."""
+        """Adds `size` bytes of other arrays to the memory in use. A negative `size` subtracts bytes."""
         self._account.take(size)
 
     def arrays(self) -> tuple[Words, Words]:
@@ -60,7 +60,7 @@ class Names:
         )
 
     def for_more(self, arrays: tuple[Words, Words], states: int) -> tuple[Words, Words]:
-        """A worker's arrays. The memo is larger if so many states make this worthwhile and there is memory for it."""
+        """A worker's `arrays`, with a larger memo if `states` is large enough and there is memory for the memo."""
         own, memo = arrays
         count, slots, _ = memo.shape
         wanted = min(1 << (states // STATES_FOR_ONE).bit_length(), MOST_REMEMBERED)

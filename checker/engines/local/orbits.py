@@ -1,9 +1,10 @@
 """The levels of a search under symmetry, which keeps only one state of each orbit: its representative.
 
-An orbit has all states that differ only by exchanging interchangeable brokers (`isrcheck.checker.kernel.orbits`). A
-trace leads from state to state, but not always from representative to representative. So a search for a trace first
-finds the representatives with a step into the orbit of a target. It replaces these representatives by all states of
-their orbits, and then continues as without symmetry. A level has all states of an orbit or none, because exchanging
+An orbit has all states that differ only by exchanging interchangeable brokers (`isrcheck.checker.kernel.orbits`).
+Members of other scalarsets (sets of interchangeable values) are treated like brokers. A trace leads from state to
+state, but not always from representative to representative. So a search for a trace first finds the representatives
+with a step into the orbit of a target. It replaces these representatives by all states of their orbits, and then
+continues as without symmetry. Without symmetry, a level would have all states of an orbit or none, because exchanging
 brokers maps initial states to initial states and steps to steps.
 """
 

@@ -13,15 +13,16 @@ from isrcheck.checker.kernel.layout import Words
 CHUNK: Final = 1 << 13
 """The number of names in a chunk. In each level, every worker may leave a part of its last chunk unused."""
 SHARE: Final = 16
-"""If no free chunks are left, one sixteenth of the number of all chunks is added, but at least one for each worker."""
+"""If no free chunk is left, new chunks are added: one for every 16 present chunks, but at least one for each worker."""
 
 
 class Queue:
     """Chunks of names. A worker that has filled a chunk takes the next chunk of `free`.
 
-    Chunks that are taken stay in `free`, and `filled` has the number of names in each. `chunks` has the addresses of
-    the chunks of the last whole level, and `counts` has the number of names in each. `level` is the number of this
-    level, or 0 if `chunks` may be incomplete: because some chunks were freed, or because `turn` was interrupted.
+    `free` has the address and the size of each chunk for new names. A chunk that a worker takes stays in `free`.
+    `filled` has the number of names in each chunk of `free`. `chunks` has the addresses of the chunks of the last whole
+    level, and `counts` has the number of names in each of them. `level` is the number of the last whole level. It is 0
+    if `chunks` may be incomplete, because some chunks were freed or `turn` was interrupted.
     """
 
     def __init__(self, account: Account, workers: int, chunk: int = CHUNK) -> None:
@@ -39,7 +40,7 @@ class Queue:
 
     @property
     def fresh(self) -> int:
-        """The number of names of states after the last whole level."""
+        """The number of names of new states, which come after the last whole level."""
         return int(self.filled.sum())
 
     def make_room(self) -> None:
@@ -49,7 +50,7 @@ class Queue:
             self._add(max(self._least, self._all // SHARE))
 
     def turn(self, level: int) -> None:
-        """Makes the new states the last whole level, with this number. The chunks of the level before become free."""
+        """Makes the new states the last whole level, as level `level`. The chunks of the level before become free."""
         self.level = 0
         used = np.flatnonzero(self.filled)
         chunks, counts = self.free[used, 0], self.filled[used].astype(np.int64)

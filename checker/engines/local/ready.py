@@ -1,4 +1,4 @@
-"""Whether the loops of the search for large spaces were compiled on this machine before. Compiling takes seconds."""
+"""Notes that the loops of the search for large spaces were compiled on this machine. Compiling them takes seconds."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ FILES: Final = (
     *(HERE / name for name in ("loops.py", "run_loops.py", "sort_loops.py")),
     *(KERNEL / name for name in ("loops.py", "instructions.py")),
 )
-"""The files with the loops of the search, and with what they consist of."""
+"""The files that define the loops of the search, their instructions, and the way they are compiled."""
 _loaded = False
 """Whether this process has compiled or loaded the loops."""
 
 
 def were_compiled() -> bool:
-    """Whether this process has the loops, or can load them as an earlier process compiled and kept them."""
+    """Whether this process has compiled or loaded the loops, or can load them because an earlier process kept them."""
     folder = objects()
     return _loaded or (folder is not None and folder.get(_key()) is not None)
 
@@ -37,9 +37,9 @@ def note_compiled() -> None:
 
 @cache
 def _key() -> str:
-    """A text with the versions and files after whose change Numba must compile again.
+    """A text that changes whenever Numba must compile the loops again.
 
-    Imports neither Numba nor the loops.
+    It has a digest of `FILES` and the versions of Numba and Python. It is made without importing Numba or the loops.
     """
     loops = hashlib.sha256(b"".join(path.read_bytes() for path in FILES)).hexdigest()
     return f"loops {loops} {version_of('numba')} python {sys.version}"

@@ -26,16 +26,16 @@ from isrcheck.checker.kernel.instructions import call_batch, call_expand, fetch_
 from isrcheck.checker.kernel.loops import Loop
 
 PIECE: Final = 1 << 12
-"""The number of names in a piece of a run. The index of a run has one entry for each piece and is kept in memory."""
+"""The number of names in a piece of a run. The index of a run is in memory. It has one entry for each piece."""
 TOGETHER: Final = 16
-"""How many pieces are read at once."""
+"""At most this many pieces are read at once."""
 CHUNK_BITS: Final = 22
 CHUNK: Final = 1 << CHUNK_BITS
 """A file in memory has chunks of this many bytes."""
 LARGEST: Final = 9
-"""The most bytes that a name in a run takes, the bytes of its piece included."""
+"""A piece of n names takes at most `LARGEST` * n + 8 bytes."""
 _BLOCK: Final = 32
-"""How many differences have their sizes in one word."""
+"""A word has the sizes of this many differences (see `encoded`)."""
 
 
 # --- finding --------------------------------------------------------------------------------------------------------
@@ -49,11 +49,10 @@ def turned(name, turn):
 
 @Loop
 def collected(rows, words, half, pairs, dictionaries, pages, turn, cursor, scratch, memo, found, filled):
-    """Names the states at `rows` that have no name yet. Returns False if `found` or a dictionary is full.
+    """Names the states at the address `rows`. Returns False if `found` or a dictionary is full before all have a name.
 
     The names go into `found`, after its first `filled[0]` names, and are turned by `turn` bits (see `turned`).
-    `cursor[PENDING]` is the number of states at the address `rows`. `cursor[INSERTED]` is the number of those with a
-    name.
+    `cursor[PENDING]` is the number of the states. `cursor[INSERTED]` says how many have a name already.
     """
     while cursor[INSERTED] < cursor[PENDING]:
         size = min(cursor[PENDING] - cursor[INSERTED], AT_ONCE)
@@ -76,9 +75,9 @@ def gather(
 ):  # fmt: skip
     """Does one worker's part of expanding the states with the names in `frontier`. Returns `FINISHED` or `PAUSED`.
 
-    The worker pauses after about `work` states, or when any worker's `found` or a dictionary is full. The names of the
-    successors go into `found`, after its first `filled[0]` names. A batch has `1 << bits` states. `functions` has the
-    same addresses as in `loops.advance`.
+    The worker pauses after about `work` states, or when the `found` of any worker or a dictionary is full. The names of
+    the successors go into `found`, after its first `filled[0]` names. A batch has `1 << bits` states. `functions` has
+    the same addresses as in `loops.advance`.
     """
     states, rows, verdicts = buffers
     until, here = cursor[EXPANDED] + work, np.uint64(shared.ctypes.data)
@@ -118,12 +117,12 @@ def gather(
 
 @Loop
 def encoded(names, firsts, sizes, out):
-    """Encodes ascending names in pieces: writes the first name of each piece into `firsts`, and the rest into `out`.
+    """Encodes ascending names in pieces: writes the first name of each piece into `firsts`, and the piece into `out`.
 
-    A piece has the differences between successive names, each in 1, 2, 4 or 8 bytes. Before them are words with the
-    sizes of 32 differences each: two bits for a difference, the exponent of its size. Behind them are 8 bytes more,
-    because differences are read and written 8 bytes at a time. Sets `sizes` to the bytes of the pieces. Returns their
-    sum.
+    A piece has the differences between successive names, each in 1, 2, 4 or 8 bytes. Before the differences it has
+    their sizes, as exponents of two bits: a word for every 32 differences. After the differences it has 8 bytes more,
+    because differences are read and written 8 bytes at a time. Puts the number of bytes of each piece into `sizes`.
+    Returns the sum of these numbers.
     """
     begin = np.uint64(out.ctypes.data)
     at = begin
@@ -151,7 +150,7 @@ def encoded(names, firsts, sizes, out):
 
 @Loop
 def _words(count):
-    """How many words have the sizes of the differences between `count` names."""
+    """The number of words for the sizes of the differences between `count` names."""
     return (count - 1 + _BLOCK - 1) // _BLOCK
 
 
@@ -191,7 +190,7 @@ def struck(file, bases, ends, firsts, places, sizes, counts, names, kept, buffer
 
     The columns `firsts` to `counts` describe the pieces of all runs, one run after another, and `ends` says where each
     run ends. Up to `TOGETHER` pieces at a time are read into `buffer`. For a file in memory, `bases` has the addresses
-    of its chunks. Returns how many names are in the pieces that were read, or -1 if a piece cannot be read.
+    of its chunks. Returns the number of names in the pieces that were read, or -1 if a piece cannot be read.
     """
     begin = passed = 0
     for end in ends:

@@ -1,8 +1,8 @@
 """The search by runs (see `run_store`). It finds out which successors are new only after expanding a whole level.
 
-For this it reads, at each level, the runs of all earlier levels. In a space with very many small levels this takes
-long, and a table is the better store. If the search may give up, it notices this and ends, so that a search with a
-table can continue.
+To find this out, it reads the runs of all earlier levels at each level. In a space with very many small levels this
+reading takes long, and a table is the better store. A search by runs that may give up ends in such a space, so that a
+search with a table can continue.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ FRONTIER: Final = 1 << 18
 
 
 MOST_PASSED: Final = 96
-"""The most names that may be read from runs for each state: reading so many takes as long as inserting a state into a
-table."""
+"""If more names than this are read from runs for each state, a table takes less time. Reading so many names takes as
+long as inserting a state into a table."""
 LEAST_STATES: Final = 1 << 18
-"""With fewer states, reading the runs takes no time that matters."""
+"""With fewer states in the store, the time for reading the runs does not matter."""
 MOST_EACH: Final = 64
-"""The most bytes that a state takes in a table, unless it shares no word with any other state."""
+"""A state takes at most this many bytes in a table, unless it shares no word with any other state."""
 
 
 class RunSearch(Search):

@@ -1,10 +1,10 @@
 """A store of sorted names, on disk or in memory. Each whole level is a run: the sorted names of its states, in a file.
 
-The names that workers find are kept in memory. If a worker's memory for names is full and cannot grow, its names go to
-another file, as a sorted run. When a level has been expanded, the found names that are in no run of an earlier level
-form the next level. To pick them out, all runs are read once, a range of names at a time (delayed duplicate detection:
-Stern and Dill 1998, Korf 2004). A state takes two to four bytes here, and about ten in a table (`store`). The
-dictionaries that translate states into names and back stay in memory.
+The names that workers find are kept in memory. If a worker's memory for names is full and cannot grow, the names in it
+go to another file, as a sorted run. When a level has been expanded, the found names that are in no run of an earlier
+level form the next level. To pick these names out, all runs are read once, a range of names at a time (delayed
+duplicate detection: Stern and Dill 1998, Korf 2004). A state takes two to four bytes here, and about ten in a table
+(`store`). The dictionaries that translate states into names and back stay in memory.
 """
 
 from __future__ import annotations
@@ -24,33 +24,33 @@ from isrcheck.checker.engines.local.stored import Each, Stored, one_by_one
 from isrcheck.checker.kernel.layout import Layout, Words
 
 MOST: Final = 3 << 23
-"""The most names, of 8 bytes each, for which all workers together have memory. Half of it is for found names, half for
-sorting."""
+"""All workers together have memory for at most this many names of 8 bytes. Half of this memory is for found names, half
+for sorting them."""
 LEAST: Final = 1 << 14
 """Each worker has room in memory for at least this many found names. The room must be larger than `loops.AT_ONCE`,
-because so many names are found at a time."""
+because up to so many names are added at a time."""
 GROWING: Final = 24
 """If memory is limited, there is room for at most one name for each `GROWING` bytes of the limit, but for at least
 `LEAST` found names of each worker. A name has 8 bytes, so the names take about a third of the limit at most."""
 SETTLING: Final = (LARGEST + 8 * 8) * PIECE
-"""The bytes that a worker needs for each `PIECE` names that it settles together: for these names, their copies and
-their encoding."""
+"""A worker needs this many bytes for each `PIECE` names that it settles at a time (see `RunStore.settle`). They are for
+the names, their copies and their encoding."""
 LEAST_RANGE: Final = 4
 LARGEST_RANGE: Final = 32
 FOR_A_RUN: Final = 256
 """Looking into a run takes as long as reading this many names."""
 FOR_RANGES: Final = 16
-"""If memory is limited, the ranges that all workers settle at one time take a sixteenth of the limit. But a range has
-at least `LEAST_RANGE` and at most `LARGEST_RANGE` pieces of names."""
+"""If memory is limited, all workers together settle as many names at a time as fit into a sixteenth of the limit. But
+each worker settles at least `LEAST_RANGE` and at most `LARGEST_RANGE` times `PIECE` names at a time, approximately."""
 
 
 TASKS: Final = 4
-"""A level is settled (see `settle`) in at least this many tasks for each worker, if it is large enough."""
+"""A level is settled in at least about this many tasks for each worker, if the level is large enough."""
 
 
 Encoded = list[tuple[Bytes, Pieces]]
 Mapped = Callable[[Callable[[Range], Encoded], Iterable[Range]], Iterable[Encoded]]
-"""A function like `map`: it gives the results of a function for some ranges, in the order of the ranges."""
+"""A function like `map`. It gives the results of another function for some ranges, in the order of the ranges."""
 
 
 def least_memory(workers: int) -> int:
@@ -62,9 +62,9 @@ class RunStore(Stored):
     """The states in runs. The runs are in files of a folder or, without a folder, in memory.
 
     `found` has the names that each worker has found, and `filled` their number. `passed` measures how much was read
-    from runs to find out which names are new: the number of names, plus `FOR_A_RUN` for each time that a run was looked
-    into. A name is two numbers. It is turned so that the number with fewer values comes first, because then the
-    differences between sorted names are smaller.
+    from runs to find out which names are new: the number of names that were read, plus `FOR_A_RUN` for each run at each
+    level. A name is two numbers. In a *turned* name, the number with fewer values in the sample comes first, because
+    then the differences between sorted names are smaller. The names in `found` and in the runs are turned.
     """
 
     def __init__(
@@ -116,13 +116,10 @@ class RunStore(Stored):
             self.make_room()
 
     def make_room(self, each: Each = one_by_one) -> None:
-        """Enlarges full dictionaries. If a worker has no room for names left, removes duplicates among the found names.
-
-        If a worker still has many names, they get more room or go to a file.
-        """
+        """Enlarges dictionaries that are full or nearly full. If a worker has no room for names, relieves workers."""
         self.dictionaries.make_room()
         if any(filled[0] + loops.AT_ONCE > len(found) for filled, found in zip(self.filled, self.found, strict=True)):
-            # Workers that are more than half full are relieved too, so that all workers wait only once.
+            # All workers whose room is more than half full are relieved, so that the workers wait only once.
             workers = [w for w, filled in enumerate(self.filled) if 2 * filled[0] > len(self.found[w])]
             each(self._relieve, workers)
 
@@ -133,7 +130,10 @@ class RunStore(Stored):
         self.filled[worker][0] = sort_loops.sorted_distinct(names, other, counters)
 
     def _relieve(self, worker: int) -> None:
-        """Removes duplicates among a worker's names. If many remain, adds memory or moves these names into a run."""
+        """Removes duplicates among a worker's names. If the room is still more than half full, enlarges or empties it.
+
+        The room is emptied by moving the names into a run, in a file.
+        """
         self._reduce(worker)
         found, count = self.found[worker], int(self.filled[worker][0])
         if 2 * count <= len(found):
@@ -180,8 +180,8 @@ class RunStore(Stored):
     def settle(self, look: Callable[[Words], None], each: Each = one_by_one, mapped: Mapped = map) -> None:
         """Makes the next level from the found names that are not known yet.
 
-        Calls `look` with these names, a part at a time. The names are turned. `each` and `mapped` may make several
-        calls at once.
+        Calls `look` with the names of the next level, a part at a time. These names are turned. `each` and `mapped` may
+        make several calls at once.
         """
         filled = [int(count[0]) for count in self.filled]
         buckets = Buckets(self._reserved, self._room, filled, self._spilled, self._halves(), each)
@@ -209,7 +209,7 @@ class RunStore(Stored):
 
     @property
     def sorting(self) -> int:
-        """The bytes of memory for found names and for sorting them. They are limited, whatever the number of states."""
+        """The bytes of memory for found names and for sorting them. They do not grow beyond `most_sorting`."""
         return 16 * sum(map(len, self.found))
 
     @property

@@ -1,5 +1,5 @@
-"""Runs: names of states (64-bit numbers, see `names`), distinct and in ascending order, in a file. The differences
-between successive names are stored, most of them in one, two or four bytes."""
+"""A run has names of states (64-bit numbers, see `names`), distinct and in ascending order, in pieces of a file. Each
+piece has the differences between successive names, most of them in one, two or four bytes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def joined(parts: Sequence[Pieces]) -> Pieces:
 
 
 def encoded(names: Words) -> Iterator[tuple[Bytes, Pieces]]:
-    """Encodes distinct ascending names as bytes for a file, in parts.
+    """Encodes distinct ascending names for a file. Yields parts: the bytes and the index of some pieces.
 
     In each part, the places of pieces begin at 0.
     """
@@ -72,7 +72,11 @@ def encoded(names: Words) -> Iterator[tuple[Bytes, Pieces]]:
 
 
 class RunFile(Protocol):
-    """A file that has runs, on disk or in memory. `bases` has the addresses of its chunks in memory, if it has any."""
+    """A file that has runs, on disk or in memory.
+
+    For a file in memory, `bases` has the addresses of its chunks, and `number` is -1. For a file on disk, `bases` is
+    empty, and `number` is the file descriptor.
+    """
 
     number: int
     bases: Words
@@ -156,7 +160,7 @@ class Run:
         self.count += int(more.names.sum())
 
     def blocks(self, largest: int) -> Iterator[Words]:
-        """All names in order, at most `largest` at a time, but at least one piece."""
+        """All names in order. Each time, as many pieces as have at most `largest` names, but at least one piece."""
         some = max(largest // PIECE, 1)
         for first in range(0, len(self.firsts), some):
             yield self._names(self.pieces.between(first, first + some))
@@ -173,7 +177,7 @@ class Run:
         self.pieces, self.count = Pieces(), 0
 
     def _around(self, low: int, high: int | None) -> Pieces:
-        """The pieces that may have names that are at least `low` and, unless `high` is None, below `high`."""
+        """The pieces that may have names in the range of `between`."""
         firsts = self.firsts
         begin = max(int(np.searchsorted(firsts, np.uint64(low), side="right")) - 1, 0)
         end = len(firsts) if high is None else int(np.searchsorted(firsts, np.uint64(high)))
@@ -191,7 +195,7 @@ class Run:
 
 
 class Known:
-    """The names of several runs in a file."""
+    """The names of several runs in the same file."""
 
     def __init__(self, file: RunFile, runs: Sequence[Run]) -> None:
         self._file, self._bases = file, file.bases

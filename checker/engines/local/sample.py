@@ -1,4 +1,4 @@
-"""Some states that a search will meet. They show its store how to pair the parts of states."""
+"""Some states that a search will meet. They show the store of the search how to pair the parts of states."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PASSES: Final = 1 << 7
 
 
 def sample(system: TransitionSystem, kernel: Kernel) -> Words:
-    """Some of the states that a search meets first, and also of successors outside the constraints.
+    """Some of the states that a search meets first, successors outside the constraints included.
 
     These are `ENOUGH` to four times as many states, or fewer in a small or narrow space. If a state has at most two
     words, they are only the initial states. The same system always gives the same states.

@@ -43,14 +43,15 @@ def search(
 ) -> tuple[Exploration, NativeLevels]:
     """Explores all reachable states, or as many as the limits allow.
 
-    `workers` None means one worker on each processor, or fewer if the memory is too small. Each of `classes` lists
-    brokers that are known to be interchangeable. Of the states that differ only by exchanging such brokers, one is
-    kept. `keeping` keeps the levels in a folder. `CheckpointRefused` is raised if the search cannot continue from this
-    folder or cannot begin in it. `storing` says where the states are kept. `watch` looks at each whole level, and may
-    end the search there. A space of up to `small` states, or the first levels of a larger one, may be explored with
-    arrays only. With `small` 0, arrays are not used. `small` None means about as many states as arrays explore in the
-    time in which the code for large spaces is compiled or loaded. `LimitTooSmall` is raised if the memory limit is too
-    small for the search to begin, or for the states of a checkpoint.
+    `workers` None means one worker on each processor. Fewer workers are used if the memory limit is too small. Each of
+    `classes` lists brokers (or members of another scalarset) that are known to be interchangeable. Of the states that
+    differ only by exchanging such brokers, one is kept. `keeping` names a folder in which the levels are kept.
+    `CheckpointRefused` is raised if the search cannot continue from this folder or cannot begin in it. `storing` says
+    where the states are kept. `watch` looks at each whole level, and may end the search there. A space of up to `small`
+    states, or the first levels of a larger one, may be explored with arrays only. With `small` 0, this is not done.
+    `small` None stands for a default: arrays explore so many states in about the time in which the code for large
+    spaces is compiled or loaded. `LimitTooSmall` is raised if the memory limit is too small for the search to begin, or
+    for the states of a checkpoint.
     """
     workers, began = workers or processors(), time.perf_counter()
     kernel = Kernel(system)
@@ -59,7 +60,7 @@ def search(
     little = limits.memory is not None and limits.memory < PLENTY
     first, found = None, None
     if small and not (little or classes or keeping is not None or storing != Storing()):
-        # If the limit is well below what arrays explore, compiled code is not needed.
+        # If the limit on states is at most half of `small`, the code for large spaces will not be needed.
         ahead = workers > 1 and (limits.states is None or limits.states > small // 2)
         first = SmallSearch(system, kernel, limits, report, began, small, ahead)
         first.watch = watch

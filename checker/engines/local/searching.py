@@ -1,7 +1,7 @@
-"""Breadth-first search over a store, level by level: expand, name the successors, keep the new ones, judge these.
+"""Breadth-first search over a store. At each level: expand, name the successors, keep and judge the new ones.
 
 Workers are threads. They take batches of the level from a common counter. The result of a search depends neither on the
-number of workers nor on their order, because levels are sets, and all other results are sums, least and greatest
+number of workers nor on their order. Levels are sets, and all other results are unions, sums, least and greatest
 values. But if a limit of time or memory, or an interruption, ends the search, the result depends on the moment.
 """
 
@@ -31,11 +31,11 @@ from isrcheck.checker.kernel.tally import ACTIONS, GREATEST, LEAST
 from isrcheck.model.language.system import TransitionSystem
 
 BATCHES_EACH: Final = 16
-"""A further worker is used only if it has this many batches to do in a level."""
+"""Two or more workers are used in a level only if it has at least this many batches for each of them."""
 GROWN: Final = 1.02
 """When the number of known states has grown by this factor, the final number is forecast again."""
 SLICE: Final = 0.05
-"""Seconds of work between two checks of the clock, the limits and signals."""
+"""About this many seconds of work pass between two checks of the clock, the limits and signals."""
 
 
 class Search(Levelwise):
@@ -107,7 +107,7 @@ class Search(Levelwise):
     # --- defined by each search -------------------------------------------------------------------------------------
 
     def _take(self, states: Words) -> None:
-        """Puts the new ones of these states into the store. Judges them now, or when the level is whole."""
+        """Adds `states` to the store, unless they are known. New states are judged now or by `_look_over`."""
         raise NotImplementedError
 
     def _look_over(self) -> None:
@@ -153,7 +153,7 @@ class Search(Levelwise):
         self._finish_level()
 
     def _restored(self, checkpoint: Checkpoint) -> Iterator[Level]:
-        """The levels of a checkpoint. Inserts the states of each level into the store before it gives the level."""
+        """Yields the levels of a checkpoint. Inserts the states of each level into the store first."""
         for data, states in checkpoint.read(self.kernel.words):
             for rows in states:
                 self.store.insert(rows)
@@ -177,7 +177,7 @@ class Search(Levelwise):
             self._add(level)
 
     def _together(self, level: int, part: Callable[[Worker], int], batches: int, paused: Callable[[], None]) -> None:
-        """Lets workers run `part` until all `batches` are done. Calls `paused` whenever they stop before the end."""
+        """Lets workers run `part` until all `batches` are done. Calls `paused` whenever the workers have paused."""
         shared = self.store.shared
         shared[loops.NEXT] = 0
         hands = self._workers[: max(1, batches // BATCHES_EACH)]
@@ -242,13 +242,13 @@ class Search(Levelwise):
 
     def _between_levels(self) -> None:
         if self.store.total > self._forecast_from:
-            # A forecast takes as long as some thousand states, so a small level is not worth one.
+            # A forecast takes as long as expanding some thousand states. So one is not made after every small level.
             self._forecast_from = self.store.total * GROWN
             expected = forecast([level.distinct for level in self.history if level.distinct])
             self.store.expect(0 if expected is None else expected.low)
         for worker in self._workers:
             worker.own = self.store.for_more(worker.own, self.store.total)
-        if self.store.total > self._returned_at:  # whenever the number of states has doubled
+        if self.store.total > self._returned_at:  # at `MANY` states, then whenever the number has doubled
             self._returned_at = 2 * self.store.total
             return_free_memory()
         if self.checkpoint is not None and self.checkpoint.due:

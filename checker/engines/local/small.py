@@ -1,7 +1,7 @@
 """The search for small spaces. It uses only arrays, so its answer does not wait for the code that large spaces need.
 
 If the space turns out to be larger, the search for large spaces continues after the whole levels. If a processor is
-free, the code for it is compiled meanwhile.
+free, the model is compiled for that search while the small search is still going on.
 """
 
 from __future__ import annotations
@@ -29,13 +29,14 @@ LARGEST_AT_FIRST: Final = 1 << 20
 """The most states of a small space if the loops of the other search were not compiled before. Compiling takes eight
 seconds."""
 WORDS_AT_FIRST: Final = 1 << 23
-"""In that case, all states together may have at most this many words, but `LARGEST` states are always allowed. With
-more words, exploring could take longer than compiling, and up to a gigabyte."""
+"""If the loops were not compiled before, all states together may also have at most this many words, but `LARGEST`
+states are always allowed. With more words, exploring could take longer than compiling, and up to a gigabyte of
+memory."""
 PLENTY: Final = 1 << 30
 """With a memory limit of at least this many bytes, a small search need not check the limit, and a large one has
 room to sort found names."""
 ROOM: Final = 1 << 19
-"""States are expanded in blocks that have at most this many successors, but in blocks of at least 8 states."""
+"""States are expanded in blocks. A block has at most this many successors in all, or at most 8 states."""
 
 
 class TooLarge(Exception):
@@ -105,7 +106,7 @@ class Known:
 class SmallSearch(Levelwise):
     """A search over arrays. Raises `TooLarge` if there are more than `largest` states.
 
-    `ahead` says that a processor is free to compile the code of the other search meanwhile.
+    `ahead` says that a processor is free to compile the model for the search for large spaces meanwhile.
     """
 
     def __init__(
@@ -141,7 +142,7 @@ class SmallSearch(Levelwise):
         return self._told(answer, deadlock)
 
     def interrupted(self, deadlock: bool) -> Exploration:
-        """The findings so far, for an interruption before another search could continue."""
+        """The findings of this search, for an interruption before the search for large spaces could continue."""
         return self._told(Exploration(initial=len(self.system.initial), stopped="interrupt"), deadlock)
 
     def _told(self, answer: Exploration, deadlock: bool) -> Exploration:

@@ -12,20 +12,21 @@ from isrcheck.checker.kernel.loops import Loop
 
 _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 BUCKET: Final = 14
-"""A bucket has at most about 2**BUCKET names, unless names are distributed unevenly or there are very many."""
+"""A bucket has at most about 2**BUCKET names, unless names are distributed unevenly or there are very many names."""
 MOST_BUCKETS: Final = 11
-"""Names are distributed into at most 2**MOST_BUCKETS buckets at a time."""
+"""Names are distributed into at most 2**MOST_BUCKETS buckets at a time. An exception is `buckets.MOST_BITS`."""
 PARTS: Final = 4
-"""Names are taken from this many parts of the array in turn, because neighbouring names often belong to the same
-bucket: then the processor would have to finish counting the first name before it can count the second."""
+"""Names are taken from this many parts of the array in turn. Neighbouring names often belong to the same bucket, and
+then the processor would have to finish counting the first name before it could count the second."""
 FEW: Final = 32
 """Up to this many numbers are sorted by insertion."""
 DIGIT: Final = 14
-"""The most bits of a digit. The counters of all its values fit into the second-level cache."""
+"""Numbers are sorted digit by digit. A digit has at most this many bits. So the counters of its values fit into the
+second-level cache."""
 
 
 def sorting_room() -> tuple[Any, Any, Any]:
-    """The counters for `sorted_distinct`: of bucket ends, of beginnings of parts in buckets, of a digit's values."""
+    """Arrays for `sorted_distinct`: ends of buckets, beginnings of parts in buckets, counters of a digit's values."""
     buckets = 1 << MOST_BUCKETS
     return np.empty(buckets, np.int64), np.empty((buckets, PARTS), np.int64), np.empty(1 << DIGIT, np.int32)
 
@@ -34,10 +35,10 @@ def sorting_room() -> tuple[Any, Any, Any]:
 def sorted_distinct(names, other, counters):
     """Brings the distinct names to the front, in ascending order. Returns their number.
 
-    Names are sorted by their first bits into buckets. Each bucket fits into a cache and is sorted digit by digit, the
-    least significant digit first. `other` is room for sorting, as long as `names`, and `counters` comes from
-    `sorting_room`. Each half of a name is a number of few bits, and a *key* consists of these bits only. If at most 32
-    bits of a key follow the bits that give the bucket, the bucket holds them as 32-bit integers.
+    Each half of a name is a number of few bits. The *key* of a name consists of these bits only. The first bits of the
+    key give the bucket of the name. A bucket fits into a cache and is sorted digit by digit, the least significant
+    digit first. It has only the other bits of each key, as 32-bit integers if they are at most 32 bits. `other` is room
+    for sorting, as long as `names`. `counters` comes from `sorting_room`.
     """
     if len(names) == 0:
         return 0
@@ -66,8 +67,8 @@ def _bits(number):
 def _bucketed(names, here, there, low, first, rest, counters):
     """Does what `sorted_distinct` does, with the buckets in `here`.
 
-    `there` is an array for sorting, as large as `here`, and may be `names` itself. A key has `first` bits, which give
-    the bucket, and `rest` bits after them. `low` bits of a key come from a name's lower half.
+    `there` is an array for sorting, as large as `here`, and may be `names` itself. A key has `first` bits that give the
+    bucket, and then `rest` other bits. Its last `low` bits come from the lower half of the name.
     """
     ends, into, counts = counters
     into = into[: 1 << first]
@@ -85,9 +86,10 @@ def _bucketed(names, here, there, low, first, rest, counters):
 
 @Loop
 def counted(names, low, rest, ends, into):
-    """Counts the names in each bucket. Puts bucket ends into `ends`, and into `into` where parts begin in a bucket.
+    """Counts the names in each bucket. Puts the end of each bucket into `ends`.
 
-    `into` has a row for each bucket, and a column for each part.
+    `into` has a row for each bucket, and a column for each part of `names`. Its entries get the positions where the
+    names of this part begin in this bucket.
     """
     each, shift = len(names) // PARTS, np.uint64(rest)
     into[:] = 0
@@ -116,7 +118,7 @@ def distributed(names, here, low, rest, into):
 
 @Loop
 def _written_back(ascending, bucket, low, rest, names, count):
-    """Appends the distinct names of a bucket to the first `count` names. Returns the new count."""
+    """Puts the distinct names of a bucket behind the first `count` entries of `names`. Returns the new count."""
     bits, mask = np.uint64(bucket) << np.uint64(rest), (np.uint64(1) << low) - np.uint64(1)
     last = np.uint64(0) if len(ascending) == 0 else ~(bits | np.uint64(ascending[0]))
     for number in ascending:
@@ -131,9 +133,9 @@ def _written_back(ascending, bucket, low, rest, names, count):
 def from_buckets(room, places, ends, begin, end, low, rest, sorting, names):
     """Writes the distinct names of some buckets into `names`, in ascending order. Returns how many there are.
 
-    The found names were distributed to the buckets in slices (see `Buckets`). `places` says where the buckets of each
-    slice begin in `room`. Each row of `ends` has the ends of the buckets of one slice. `sorting` has three arrays. The
-    first two have the entry type of `room`, and each has room for the names of the largest bucket, from all slices
+    Names were distributed to the buckets in slices (see `Buckets`). `places` has the position in `room` where the
+    buckets of each slice begin. Each row of `ends` has the ends of the buckets of one slice. `sorting` has three
+    arrays. The first two have the entry type of `room`, and room for the names of the largest bucket from all slices
     together. The third has `1 << DIGIT` counters.
     """
     here, there, counts = sorting
@@ -166,7 +168,10 @@ def _key(name, low):
 
 @Loop
 def _sorted_elsewhere(here, there, bits, counts):
-    """Sorts numbers of `bits` bits. Returns whether the result is in `there`, not in `here`; both are overwritten."""
+    """Sorts the numbers in `here`, of `bits` bits each. May overwrite both arrays.
+
+    Returns True if the result is in `there`, and False if it is in `here`.
+    """
     if len(here) <= FEW:
         for i in range(1, len(here)):
             number, at = here[i], i

@@ -1,9 +1,9 @@
-"""Keeps the found states exactly, but not their packed rows: a state has an entry of four or eight bytes in a table.
+"""A store that keeps each found state as an entry of four or eight bytes in a table, without its packed row.
 
 The name of a state is two numbers (`names`). The table is a hash table. An entry keeps only the part of the state's
-name that does not follow from the place of the entry (`loops`). The table consists of partitions that grow one at a
-time, so memory grows smoothly. An entry also has the level of its state, so the states of any level can be found again.
-The names of the last level are in a queue as well.
+name that does not follow from the place of the entry (`loops`). So no two states are confused. The table consists of
+partitions that grow one at a time, so memory grows smoothly. An entry also has the level of its state, so the states of
+any level can be found again. The names of the last whole level and of the new states after it are in a queue as well.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ LOAD: Final = 0.84
 GROWTH: Final = 1.4
 SMALL_GROWTH: Final = GROWTH**3
 SMALL: Final = 1 << 12
-"""A smaller table grows faster, because filling it again costs less than the call that does this."""
+"""The table of a partition grows by the factor `SMALL_GROWTH` while it has fewer entries than this. Filling so small a
+table again takes less time than the call that does it."""
 LARGEST_GROWTH: Final = 3.0
 """The largest factor by which a table grows at once, if many more states are expected."""
 FIRST_ENTRIES: Final = 1 << 7
@@ -38,8 +39,8 @@ AHEAD: Final = 1 / 16
 once."""
 LEAST_BOUND: Final = 1.3
 LARGEST_BOUND: Final = 16.0
-"""When a partition gets new bounds for the two numbers of a name, a bound is between 1.3 and 16 times as large as
-the largest number in use. If a number reaches its bound later, the partition must be filled anew."""
+"""When a partition gets new bounds for the two numbers of a name, each bound is about 1.3 to 16 times as large as the
+largest number in use. If a number reaches its bound later, the partition must be filled anew."""
 BEHIND_BITS: Final = (loops.FARTHEST - 1).bit_length()
 NARROW: Final = 4
 WIDE: Final = 8
@@ -106,7 +107,7 @@ class Store(Stored):
 
     def insert(self, rows: Words) -> None:
         """Inserts states of the next level, unless they are known."""
-        rows = np.array(rows, dtype=np.uint64, order="C")  # a copy, because the new ones are brought to the front
+        rows = np.array(rows, dtype=np.uint64, order="C")  # a copy, because new rows are moved to the front
         self._cursor[loops.INSERTED] = self._cursor[loops.NEW] = 0
         while not loops.insert(
             np.uint64(rows.ctypes.data), self.words, self.half, self.pairs, self.dictionaries.columns,
@@ -131,7 +132,7 @@ class Store(Stored):
         return Work.of(self.queue.chunks, self.queue.counts, bits)
 
     def expanded(self, work: Work) -> None:
-        """Gives back the chunks of the last level whose batches have all been taken."""
+        """Frees those chunks of the last whole level of which all batches have been taken."""
         taken = int(np.searchsorted(work.starts[1:], self.queue.shared[loops.NEXT], side="right"))
         self.queue.recycle(taken - (len(work.chunks) - len(self.queue.chunks)))
 
@@ -160,7 +161,11 @@ class Store(Stored):
             yield names[int(ends[level - first - 1]) if level > first else 0 : int(ends[level - first])]
 
     def _found(self, first: int, last: int, some: range) -> tuple[Integers, Words]:
-        """Two arrays: where the names of each of these levels end, and the names in some partitions, level by level."""
+        """Returns `ends` and `names` for the levels `first` to `last`.
+
+        `names` has the names in some partitions, level by level. `ends` has the position in `names` where each level
+        ends.
+        """
         levels, scratch = (np.uint64(first), np.uint64(last)), self._own[0]
         counts = np.zeros(last - first + 1, dtype=np.int64)
         loops.counted(self.partitions, some.start, some.stop, levels, scratch, counts)
@@ -224,9 +229,9 @@ class Store(Stored):
     def _bounds(self, p: int, most: int) -> tuple[int, int]:
         """Bounds for the two numbers of a name in a partition. The product of the bounds is at most `most`.
 
-        Returns the present bounds if they are large enough, so that the kept bits of a name stay the same. Otherwise
-        the bounds are as large as possible, so that the partition need not be filled anew for a long time. Returns
-        zeros if no bounds are large enough.
+        Returns the present bounds if they suffice (`_fits`), because names need not be permuted again then. Otherwise,
+        returns bounds that are as large as `most` and `LARGEST_BOUND` allow, so that they suffice for a long time.
+        Returns zeros if `most` allows no bounds that are large enough.
         """
         row, numbers = self.partitions[p], self._numbers()
         firsts, seconds = int(row[loops.FIRSTS]), int(row[loops.SECONDS])
@@ -237,7 +242,10 @@ class Store(Stored):
         return (int(first * larger), int(second * larger)) if larger >= LEAST_BOUND else (0, 0)
 
     def _replace(self, p: int, entries: int) -> bool:
-        """Gives a partition a table of this many entries, with the same states. Returns whether all states fit in."""
+        """Gives a partition a table of this many entries, with the same states.
+
+        Returns False, and keeps the old table, if a state finds no place in the new one.
+        """
         row = self._shape(p, entries)
         table, tables = self._account.allocate(LINE * int(row[loops.CAPACITY])), self._tables[p]
         row[loops.TABLE], row[loops.COUNT] = table.ctypes.data, self.partitions[p, loops.COUNT]
@@ -246,7 +254,7 @@ class Store(Stored):
             if not loops.moved(self.partitions[p : p + 1], row.reshape(1, -1), np.uint64(p), scratch):
                 self._account.free(table)
                 return False
-        # Both tables exist during the replacement, because an interruption may come at any moment.
+        # Both tables are kept until the row is replaced, because an interruption may come at any moment.
         tables.append(table)
         self.partitions[p] = row
         for old in tables[:-1]:

@@ -28,7 +28,7 @@ class Stored(Names):
 
     @property
     def fresh(self) -> int:
-        """The number of states after the last whole level, as far as it is known."""
+        """The number of new states after the last whole level, as far as it is known."""
         raise NotImplementedError
 
     @property

@@ -18,15 +18,16 @@ from isrcheck.checker.kernel.layout import Words
 A = TypeVar("A")
 B = TypeVar("B")
 BATCH_BITS: Final = 8
-"""Up to 2**8 states are expanded at once: their successors stay in the second-level cache until they are inserted."""
+"""A batch of states has at most 2**8 states. So their successors stay in the second-level cache until they are
+inserted."""
 assert 1 << BATCH_BITS <= loops.AT_ONCE, "a batch is named at once"
 LARGEST_BATCH_ROWS: Final = 1 << 19
 AHEAD: Final = 4
-"""For each worker, at most this many results may wait while an earlier result is still computed."""
+"""For each worker, `mapped` asks for at most this many results ahead of the result that it yields next."""
 
 
 def batch_bits(transitions: int) -> int:
-    """The exponent k if a batch has 2**k states. A batch has fewer states if each may have very many successors."""
+    """The exponent k for batches of 2**k states. It is smaller if a state may have very many successors."""
     return min(BATCH_BITS, max(3, (LARGEST_BATCH_ROWS // max(transitions, 1)).bit_length() - 1))
 
 
@@ -67,8 +68,8 @@ class Worker:
 class Team:
     """`size` threads that work beside the main thread. If `size` is 0, the main thread does all work alone.
 
-    A function that this process calls for the first time is called in the main thread alone: it may have to wait for
-    the compiler, and Ctrl-C ends the wait of the main thread, but not that of others.
+    The first call of a function in this process runs in the main thread alone, because the call may have to wait for
+    the compiler. Ctrl-C ends such a wait in the main thread, but not in another thread.
     """
 
     _called: ClassVar[set[str]] = set()
@@ -80,7 +81,8 @@ class Team:
     def together(self, part: Callable[[Worker], Any], hands: Sequence[Worker], stop: Callable[[], None]) -> list[Any]:
         """Calls `part` for all workers at once, and returns the results. Calls `stop` if there is an exception.
 
-        The call for the first worker runs in this thread. An exception is raised again after all calls have ended.
+        The call for the first worker runs in this thread. It is the only call if there are no threads, or if `part` is
+        called for the first time. An exception is raised again after all calls have ended.
         """
         first, *others = hands
         if self._pool is None or not others or self._is_first(part):
@@ -97,14 +99,14 @@ class Team:
             raise
 
     def _is_first(self, function: Callable[..., Any]) -> bool:
-        """Whether this is the first call of a function in this process. Notes that it is called."""
+        """Whether a function is called for the first time in this process. Notes that the function is called."""
         name = f"{function.__module__}.{function.__qualname__}"
         known = name in self._called
         self._called.add(name)
         return not known
 
     def each(self, function: Callable[[int], None], numbers: Iterable[int]) -> None:
-        """Calls a function with each number, in several threads."""
+        """Calls a function with each number, in several threads if there are any."""
         numbers = list(numbers)
         if self._pool is not None and numbers and self._is_first(function):
             function(numbers.pop(0))
@@ -133,7 +135,7 @@ class Team:
             wait(ahead)
 
     def ahead(self, items: Iterator[A]) -> Iterator[A]:
-        """Yields the items. Each item is made while the caller uses the item before it."""
+        """Yields the items. If there are threads, each item is made while the caller uses the item before it."""
         if self._pool is None:
             yield from items
             return

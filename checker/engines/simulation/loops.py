@@ -20,19 +20,19 @@ GOLDEN: Final = 0x9E3779B97F4A7C15
 OUTSIDE_BIT: Final = 2
 """The mask of the verdict bit that marks states outside the constraints."""
 FINGERPRINT_BITS: Final = 16
-"""The estimate has 2**16 registers, which gives a standard error of 0.4 %."""
+"""The estimate of distinct states uses 2**16 registers, which gives a standard error of 0.4 %."""
 
 WALK_BITS: Final = 40
 NEVER: Final = (1 << 62) - 1
-"""This value means no observation. An observation is the number `position << WALK_BITS | walk`, and the least is kept:
-the earliest in a walk and, of these, the one in the walk with the least number."""
+"""This value means no observation. An observation is the number `position << WALK_BITS | walk`. Only the least is kept.
+It has the earliest position in a walk and, if several walks have an observation there, the least walk number."""
 
 AT_DEPTH: Final = 0
 STUCK: Final = 1
 FENCED: Final = 2
 WRONG: Final = 3
-"""The reasons why a walk ended, in this order: it reached the greatest length; nothing was enabled; every successor was
-outside the constraints; or it met a state with a violation or an undefined predicate."""
+"""The reasons why a walk ended, in this order: the walk reached the greatest length; no instance was enabled; every
+successor was outside the constraints; the walk met a state with a violation or an undefined predicate."""
 
 LANES: Final = 0
 NEXT: Final = 1
@@ -83,7 +83,7 @@ def fingerprint(registers, h):
 
 @Loop
 def saw(first, verdicts, wanted, position, walk):
-    """Records in `first` the wanted bits that a verdict has. Returns whether it has any."""
+    """Records in `first` the wanted bits that a verdict has. Returns whether the verdict has any."""
     code = (position << WALK_BITS) | walk
     any_seen = False
     for j in range(len(wanted)):
@@ -147,7 +147,7 @@ def choose(found, sources, verdicts, constrained, lanes, keys, positions, degree
 
 @Loop
 def look_outside(found, sources, verdicts, wanted, walks, positions, first, cursor):
-    """Records violations in successors outside the constraints, which no walk enters."""
+    """Counts the successors outside the constraints, which no walk enters. Records their wanted verdict bits."""
     for k in range(found):
         if verdicts[k, 0] & np.uint64(OUTSIDE_BIT):
             lane = sources[k]
@@ -167,7 +167,7 @@ def note_failing(function, states, lanes, sources, transitions, walks, positions
 
 @Loop
 def note_stuck(lanes, degrees, walks, positions, first, place):
-    """Records the first state in which nothing is enabled."""
+    """Records the first state in which no instance is enabled."""
     for i in range(lanes):
         code = (positions[i] << WALK_BITS) | walks[i]
         if degrees[i] == 0 and code < first[place]:

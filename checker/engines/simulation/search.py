@@ -38,7 +38,7 @@ class Sampled:
 
     `paths` has a path for each finding, by name: a violated invariant, STUCK, MEANINGLESS or FAILING. `wrong` has, by
     name, the functions that mark the states with such a finding. STUCK and FAILING count only in states that satisfy
-    the constraints, other findings in all states.
+    the constraints. Other findings also count outside the constraints.
     """
 
     start: Start
@@ -67,8 +67,9 @@ def search(
 ) -> Sampled:
     """Takes random walks of at most `depth` states, until a round of walks has a finding.
 
-    It stops earlier after `walks` walks, or `seconds` after the compilation; None is no limit. If an initial state
-    violates an invariant or makes a predicate undefined, or if all are outside the constraints, it takes no walks.
+    The search stops earlier after `walks` walks, `seconds` after the compilation (None is no limit), or at an
+    interruption. The search takes no walks if an initial state violates an invariant or makes a predicate undefined, or
+    if all initial states are outside the constraints.
     """
     began = time.perf_counter()
     start = Start(system, Kernel(system), depth, seed)
@@ -106,8 +107,10 @@ def _questions(start: Start, deadlock: bool) -> dict[str, Wrong]:
 
 
 def _wrong_at_first(sampled: Sampled) -> bool:
-    """Adds to `sampled` the violated invariants and undefined predicates of initial states, also outside the
-    constraints. Returns whether there are any."""
+    """Adds to `sampled` the violated invariants and undefined predicates of initial states. Returns whether any exist.
+
+    Initial states outside the constraints are considered, too.
+    """
     start = sampled.start
     for name in (*start.kernel.verdicts.invariants, MEANINGLESS):
         rows = [row for row in start.system.initial if sampled.wrong[name](start.kernel.layout.pack([row]))[0]]

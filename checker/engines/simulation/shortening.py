@@ -1,9 +1,9 @@
 """Shortens paths of random walks: leaves out steps that are not needed to reach a state with the same finding.
 
-Three methods are repeated until none helps or `EFFORT` is used up. The first leaves out steps, and also later steps
-that become impossible without them. The second cuts out cycles. The third takes shortcuts: a small search looks for a
-shorter path from a state of the path to a later state of the path, or to another state with the finding (an *end*). The
-result is not proved to be the shortest path.
+Three methods are repeated until none helps or `EFFORT` is used up. The first leaves out steps, and also the later steps
+that become impossible as a result. The second cuts out cycles. The third takes shortcuts, which a small search finds. A
+*shortcut* leads from a state of the path to a later state of the path, or to another *end* (a state with the finding),
+in fewer steps than the path. The result is not proved to be the shortest path.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TOGETHER: Final = 256
 NEIGHBOURS: Final = 3_000
 """The most states in a search for a shortcut."""
 EFFORT: Final = 20_000_000
-"""The most states that are expanded to shorten one path. After that the path stays as it is."""
+"""When about this many states have been expanded to shorten a path, the path stays as it is."""
 
 
 def shortened(sampled: Sampled, name: str) -> Path:
@@ -37,7 +37,7 @@ def shortened(sampled: Sampled, name: str) -> Path:
 
 
 class _Shortening:
-    """Shortens one path. `beyond` says whether the last state may be outside the constraints."""
+    """Shortens one path. `beyond` says whether the path's last state may be outside the constraints."""
 
     def __init__(self, kernel: Kernel, wrong: Wrong, beyond: bool, path: Path) -> None:
         self.kernel, self.wrong, self.beyond = kernel, wrong, beyond
@@ -81,7 +81,10 @@ class _Shortening:
         return False
 
     def _follow(self, plans: Sequence[list[int]]) -> list[list[int] | None]:
-        """For each plan, its possible steps up to the first wrong state, or None if the plan reaches no wrong state."""
+        """For each plan, its possible steps up to the first end, or None if the plan reaches no end.
+
+        A step to a state outside the constraints counts as impossible, unless this state is an end.
+        """
         width = max(map(len, plans))
         table = np.full((len(plans), width), -1, dtype=np.int64)
         for i, plan in enumerate(plans):
@@ -105,7 +108,7 @@ class _Shortening:
         return [steps if end else None for steps, end in zip(taken, done, strict=True)]
 
     def _step(self, states: Words, wanted: np.typing.NDArray[np.int64]) -> tuple[np.typing.NDArray[np.int64], Words]:
-        """The positions of the states where the wanted transition is enabled, and the states after it."""
+        """The positions of the states where the wanted transition is enabled, and the states after the transition."""
         self.effort -= len(states)
         successors, source, transition, _ = self.kernel.expand(states)
         chosen = transition == wanted[source]
@@ -118,7 +121,7 @@ class _Shortening:
     # --- shortcuts --------------------------------------------------------------------------------------------------
 
     def _go_round(self) -> None:
-        """Takes shortcuts from each state of the path to a later state or to another end."""
+        """Cuts out cycles. Then takes shortcuts from each state of the path to a later state or to another end."""
         self._cut_circles()
         position = 0
         while position < len(self.steps) and self.effort > 0:
@@ -147,9 +150,9 @@ class _Shortening:
         return np.concatenate(rows)
 
     def _way_round(self, position: int) -> tuple[int, list[int]] | None:
-        """The shortcut from `position` that saves the most steps, or None if there is none.
+        """The shortcut from `position` that saves the most steps of those found, or None if none is found.
 
-        A shortcut is the position at which it ends, and its steps.
+        The shortcut is given as its last position on the path, and its steps.
         """
         path = [row.tobytes() for row in self._states()]
         goals = {state: i for i, state in enumerate(path) if i > position}
@@ -179,7 +182,10 @@ class _Shortening:
     def _neighbours(
         self, frontier: list[bytes], came: dict[bytes, tuple[bytes, int] | None]
     ) -> tuple[list[bytes], list[bytes]]:
-        """The new states after one step, as two lists: the states that are not wrong, and the wrong states."""
+        """The new states one step after `frontier`, as two lists: the states that are no ends, and the ends.
+
+        Records in `came`, for each new state, the state before it and the transition between them.
+        """
         states = np.frombuffer(b"".join(frontier), dtype=np.uint64).reshape(len(frontier), -1)
         self.effort -= len(states)
         successors, source, transition, _ = self.kernel.expand(states)

@@ -20,7 +20,7 @@ from isrcheck.model.language.system import TransitionSystem
 CHUNK: Final = 512
 """The number of walks that a thread takes at a time."""
 STEPS: Final = 32
-"""The steps of each lane between two checks of the clock. All lanes together need some milliseconds for them."""
+"""The steps of each lane (`loops.py`) between two checks of the clock. These steps take some milliseconds."""
 Flags = np.typing.NDArray[np.bool_]
 LARGEST_ROOM: Final = 1 << 19
 """A thread has room for at most this many successors, unless 8 lanes need more."""
@@ -49,7 +49,7 @@ class Start:
 
     @property
     def lanes(self) -> int:
-        """The number of walks that run together. It is smaller if a state may have very many successors."""
+        """The number of walks that run together: `CHUNK`, or fewer if a state may have very many successors."""
         return max(8, min(CHUNK, LARGEST_ROOM // max(self.kernel.transitions, 1)))
 
 
@@ -63,12 +63,13 @@ def mask(words: int, bits: Iterable[int]) -> Words:
 
 @dataclass
 class Seen:
-    """The observations of walks. They are sums, minima and maxima, so threads may add theirs in any order.
+    """The observations of walks: sums, minima and maxima. So the observations of threads may be added in any order.
 
     `taken` counts the steps by transition. `tally` is the tally of the kernel's `expand`. `lengths` counts the ended
     walks by their number of states, and `ends` counts them by the reason of their end. `reached` counts for each
-    verdict bit the walks that met it. `first` has the first observation of each wanted verdict bit, of a state without
-    an enabled instance, and of a failing instance. `loops.NEVER` describes the form of these observations.
+    verdict bit the ended walks that met a state with this bit. `first` has the first observation of each wanted verdict
+    bit, of a state without an enabled instance, and of a failing instance. `loops.NEVER` describes the form of these
+    observations. `registers` are for the estimate in `fingerprints.py`, and `loops.py` lists the entries of `cursor`.
     """
 
     taken: Integers
@@ -174,8 +175,9 @@ class Walker:
     def again(self, code: int, wrong: Callable[[Words], Flags] | None) -> Path:
         """Replays a walk, and returns the path to an observation. `code` is the observation's entry in `Seen.first`.
 
-        `wrong` marks the states with the observation, also those outside the constraints. Without `wrong`, the path
-        ends at the position in `code`.
+        `wrong` marks the states with the observation, also those outside the constraints. The last step of the path
+        leads to such a state. If several transitions lead to such states, the path takes the first of the transitions.
+        Without `wrong`, the path follows the walk up to the position in `code`.
         """
         walk, length = code & (1 << loops.WALK_BITS) - 1, code >> loops.WALK_BITS
         self._begin(walk, walk + 1)

@@ -5,5 +5,6 @@ divided among *owners* by their hashes: an owner is a range of hashes, and a tas
 
 Executors run `tasks.py`, `steps.py`, `queries.py`, `backwards.py`, `decoding.py`, `kernels.py`, `rows.py` and
 `files.py`. Spark sends these modules *by value*, as code, because executors need not have isrcheck. Of this project,
-these modules import only each other, `isrcheck.checker.datasets.places` and `isrcheck.checker.kernel.native`.
+these modules import only each other, `isrcheck.checker.datasets.places` and `isrcheck.checker.kernel.native`. Spark
+sends `places` and `native` by value, too.
 """

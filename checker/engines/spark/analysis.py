@@ -27,7 +27,7 @@ def label(dataset: Dataset, what: str) -> str:
 
 
 def query_of(dataset: Dataset, level: int | None = None) -> Query:
-    """The description of a query: the files of a dataset (or of one of its levels), and its leaves.
+    """A query (`queries.py`) about the files of a dataset, or only about the files of one of its levels.
 
     `places` says where each leaf is in a packed state (`queries.py`). `names` has the name of each leaf.
     """
@@ -76,9 +76,9 @@ class Difference:
     """The states that one dataset has and another lacks, compared only by the variables that both datasets have.
 
     The *projection* of a state has only these variables. `levels` counts the projections that the other dataset lacks,
-    each at the level where it first occurs. `least` is about the states with such a projection at the first of these
-    levels. It has the leaves of the state whose leaves are least, or is None if nothing is lacking. If this level has
-    more than `MOST_KEYS` such projections, only the first `MOST_KEYS` of them are considered for `least`.
+    each at the level where it first occurs. `least` has the leaves of the least state with such a projection at the
+    first of these levels, or is None if nothing is lacking. States are compared by their leaves. If the first of these
+    levels has more than `MOST_KEYS` such projections, only the first `MOST_KEYS` of them are considered for `least`.
     """
 
     levels: dict[int, int]
@@ -115,8 +115,8 @@ def difference(spark: Spark, one: Dataset, other: Dataset, common: Common) -> Di
 class Beyond:
     """The projections (see `Difference`) that only one of two datasets has.
 
-    `levels` counts them by level. For each action, `actions` counts the projections among them that a step of this
-    action reaches from a projection that both datasets have.
+    `levels` counts these projections by the level where each first occurs. For each action, `actions` counts those of
+    these projections that a step of this action reaches from a projection that both datasets have.
     """
 
     levels: dict[int, int]
@@ -124,7 +124,7 @@ class Beyond:
 
 
 def beyond(spark: Spark, one: Dataset, other: Dataset, common: Common, side: int, kernel: Kernel) -> Beyond:
-    """The states that only `one` has. `side` is 0 if `one` is the first of the two models of `common`, otherwise 1."""
+    """The projections that only `one` has. `side` is 0 if `one` is the first of the two models of `common`, else 1."""
     mine, theirs = ({**query_of(d), **common.query(i)} for d, i in ((one, side), (other, 1 - side)))
     system = kernel.system
     mine |= {

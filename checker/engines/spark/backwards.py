@@ -4,21 +4,21 @@ A trace of n states leads to a wanted end, such as a violation. The *cone* of le
 which n - k steps can lead to the end. A trace should change its actor as seldom as possible. So a cone has a number for
 each of its states and each actor: the fewest changes of actor up to the end, if this actor took the step to the state.
 
-Cones are stored in files, so that no process must hold a large cone. The files are like those of states, with these
-numbers added to each row. A task finds the part of a cone that has the states of one owner. If the part is large, the
-task writes it into a file. Otherwise, the task returns the part together with its report, and the driver writes all
-small parts into one file.
+Cones are stored in files, so that no process must hold a large cone. The files are like those of states, but each row
+also has the numbers of its state. A task finds the part of a cone that has the states of one owner. The task writes a
+large part into a file. It returns a small part together with its report, and the driver writes all small parts into one
+file.
 
 A *question* is JSON. A question about a cone has `actors` (the actor of each transition), `root` (the dataset or
 another folder), `cones` (the folder for cones, below `root`), and one entry that says which states are in the cone:
 
 * `bit`: the states with a step to a state that has this verdict bit
-* `into`: the states with a step into the cone that these files contain
+* `into`: the states with a step into a cone, given by the entries of its files
 * `stuck`: the states without a step
 
-A question about a failure has `places` (where each leaf is in a packed state, see `queries.py`). If it also has
-`failed` (a verdict bit), it asks for the least successor that has this bit. Otherwise, it asks for the least state in
-which an instance cannot be evaluated. States are compared by their leaves.
+A question about a failure has `places` (where each leaf is in a packed state, see `queries.py`). If the question also
+has `failed` (a verdict bit), it asks for the least successor that has this bit. Otherwise, it asks for the least state
+in which a transition cannot be evaluated, and for that transition. States are compared by their leaves.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from isrcheck.checker.engines.spark.steps import blocks
 
 Array = Any
 INLINE = 1 << 14
-"""The largest part of a cone, in bytes, that a task sends to the driver. So 4,096 tasks send at most 64 MiB."""
+"""The largest part of a cone, in bytes, that a task returns to the driver. So 4,096 tasks return at most 64 MiB."""
 HELD = 1 << 20
 """A cone with at most this many states is read whole. Of a larger cone, only the slabs that are needed are read."""
 CHUNK_BYTES = 1 << 25
@@ -130,7 +130,7 @@ class Goal:
 
 
 def aim_of(question: dict[str, Any], root: str, kernel: Kernel) -> Cone | Goal:
-    """The cone or the goal into which the steps of a question lead."""
+    """The cone or the goal into which the steps that a question asks for must lead."""
     return Cone(root, question["into"], kernel) if "into" in question else Goal(question["bit"], kernel)
 
 
@@ -141,7 +141,8 @@ def has_bit(kernel: Kernel, states: Array, bit: int) -> Array:
 def coned(work: Work, owner: int) -> tuple[bytes, dict[str, Any]]:
     """Finds an owner's part of a cone. Returns its rows and a report.
 
-    If the rows have more than `INLINE` bytes, they are written into a file instead, and the report names this file.
+    If the rows have more than `INLINE` bytes, they are written into a file and not returned. The report then has the
+    file's entry.
     """
     kernel, question = kernel_of(work), json.loads(files.shared(work["question"]))
     actors = np.array(question["actors"], dtype=np.int64)
@@ -215,10 +216,10 @@ def without_steps(work: Work, kernel: Kernel, owner: int) -> Iterator[Array]:
 
 
 def failing(work: Work, owner: int) -> tuple[bytes, dict[str, Any]]:
-    """Reports the least failure among an owner's states: the leaves of a state, and the transition that fails there.
+    """Reports the leaves of the least of an owner's states in which a transition fails, and the least such transition.
 
-    If the question has `failed`, reports the least successor with this verdict bit instead, and transition 0. Reports
-    None if there is no failure.
+    If the question has `failed`, reports the leaves of the least successor with this verdict bit instead, and
+    transition 0. Reports None if there is no such state.
     """
     kernel, question = kernel_of(work), json.loads(files.shared(work["question"]))
     least: tuple[list[int], int] | None = None
@@ -242,7 +243,7 @@ def failing(work: Work, owner: int) -> tuple[bytes, dict[str, Any]]:
 
 
 def looking(work: Work) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A function for `mapInArrow`: it takes owners, and gives the rows and the report of each."""
+    """A function for `mapInArrow`: it takes owners, and gives each owner's number, rows and report."""
 
     def look(batches: Iterable[Any]) -> Iterator[Any]:
         for batch in batches:

@@ -16,7 +16,7 @@ The driver expands this many states in a quarter of a second. A Spark job withou
 
 @dataclass(frozen=True)
 class Cluster:
-    """Where Spark runs, and what it stores.
+    """Where Spark runs, and what is stored.
 
     If `master` is None, Spark runs where the platform says (spark-submit, spark-defaults, a running session), or else
     on this machine. `partitions` is the number of *owners*, the parts into which states are divided (None: one for each

@@ -58,7 +58,7 @@ def _told(kernel: Kernel) -> list[dict[str, str]]:
 
 
 def _rows(query: dict[str, Any], kernel: Kernel, name: str, trace: Trace) -> list[tuple[Any, ...]]:
-    """The states of a trace, each with the step that leads to it."""
+    """The rows of a trace in the table `traces`: each state, with the step that leads to this state."""
     leaves = [kernel.system.encode(step.state) for step in trace.steps]
     kept = kernels.kernel_of(kernels.at_hand(query, kernel.code))
     states = pa.Table.from_batches([decoding.table_of(query, kernel.layout.pack(leaves), kept)]).to_pylist()

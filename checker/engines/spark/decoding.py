@@ -23,7 +23,7 @@ from isrcheck.checker.engines.spark.queries import Query, each_file, leaf
 
 Array = Any
 ROWS = 1 << 14
-"""The rows in a batch. A decoded state may be a hundred times as large as a packed state."""
+"""The most rows in a batch. A decoded state may be a hundred times as large as a packed state."""
 
 
 def built(shape: list[Any], states: Array) -> Any:
@@ -71,7 +71,7 @@ def _counted(times: Array, elements: Any) -> Any:
 
 
 def _lists(there: Array, values: Any) -> Any:
-    """The values, divided into one list for each row of `there`. The sum of a row is the length of its list."""
+    """The values, divided into one list for each row of `there`. The sum of such a row is the length of its list."""
     offsets = np.concatenate(([0], np.cumsum(there.sum(axis=1)))).astype(np.int32)
     return pa.ListArray.from_arrays(pa.array(offsets), values)
 

@@ -22,9 +22,9 @@ from isrcheck.checker.datasets.places import located
 Array = Any
 Hash = Callable[[Array], Array]
 GROUP = 1 << 14
-"""The number of states in a row group, which is the smallest unit that is read."""
+"""The most states in a row group. A row group is the smallest unit that is read."""
 SLAB = 64
-"""The number of row groups that are read together, as one slab."""
+"""The most row groups that are read together. Row groups that are read together are a *slab*."""
 FIRSTS = b"isrcheck.first-hashes"
 CHANGED = "is not what its manifest says"
 OPTIONS = {"use_dictionary": False, "write_statistics": False, "compression": "lz4", "write_page_checksum": True}
@@ -53,7 +53,7 @@ class Written(io.RawIOBase):
         return self.size
 
     def end(self) -> dict[str, Any]:
-        """Closes the file. Returns its size and SHA-256, which the manifest has for every file."""
+        """Closes the file. Returns its size and SHA-256, for the file's entry in a manifest."""
         self.stream.close()
         return {"bytes": self.size, "sha256": self.digest.hexdigest()}
 
@@ -75,10 +75,10 @@ def require_whole(root: str, path: str, sha256: str) -> None:
 
 
 def write(root: str, path: str, slabs: Iterable[tuple[Array, Array]], words: int, group: int = 0) -> dict[str, Any]:
-    """Writes rows, given in parts with their hashes and sorted by these hashes, into a new file. If there are no rows,
-    writes no file.
+    """Writes the rows of `slabs` into a new file. If there are no rows, writes no file.
 
-    Returns the data about the file for its entry in a manifest.
+    Each slab has rows and their hashes. All hashes must be in ascending order. Returns the data about the file for its
+    entry in a manifest.
     """
     kind, group, count, firsts, last = pa.binary(8 * words), group or GROUP, 0, [], None
     writer, stream = None, None
@@ -103,10 +103,10 @@ def write(root: str, path: str, slabs: Iterable[tuple[Array, Array]], words: int
 
 
 def plan(frontier: Iterable[dict[str, Any]], known: Iterable[dict[str, Any]], bounds: list[int]) -> list[bytes]:
-    """For each owner (a range of hashes, from one of `bounds` to the next), the files that may have its states: files
-    of the level to expand, and files of known states.
+    """A JSON text for each owner, with the files that may have its states: of the level to expand, and of known states.
 
-    The list has a JSON text for each owner. A task gets the whole list and decodes only the text of its owner.
+    An owner is a range of hashes, from one of `bounds` to the next. A task gets the whole list, and decodes only the
+    text of its owner.
     """
     found: list[dict[str, list[dict[str, Any]]]] = [{"frontier": [], "known": []} for _ in bounds[1:]]
     for name, entries in (("frontier", frontier), ("known", known)):
@@ -156,7 +156,7 @@ class Reader:
                 yield rows[a:b], hashes[a:b]
 
     def around(self, wanted: Array) -> Iterator[tuple[Array, Array, int, int]]:
-        """Yields the slabs that may have some of the hashes in `wanted`, which are sorted.
+        """Yields the slabs that may have some of the hashes in `wanted`. These hashes must be sorted.
 
         For each slab: its rows, their hashes, and the begin and the end of the part of `wanted` that the slab may have.
         """

@@ -37,8 +37,8 @@ def found_by(reports: list[dict[str, Any]], seconds: float) -> Found:
 def require_each_owner(reports: list[dict[str, Any]], owners: int) -> None:
     """Raises `ClusterFailed` if there is not exactly one report for each owner.
 
-    In this case, Spark has lost an owner's candidates (`tasks.py`) or given them to several tasks, and the reports are
-    wrong.
+    If an owner has no report or several, Spark has lost the owner's candidates (`tasks.py`) or given them to several
+    tasks. Then the reports are wrong.
     """
     if sorted(report["merge"]["owner"] for report in reports) != list(range(owners)):
         raise ClusterFailed(

@@ -33,7 +33,7 @@ def deferred() -> Iterator[None]:
     previous = signal.getsignal(signal.SIGINT)
     mine = threading.current_thread() is threading.main_thread() and previous is signal.default_int_handler
     if not mine:
-        # The caller's own handler still gets interruptions as before. In Python, only the main thread gets them.
+        # The caller's own handler still gets interruptions as before. Python interrupts only the main thread.
         yield
         return
     signal.signal(signal.SIGINT, _note)

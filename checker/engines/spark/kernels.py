@@ -17,11 +17,11 @@ from isrcheck.checker.kernel import native
 Array = Any
 Work = dict[str, Any]
 BLOCK_ROWS = 1 << 19
-"""The buffer for the successors of one call of the kernel has about this many rows."""
+"""The buffer for the successors of one call of the kernel has about this many rows, and room for 8 states at least."""
 MOST_KERNELS = 4
 LARGEST = np.iinfo(np.int64).max
 LEAST, GREATEST, FAILURES, ACTIONS = 0, 1, 2, 3
-"""The positions in a tally, the same as in `isrcheck.checker.kernel.tally`."""
+"""The positions in a tally, with the same meanings as in `isrcheck.checker.kernel.tally`."""
 
 
 def kept() -> dict[str, Any]:
@@ -35,7 +35,7 @@ def kept() -> dict[str, Any]:
 
 
 class Kernel:
-    """Calls the compiled functions with arrays. `sizes` is `work["kernel"]`: numbers of words, actions and so on."""
+    """Calls the compiled functions with arrays. `sizes` is `work["kernel"]`, the data that `search.sizes` returns."""
 
     def __init__(self, work: Work, code: Any) -> None:
         self.code, self.sizes = code, dict(work["kernel"])

@@ -51,20 +51,17 @@ class StoredLevels:
         return np.concatenate(parts) if parts else np.empty((0, self.kernel.words), dtype=np.uint64)
 
     def planned(self, level: int, bounds: list[int]) -> kernels.Work:
-        """The bounds of the owners' hashes and, for each owner, the files of a level that may have its states."""
+        """The bounds of the owners' hashes. For each owner, the files of a level that may have states of this owner."""
         return {"bounds": bounds, "plan": files.plan(self.history[level - 1].files, (), bounds)}
 
     # --- where evaluation failed first ------------------------------------------------------------------------------
 
     def failing_instance(self, level: int) -> tuple[tuple[int, ...], int]:
-        """The leaves of a state of a level, and a transition that fails in this state.
-
-        The state is the least of the level's states in which a transition fails, and the transition is the least there.
-        """
+        """The leaves of a level's least state in which a transition fails, and the least transition failing there."""
         return self._least(level, {})
 
     def failing_predicate(self, level: int) -> tuple[int, ...]:
-        """The leaves of the least of a level's states in which a predicate cannot be evaluated.
+        """The leaves of the least state of a level in which a predicate cannot be evaluated.
 
         States outside the constraints are considered, too.
         """

@@ -80,9 +80,9 @@ class StoredPaths:
     # --- backwards --------------------------------------------------------------------------------------------------
 
     def _path(self, length: int, known: list[Entries], last: Question) -> Path:
-        """Finds the path of `length` states. `last` is the question for the cone of level `length - 1`.
+        """Finds the path of `length` states. `last` is the question about the cone of level `length - 1`.
 
-        `known` has the cone of level `length`. It is empty if the path ends in a violation.
+        `known` has the cone of level `length`, or is empty if the path ends in a violation.
         """
         cones, question = list(known), last
         for level in range(length - 1, 0, -1):
@@ -106,9 +106,9 @@ class StoredPaths:
     # --- forwards ---------------------------------------------------------------------------------------------------
 
     def _walked(self, cones: list[Entries], length: int, last: Question) -> Path:
-        """The path that begins in the least state of the first cone and has the fewest changes of actor.
+        """The path that begins in the least state of the first cone, and has the fewest changes of actor from there.
 
-        If several steps allow this, the path takes the step with the least label.
+        If several steps allow this number of changes, the path takes the first step in the order of the transitions.
         """
         here = self._least(cones[0])
         start, instances, previous = self._levels.leaves(here)[0], list[int](), -1

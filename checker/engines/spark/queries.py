@@ -66,7 +66,7 @@ def table(columns: dict[str, Any]) -> Any:
 def distributions(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
     """A function for `mapInArrow` that gives (level, leaf, value, number of states) for the leaves in the query.
 
-    Each number is only about one slab of a file, so the caller must add up the numbers.
+    Each number of states is only about one slab of a file, so the caller must add up these numbers.
     """
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
@@ -82,7 +82,7 @@ def distributions(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
 def degrees(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
     """A function for `mapInArrow` that gives (level, out-degree, number of states with this out-degree).
 
-    Each number is only about one block of states, so the caller must add up the numbers.
+    Each number of states is only about one block of states, so the caller must add up these numbers.
     """
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
@@ -102,7 +102,7 @@ def degrees(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
 def projected(query: Query, states: Array) -> Array:
     """Packs, for each state, the variables that two compared datasets have in common.
 
-    A leaf that the states lack (-1 in `from`) has its value from `fill`.
+    A leaf that the states lack (-1 in `from`) gets its value from `fill`.
     """
     packed = np.zeros((len(states), query["key_words"]), dtype=np.uint64)
     for source, value, (word, shift, _, low) in zip(query["from"], query["fill"], query["to"], strict=True):
@@ -164,9 +164,9 @@ def _bytes(rows: Array) -> Any:
 
 
 def least(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A function for `mapInArrow` that gives the leaves of the least state with a wanted key in each slab.
+    """A function for `mapInArrow` that gives, for each slab, the leaves of the least state with a wanted key.
 
-    States are compared by their leaves. A slab without such a state gives nothing.
+    States are compared by their leaves. For a slab without such a state, the function gives nothing.
     """
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:

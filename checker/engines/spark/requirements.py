@@ -42,7 +42,7 @@ def _package(name: str) -> str:
 def _version(name: str) -> str | None:
     """The version of a package, or None if it is missing.
 
-    PySpark in SPARK_HOME is imported to find its version, because pip does not know it.
+    If SPARK_HOME is set, PySpark is imported to find its version, because pip does not know the PySpark in SPARK_HOME.
     """
     try:
         if name != "pyspark" or "SPARK_HOME" not in os.environ:

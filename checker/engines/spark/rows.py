@@ -1,7 +1,7 @@
 """Sorts packed states by their hashes, so that duplicates are neighbours and states are found by binary search.
 
-Rows are arrays (states, words) of unsigned 64-bit integers. *In order* means sorted by hash. States with the same hash
-are sorted by their words. Equal hashes never count as equal states: states are always compared word by word.
+Rows are arrays (states, words) of unsigned 64-bit integers. *In order* means sorted by hash and, for equal hashes, by
+words. Two states may have the same hash, so states are always compared word by word.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import numpy as np
 
 Array = Any
 SLICE: Final = 1 << 17
-"""The number of rows that are sorted together in a large merge."""
+"""In a large merge, at least this many rows (on average) are sorted together."""
 LOOKED_THROUGH: Final = 1 << 16
-"""The number of known rows that are searched together."""
+"""The most known rows that are searched together."""
 
 
 def distinct(rows: Array, hashes: Array) -> tuple[Array, Array]:
@@ -37,8 +37,8 @@ def distinct(rows: Array, hashes: Array) -> tuple[Array, Array]:
 def order_of(hashes: Array) -> Array:
     """The positions that sort the hashes.
 
-    Sorting integers is faster than sorting positions. So each sorted integer combines the first bits of a hash with the
-    position of the hash.
+    Sorting integers is faster than sorting positions. So each hash becomes an integer to sort, which combines the first
+    bits of the hash with the position of the hash.
     """
     mask = np.uint64((1 << len(hashes).bit_length()) - 1)
     keys = (hashes & ~mask) | np.arange(len(hashes), dtype=np.uint64)
@@ -57,7 +57,8 @@ def same_as_before(rows: Array) -> Array:
 def together(parts: list[tuple[Array, Array]], words: int, low: int, high: int) -> tuple[Array, Array]:
     """The distinct rows of all sorted parts, in order, with their hashes. All hashes are from `low` to `high - 1`.
 
-    Slices of the hashes are merged one after the other, so that the data of each slice fits into a processor's caches.
+    The range of hashes is cut into slices, which are merged one after another. So the data of a slice fits into a
+    processor's caches.
     """
     slices = max(sum(len(part) for part, _ in parts) // SLICE, 1)
     limits = np.array([low + (high - low) * i // slices for i in range(1, slices)], dtype=np.uint64)
@@ -80,7 +81,7 @@ def positions(rows: Array, hashes: Array, among: Array, among_hashes: Array) -> 
         left = left[among_hashes.take(at.take(left)) == hashes.take(left)]
         equal = _equal(among.take(at.take(left), axis=0), rows.take(left, axis=0))
         found[left[equal]] = at[left[equal]]
-        # Another state has the same hash, and the wanted state may come after it.
+        # These rows have met another state with the same hash. The wanted state may come after that state.
         left = left[~equal]
         at[left] += 1
         left = left[at[left] < len(among)]
@@ -127,6 +128,6 @@ def bounds(parts: int) -> list[int]:
 
 
 def cuts(hashes: Array, limits: list[int]) -> list[int]:
-    """The position of the first hash of each owner in sorted hashes, then the number of hashes."""
+    """For each owner, the position of its first hash in the sorted `hashes`. Then the number of hashes."""
     inner = np.searchsorted(hashes, np.array(limits[1:-1], dtype=np.uint64)).tolist()
     return [0, *inner, len(hashes)]

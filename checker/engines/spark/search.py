@@ -31,7 +31,7 @@ from isrcheck.checker.kernel.verdicts import FAILED, OUTSIDE
 from isrcheck.model.language.system import TransitionSystem
 
 MOST_RUNS: Final = 8
-"""The most files of known states for one owner. If an owner has more files, the smaller half is merged."""
+"""If an owner has more files of known states than this, the smaller half of the files is merged into one file."""
 EVERYTHING: Final = rows.bounds(1)
 NOT_SHARED: Final = "with {} the states need a folder that driver and executors share; name it with --checkpoint"
 
@@ -42,8 +42,9 @@ def search(
 ) -> tuple[Exploration, StoredPaths]:  # fmt: skip
     """Explores the reachable states level by level until no state is new, or until there is a reason to stop earlier.
 
-    Such a reason is a limit, an interruption, an evaluation that fails or, without `keep_going`, a violation. With
-    `deadlock`, a deadlock counts like a violation. `leaving` closes the dataset, and removes a temporary dataset.
+    Such a reason is a limit, too little memory, an interruption, an evaluation that fails or, without `keep_going`, a
+    violation. With `deadlock`, a deadlock counts like a violation. At its end, `leaving` closes the dataset, removes a
+    temporary dataset, and restores the handler of Ctrl-C.
     """
     began = time.perf_counter()
     leaving.enter_context(deferred())
@@ -144,7 +145,7 @@ class Search:
                     raise _Stopped("violation")
 
     def _next(self, answer: Exploration, number: int, keep_going: bool, deadlock: bool) -> Level:
-        """Expands the last level, and commits and returns the next level."""
+        """Expands the last level, and commits and returns the next level. Raises `_Stopped` if an instance fails."""
         found, by = self._expanded(self._work(number))
         if found.tally[kernels.FAILURES]:
             answer.error = number, *self.levels.failing_instance(number)
@@ -259,7 +260,7 @@ class Search:
     # --- the answer -------------------------------------------------------------------------------------------------
 
     def _fold(self, answer: Exploration) -> None:
-        """Adds the totals of the complete levels to the answer."""
+        """Adds the totals of the levels in `history` to the answer."""
         verdicts = self.kernel.verdicts
         for level in self.history:
             answer.rejected += level.rejected

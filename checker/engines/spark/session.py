@@ -33,7 +33,7 @@ from isrcheck.checker.engines.spark.starting import session_of
 from isrcheck.checker.kernel import native
 
 SHIPPED: Final = (places, native, rows, files, kernels, steps, tasks, queries, backwards, decoding)
-"""The modules that executors get by value. They need llvmlite, numpy and pyarrow, and no other part of this project."""
+"""The modules that executors get by value. These modules need llvmlite, numpy and pyarrow."""
 EXPANDED: Final = "owner int, rows binary, report string"
 DAMAGED: Final = (
     files.CHANGED,
@@ -42,7 +42,7 @@ DAMAGED: Final = (
     "Corrupt",
     "ArrowInvalid",
 )
-"""Parts of Arrow's messages about damaged files of states."""
+"""Parts of messages about damaged files of a dataset. The first is this project's own, and the others are Arrow's."""
 HINTS: Final[Mapping[str, str]] = {
     "FileNotFoundError": "the folder of the dataset must be whole, and the same one for the driver and all executors",
     "ModuleNotFoundError": "executors need llvmlite, numpy and pyarrow, and isrcheck for a sweep (docs/spark.md)",
@@ -50,9 +50,9 @@ HINTS: Final[Mapping[str, str]] = {
 }
 """Parts of Spark's messages, each with a remedy."""
 LOST: Final = ("ExecutorLostFailure", "indeterminate output", "FetchFailed", "Failed to fetch", "executor lost")
-"""Parts of Spark's messages that say that machines were lost, and not that the work itself failed."""
+"""Parts of Spark's messages about lost executors. With such a message, the work itself has not failed."""
 ATTEMPTS: Final = 5
-"""How often a level is tried if executors are lost. Within each try, Spark itself survives some losses."""
+"""A level is tried at most this often if executors are lost. Within each try, Spark itself survives some losses."""
 LOOK: Final = 0.1
 """Seconds between two checks of the clock while Spark works."""
 
@@ -62,7 +62,7 @@ class ExecutorsLost(ClusterFailed):
 
 
 class Spark:
-    """A Spark session, which starts when it is first needed, and its jobs.
+    """Starts a Spark session when it is first needed, and runs jobs in this session.
 
     `versions` has the versions of the requirements. `seconds` is the time that the session took to start.
     """
@@ -130,7 +130,7 @@ class Spark:
 
     @contextmanager
     def _shared(self, value: Any) -> Iterator[Any]:
-        """Broadcasts data, so that each executor gets it once. Otherwise it would be sent with every task."""
+        """Broadcasts data, so that Spark sends the data once to each executor, and not with every task."""
         sent = self.context.broadcast(value)
         try:
             yield sent
@@ -138,12 +138,12 @@ class Spark:
             sent.unpersist()
 
     def over(self, count: int, function: Any, schema: str) -> Any:
-        """Calls a function for `mapInArrow` with the numbers from 0 to `count - 1`. Returns the results as a table."""
+        """A Spark DataFrame with the results of a function for `mapInArrow` on the numbers from 0 to `count - 1`."""
         parts = max(1, min(count, 4 * self.cores))
         return self.session.range(0, count, 1, parts).mapInArrow(function, schema)
 
     def damaged(self, root: str, listed: list[tuple[str, str]]) -> list[str]:
-        """The paths of missing or changed files below a root. `listed` has the expected paths with their SHA-256."""
+        """The paths of missing or changed files. `listed` has, for each file, its path below `root` and its SHA-256."""
         table = self.over(len(listed), queries.damaged(root, listed), "path string")
         return [path for (path,) in self.rows(table, f"{root}: whether {len(listed)} files are whole")]
 
@@ -151,7 +151,7 @@ class Spark:
         return [tuple(row) for row in self.run(table.collect, lambda: None, what)]
 
     def send(self, work: kernels.Work, text: str) -> None:
-        """Sends the text of the kernel to every executor, only once."""
+        """Makes Spark send the text of the kernel to every executor, unless it was sent before."""
         name = work["kernel"]["file"]
         if name not in self._files:
             path = Path(_folder(self.context.applicationId)) / name
@@ -163,15 +163,16 @@ class Spark:
     def run(self, job: Callable[[], Any], wait: Callable[[], None], what: str) -> Any:
         """Runs a job, named `what` in Spark's UI, and returns its answer.
 
-        `wait` is called repeatedly. If it raises an exception, or after Ctrl-C, the job is cancelled. The whole job
-        runs in another thread, because an interruption in the middle of a call of Java would lose Java's answer.
+        `wait` is called repeatedly. If `wait` raises an exception, or after Ctrl-C, the job is cancelled and the
+        exception is raised. The whole job runs in another thread, because an interruption in the middle of a call of
+        Java would lose Java's answer.
         """
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
         from pyspark.util import inheritable_thread_target
 
-        # The session starts here, which takes seconds. An interruption during that time is raised before the job
-        # begins.
+        # If the session has not started yet, it starts here, which takes seconds. An interruption during that time is
+        # raised before the job begins.
         begun = self.session
         raise_if_asked()
         group = uuid.uuid4().hex
@@ -187,8 +188,8 @@ class Spark:
             except (PySparkException, Py4JError) as error:
                 raise _failure(error) from error
             except BaseException:
-                # Spark ignores a cancellation before it has planned the job, so the job is cancelled repeatedly until
-                # it ends.
+                # Spark ignores the cancellation of a job that is not planned yet. So the cancellation is repeated until
+                # the job ends.
                 while not future.done():
                     with suppress(Exception):
                         self.context.cancelJobGroup(group)
@@ -237,7 +238,7 @@ def _failure(error: Exception) -> Exception:
 
 
 def ship(*modules: ModuleType) -> None:
-    """Makes Spark send functions of these modules by value, because executors do not have the modules."""
+    """Makes Spark send functions of these modules by value, because executors need not have the modules."""
     from pyspark import cloudpickle
 
     for module in modules:

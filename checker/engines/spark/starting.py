@@ -38,7 +38,7 @@ SQL_NEEDED: Final[Mapping[str, str]] = {
     # A row has megabytes of packed states, so a batch must have few rows. The platform's setting assumes small rows.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "8",
     # Reports contain times and names of files, so a repeated task writes different bytes for the same candidates. Spark
-    # would regard these bytes as a different answer, and would end the job if it cannot restart the job.
+    # would regard these bytes as a different answer. It would restart the job, or end a job that cannot be restarted.
     "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",
     "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "false",
     "spark.sql.shuffle.orderIndependentChecksum.enableQueryLevelRollbackOnMismatch": "false",
@@ -146,13 +146,16 @@ def _session(said: Mapping[str, str]) -> Any:
 
 @contextmanager
 def _own_interruptions() -> Iterator[None]:
-    """Restores the handler of interruptions that PySpark replaces. PySpark's handler calls Java at any moment."""
+    """Restores, at the end of the context, the handler of Ctrl-C that the process had before.
+
+    PySpark sets its own handler in between. That handler would call Java at any moment.
+    """
     mine, handler = threading.current_thread() is threading.main_thread(), signal.getsignal(signal.SIGINT)
     yield
     if mine and handler is not None:
         signal.signal(signal.SIGINT, handler)
     if mine:
-        # When the process ends, it only has to stop Java, and an interruption would only print a traceback.
+        # At its end, the process only has to stop Java. An interruption would only print a traceback then.
         atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
 
 

@@ -17,7 +17,7 @@ Array = Any
 
 
 def blocks(work: Work, kernel: Kernel, owner: int) -> Iterator[tuple[Array, int]]:
-    """An owner's states of the level, in blocks for the kernel, each with the number of bytes read for it."""
+    """An owner's states of the level, in blocks for the kernel, each with the bytes read since the block before."""
     low, high = work["bounds"][owner : owner + 2]
     for entry in files.mine(work, owner)["frontier"]:
         reader = files.Reader(work["root"], entry["path"], kernel.hashes)
@@ -30,7 +30,7 @@ def blocks(work: Work, kernel: Kernel, owner: int) -> Iterator[tuple[Array, int]
 
 
 class Edges:
-    """Writes the steps of an owner's states into a file."""
+    """Writes the steps of an owner's states into a file. If there are no steps, there is no file."""
 
     def __init__(self, work: Work, kernel: Kernel, owner: int) -> None:
         self.kernel, self.root = kernel, work["root"]

@@ -1,10 +1,10 @@
 """The executors' part in a level: expand an owner's states, then keep the new states among an owner's candidates.
 
-A *work* is a dictionary with everything that a task needs: the root of the dataset, the kernel, the first hash of each
-owner, and a plan. An *owner* has all states whose hashes are in its range. Its *candidates* are the successors with
-such hashes, new or known. The plan has, for each owner, the files of the level to expand and the files of the states
-known so far. Each attempt of a task writes files with new names, and no file counts before the driver commits the
-level.
+A *work* is a dictionary with everything that a task needs, such as the root of the dataset, the name of the kernel's
+file, the first hash of each owner, and a plan. An *owner* has all states whose hashes are in its range. Its
+*candidates* are the successors with such hashes, new or known. The plan names, for each owner, the files that may have
+its states: files of the level to expand, and files of the states known so far. Each attempt of a task writes files with
+new names, and no file counts before the driver commits the level.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Array = Any
 Message = tuple[int, bytes, str]
 """The owner that gets the message, packed states, and a report (or an empty string)."""
 CHUNK_BYTES = 1 << 25
-"""The bytes of successors that are collected before duplicates are removed. With more bytes, fewer states are sent."""
+"""Duplicates are removed from batches of about this many bytes of successors. With larger batches, less is sent."""
 PIECE_BYTES = 1 << 22
 """The most bytes of states in one row that Spark sends to an owner."""
 
@@ -36,7 +36,10 @@ PIECE_BYTES = 1 << 22
 
 
 def expand(work: Work, owner: int) -> Iterator[Message]:
-    """Expands an owner's states. Yields each owner's share of the successors, and at the end a report."""
+    """Expands an owner's states of the level. Yields messages with the successors to their owners, then a report.
+
+    Successors outside the constraints are not sent.
+    """
     begin, kernel = time.perf_counter(), kernel_of(work)
     compiled, tally, read, sent, rejected, expanded = time.perf_counter(), kernel.tally(), 0, 0, 0, 0
     outside = np.zeros(kernel.sizes["verdict_words"], dtype=np.uint64)
@@ -71,7 +74,7 @@ def expand(work: Work, owner: int) -> Iterator[Message]:
 
 
 def shares(work: Work, kernel: Kernel, pending: list[Array]) -> Iterator[Message]:
-    """Yields messages with each owner's share of some successors, without duplicates."""
+    """Yields messages that send the successors in `pending` to their owners, without duplicates."""
     if not pending:
         return
     found = np.concatenate(pending)
@@ -92,9 +95,10 @@ def bits(words: Array) -> int:
 
 
 def merge(work: Work, owner: int, payloads: list[bytes]) -> dict[str, Any]:
-    """Writes the new states among an owner's candidates. `payloads` has the candidates in sorted parts.
+    """Writes the new states among an owner's candidates into a file. `payloads` has the candidates in sorted parts.
 
-    Returns a report of counts, verdicts and files. Empties `payloads`, to free their memory early.
+    Also merges files of known states (see `compact`). Returns a report of counts and files. Empties `payloads`, to free
+    its memory early.
     """
     begin, kernel = time.perf_counter(), kernel_of(work)
     low, high = work["bounds"][owner : owner + 2]
@@ -104,8 +108,8 @@ def merge(work: Work, owner: int, payloads: list[bytes]) -> dict[str, Any]:
     del given, payloads[:]
     mine, read = files.mine(work, owner)["known"], 0
     new = np.ones(len(found), dtype=np.bool_)
-    # The newest files are read first, because most known candidates are recent. Once most candidates are known, the
-    # known candidates are removed and need no further look-up.
+    # The newest files are read first, because most known candidates were found recently. Whenever more than half of the
+    # remaining candidates are known, the known ones are removed, so that they need no further look-up.
     for entry in reversed(mine):
         read += forget_known(work["root"], entry["path"], kernel, new, found, hashes)
         if 2 * np.count_nonzero(new) < len(new):
@@ -151,12 +155,16 @@ def counts(kernel: Kernel, states: Array) -> list[int]:
 
 
 def owned(low: int, high: int) -> str:
-    """The name of the owner of a range of hashes. Only this owner merges files that have its name."""
+    """The name of an owner, made of its range of hashes. An owner merges only files with its own name."""
     return f"{low:x}-{high:x}"
 
 
 def compact(work: Work, kernel: Kernel, runs: list[dict[str, Any]], low: int, high: int) -> list[dict[str, Any]]:
-    """Merges the smaller files if an owner has many files of known states, so that no state is rewritten often."""
+    """Merges the smaller half of the files `runs` into one file if there are more than `most_runs`.
+
+    Returns a list with the new file's entry and the paths of the replaced files, or an empty list if nothing is merged.
+    Because large files are left alone, no state is rewritten often.
+    """
     if len(runs) <= work["most_runs"]:
         return []
     chosen = sorted(runs, key=lambda e: (e["rows"], e["path"]))[: len(runs) // 2 + 1]

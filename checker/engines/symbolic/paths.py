@@ -1,9 +1,9 @@
 """Finds the canonical path of a given length with z3: a first path is improved until no path is better.
 
-The canonical path is defined as in `checker/traces/canonical.py`. Of all paths of this length to the wanted end, it
-starts in the least initial state. Of the paths from there, it has the fewest changes of actor, and of these paths it
-has the least labels. Changes of actor are counted in unary. Labels are fixed from the first step to the last:
-for each step, z3 is asked for a lesser label until there is none.
+The canonical path is defined as in `checker/traces/canonical.py`. Of all paths of this length to the wanted end, the
+canonical path starts in the least initial state. Of the paths from there, it has the fewest changes of actor. Of the
+paths with so few changes, it has the least labels. Changes of actor are counted in unary. Labels are fixed from the
+first step to the last. For each step, z3 is asked for a lesser label until there is none.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ PATIENCE: Final = 300.0
 
 @dataclass
 class SymbolicPaths:
-    """The results of a search: paths to the errors that were found, and the errors that were refuted, by level.
+    """The results of a search. `witnesses` has a path for each error found at a level. `refuted` has refuted errors.
 
-    An error is named by an invariant, a kind of error, or the leaves of a state. `left` gives the seconds left for the
-    whole run, or None if there is no limit. `any` has the states that were kept for an error although a lesser state
-    may have the same error.
+    In `witnesses`, an error is named by an invariant, a kind of error, or the leaves of a state. `refuted` has, by
+    level, the names of the errors that do not occur at this level. `left` gives the seconds left for the whole run, or
+    None if there is no limit. `any` has the states that were kept for an error, but need not be the least with it.
     """
 
     template: Template
@@ -57,7 +57,7 @@ class SymbolicPaths:
     def of_length(self, length: int, watch: Watch) -> tuple[Unrolling, Solver]:
         """An unrolling to `length` states, and a solver with the constraints of this unrolling.
 
-        The solver also knows that the errors in `refuted` do not occur at lesser levels.
+        The solver also knows that the errors in `refuted` do not occur at levels below `length`.
         """
         unrolling, solver = Unrolling(self.template, f"p{length}s"), Solver(watch)
         for level in range(1, length + 1):
@@ -110,7 +110,7 @@ class LeastPath:
             self.solver.add([link.taken[self.best.instances[step]]])
 
     def _better(self, *wanted: Term) -> bool:
-        """Whether there is a path that also satisfies `wanted`. If so, this path becomes the best."""
+        """Whether there is a path that also satisfies `wanted`. If so, this path becomes `best`."""
         if any(z3.is_false(term) for term in wanted) or not self.solver.satisfiable(*wanted):
             return False
         model, length = self.solver.model(), len(self.unrolling.states)
@@ -124,7 +124,7 @@ class LeastPath:
         self.solver.add([starts[here]])
 
     def _order_of_mention(self) -> None:
-        """Requires the path to mention interchangeable brokers in order, if their exchange keeps the initial state."""
+        """Requires that interchangeable brokers are mentioned in order, if their exchange keeps the path's start."""
         kept = [c for c in self.classes if keeps(self.system, self.best.start, c)]
         order = MentionOrder(self.system, kept)
         for steps in range(1, len(self.unrolling.links) + 1):
@@ -155,14 +155,14 @@ class LeastPath:
         return before
 
     def _acting(self, link: Link) -> list[Term]:
-        """For each actor, a term that is true if this actor acts in a step."""
+        """For each actor, a term that is true if this actor takes the step of `link`."""
         return [link.any(i for i, actor in enumerate(self.actors) if actor == acting) for acting in self.system.actors]
 
 
 def least_state(unrolling: Unrolling, solver: Solver, first: tuple[int, ...]) -> tuple[int, ...]:
-    """The least of the last states of the paths that a solver allows. States are compared by their leaves.
+    """The least state in which a path that `solver` allows can end. States are compared by their leaves.
 
-    `first` is the last state of such a path.
+    `first` is a state in which such a path ends.
     """
     template, best = unrolling.template, first
     for position, leaf in enumerate(template.system.leaves):

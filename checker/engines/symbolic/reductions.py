@@ -1,12 +1,12 @@
 """Reduces the number of paths to search: of all equivalent paths, only the least is kept.
 
 Two paths are *equivalent* if exchanges of interchangeable brokers, or of neighbouring independent instances, turn one
-path into the other. Such an exchange keeps the length of the path and the answers to all questions about its end. Paths
-are compared instance by instance, and instances are ordered by their labels. The least of all equivalent paths has two
-properties:
+path into the other. Such an exchange keeps the length of the path and the answers to all questions about the path's
+end. Paths are compared instance by instance, and instances are ordered by their labels. The least of all equivalent
+paths has two properties:
 
-* A broker is mentioned only after the lesser brokers of its class. (If a lesser broker were not mentioned before, an
-  exchange of the two brokers would change nothing earlier in the path, and would make this label less.)
+* A label mentions a broker only after the lesser brokers of its class. (If a lesser broker were not mentioned before,
+  an exchange of the two brokers would change no earlier label, and would make the label that mentions the broker less.)
 * The lesser of two neighbouring independent instances comes first. (Otherwise their exchange would make the path less.)
 
 Because the least path has both properties, the search requires both properties of every path.
@@ -27,7 +27,7 @@ from isrcheck.model.language.expressions import Expression, Leaf, topological
 from isrcheck.model.language.system import Transition, TransitionSystem
 
 MOST_INSTANCES: Final = 400
-"""The most instances for which `IndependenceOrder` is used, because the number of pairs grows quadratically."""
+"""With more instances, `IndependenceOrder` requires nothing, because the number of pairs grows quadratically."""
 
 
 class MentionOrder:
@@ -70,8 +70,9 @@ def _flat(groups: list[list[Member]]) -> list[Member]:
 class IndependenceOrder:
     """Requires that the lesser of two neighbouring independent instances comes first.
 
-    Two instances are independent if neither writes a leaf that the other reads or writes. This order is not used for
-    models with constraints: there, the state between the two steps may be inside the constraints in one order only.
+    Two instances are independent if neither writes a leaf that the other reads or writes. `IndependenceOrder` requires
+    nothing if there are more than `MOST_INSTANCES` instances, or if the model has constraints. With constraints, the
+    state between the two steps may be inside the constraints in only one order of the two instances.
     """
 
     def __init__(self, system: TransitionSystem) -> None:

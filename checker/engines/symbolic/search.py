@@ -42,7 +42,7 @@ def search(
 
 
 class Search:
-    """A search with one solver, which keeps what it has learnt from level to level."""
+    """A search through the levels with one solver. The solver keeps what it has learnt from level to level."""
 
     def __init__(
         self, system: TransitionSystem, watch: Watch, report: Report | None, keep_going: bool, deadlock: bool
@@ -99,7 +99,10 @@ class Search:
     # --- one level --------------------------------------------------------------------------------------------------
 
     def _clean(self, level: int) -> bool:
-        """True if there is no error of any kind at a level. At nearly every level this is the only question for z3."""
+        """True if a level has none of the errors that are still looked for. Otherwise, keeps paths to errors.
+
+        At nearly every level, this is the only question for z3.
+        """
         questions = [*self.open, MEANINGLESS, FAILING, *([STUCK] if self.deadlock else [])]
         wrong = [z3.simplify(self.unrolling.asked(level, question)) for question in questions]
         anything = z3.Bool(f"wrong!{level}")
@@ -135,7 +138,7 @@ class Search:
         self.found.unrolled = level, level
 
     def _met(self, question: str, level: int) -> bool:
-        """Whether some path of this level ends in this error. If so, one such path is kept."""
+        """Whether some path of `level` states ends in the error `question`. If so, one such path is kept."""
         if (question, level) not in self.paths.witnesses:
             if not self.solver.satisfiable(self.unrolling.asked(level, question)):
                 self.paths.refuted.setdefault(level, []).append(question)
@@ -144,7 +147,7 @@ class Search:
         return True
 
     def _keep(self, question: str, level: int, model: z3.ModelRef) -> None:
-        """Keeps the path that a model of z3 describes. The path ends in the error that was asked for."""
+        """Keeps the path that a model of z3 describes. The path ends in the error `question`."""
         path = Path(self.unrolling.state(model, 1), self.unrolling.instances(model, level), canonical=False)
         self.paths.witnesses[question, level] = path
         self._ends[question] = level, self.unrolling.state(model, level)
@@ -158,7 +161,10 @@ class Search:
         raise _Stopped("error")
 
     def _least(self, question: str, level: int) -> tuple[int, ...]:
-        """The least state of a level with this error, or any such state if z3 gives up. Keeps a path to the state."""
+        """The least state of a level with this error. Keeps a path to this state.
+
+        If z3 gives up or is interrupted, the result is a state with this error that need not be the least.
+        """
         _, leaves = self._ends[question]
         try:
             unrolling, solver = self.paths.of_length(level, self.watch)
@@ -173,14 +179,14 @@ class Search:
         return leaves
 
     def _any(self, question: str) -> tuple[int, ...]:
-        """A state with this error, which need not be the least such state."""
+        """A known state with this error, which need not be the least such state. Keeps a path to this state."""
         level, leaves = self._ends[question]
         self.paths.witnesses[leaves, level] = self.paths.witnesses[question, level]
         self.paths.any.add(leaves)
         return leaves
 
     def _keep_what_is_wrong(self) -> None:
-        """Records errors and deadlocks found before the search gave up. Their states need not be the least."""
+        """Records errors and deadlocks found before the search ended early. Their states need not be the least."""
         try:
             for question in (MEANINGLESS, FAILING):
                 if question in self._ends:

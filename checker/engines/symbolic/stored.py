@@ -13,7 +13,10 @@ from isrcheck.model.language.system import TransitionSystem
 
 
 def facts(system: TransitionSystem) -> Iterator[Expression]:
-    """The facts: slots after a sequence's end have the first value of their domain, and no bag exceeds its capacity."""
+    """The facts as expressions: two conditions that are true in every state.
+
+    Slots after a sequence's end have the first value of their domain. No bag exceeds its capacity.
+    """
     nodes = [e.leaf(x) for x in system.leaves]
     for variable, part in zip(system.variables, split([v.domain for v in system.variables], nodes), strict=True):
         yield from _facts(variable.domain, part)

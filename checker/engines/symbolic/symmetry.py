@@ -19,7 +19,10 @@ from isrcheck.model.language.expressions import Expression
 from isrcheck.model.language.system import TransitionSystem
 
 EFFORT: Final = 20_000_000
-"""The limit for one question, in z3's own unit, which is the same on every machine. z3 reaches it in a few seconds."""
+"""The limit for one question, in z3's own unit of work, which is the same on every machine.
+
+z3 reaches this limit in a few seconds.
+"""
 
 
 class Alike:

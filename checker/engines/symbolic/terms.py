@@ -1,9 +1,9 @@
 """Translates a model's expressions to z3 terms, and z3's answers back to states.
 
-A flag is a Bool. A strategy decides how a number is written: `BITS` writes it as a bit-vector of the width of its
-interval (in two's complement if it can be negative), and `INTEGERS` writes it as an unbounded integer. All other values
-are bit-vectors, as wide as the interval of the expression needs: an enum is its position, a set has one bit for each
-broker, and a broker is its index plus one (zero is "none").
+A flag is a Bool. A strategy decides how a number is written. `BITS` writes a number as a bit-vector, as wide as the
+number's interval needs (in two's complement if the number can be negative). `INTEGERS` writes a number as an unbounded
+integer. All other values are bit-vectors, as wide as the interval of the expression needs. An enum is its position, a
+set has one bit for each broker, and a broker is its index plus one (zero is "none").
 
 The condition that an expression is undefined is an expression of its own: the `failure` of a transition or predicate.
 So each term here is defined whenever the leaves are in their intervals.
@@ -305,7 +305,7 @@ class Terms:
         return a & ~b
 
     def _operands(self, node: Expression, terms: list[Term]) -> list[Term]:
-        """The arguments in the width of the result. Higher bits can be cut off: they do not change the lower bits."""
+        """The arguments in the form of the result. Higher bits that are cut off would not change the lower bits."""
         return [self._fitted(t, x, node.kind, interval(node)) for t, x in zip(terms, node.arguments, strict=True)]
 
     def if_(self, node: Expression, terms: list[Term]) -> Term:

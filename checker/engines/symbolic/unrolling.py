@@ -57,7 +57,7 @@ class Link:
 
 
 class Template:
-    """The formulas for a state and for a step, over constants that are replaced for each state and step of a path."""
+    """The formulas for a state and for a step. Their constants are replaced for each state and step of a path."""
 
     def __init__(self, system: TransitionSystem, terms: Terms | None = None) -> None:
         self.system, self.terms = system, terms or Terms()
@@ -87,7 +87,7 @@ class Template:
         return clauses
 
     def _as_leaf(self, update: Expression, leaf: int) -> Term:
-        """An update in the form of the leaf that it writes."""
+        """The term of an update, in the form of the leaf that the update writes."""
         return self.terms.stored(update, self._write([update])[0], self.system.leaves[leaf])
 
     def _questions(self) -> tuple[Term, dict[str, Term]]:

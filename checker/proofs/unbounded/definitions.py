@@ -27,7 +27,7 @@ ANY: Final = ""
 
 @dataclass(frozen=True)
 class Quantified:
-    """A condition that holds for all values of its `numbers`, each of which is given with its kind."""
+    """A condition that holds for all values of its `numbers`. Each number is given with its kind."""
 
     numbers: tuple[tuple[Term, str], ...]
     condition: Term
@@ -37,8 +37,9 @@ class Quantified:
 class Definitions:
     """Conditions that define fresh names.
 
-    `numbers` lists the fresh numbers that do not depend on enclosing numbers, with their kinds. For each such number
-    from `end_of`, it also lists the number before. A proof also assumes the lemmas for these numbers.
+    `numbers` lists the fresh numbers that do not depend on enclosing numbers (see `_Page`), with their kinds. For each
+    such number that `end_of` makes, `numbers` also lists its predecessor. A proof assumes the lemmas for these numbers,
+    too.
     """
 
     conditions: list[Quantified]
@@ -70,8 +71,8 @@ class Book:
 class _Page:
     """The definitions that a running method, or a quantified statement inside this method, has made so far.
 
-    Each definition must hold for all values of the `enclosing` numbers. These are the numbers of the quantifiers around
-    the definition. In `Unbounded.quantified`, they are also the numeric parameters of the statement.
+    Each definition must hold for all values of the `enclosing` numbers. The enclosing numbers are the numbers of the
+    quantifiers around the definition and, in `Unbounded.quantified`, the numeric parameters of the statement.
     """
 
     book: Book
@@ -119,7 +120,7 @@ def _fix(page: _Page, condition: Term, *numbers: tuple[Term, str]) -> None:
 
 
 def _body(page: _Page, numbers: Sequence[tuple[Term, str]], say: Callable[[], Any]) -> Any:
-    """The value of a statement about `numbers`. The definitions inside the statement are for all these numbers."""
+    """The value of a statement about `numbers`. The definitions inside it must hold for all values of these numbers."""
     with defining(page.book, (*page.enclosing, *numbers)) as inner:
         said = say()
     page.found.add(inner)
@@ -127,7 +128,7 @@ def _body(page: _Page, numbers: Sequence[tuple[Term, str]], say: Callable[[], An
 
 
 def end_of(limit: Term, of: str, holds: Callable[[Term], tuple[Term, Term]]) -> tuple[Term, Term]:
-    """One past the greatest number that is below `limit` and for which `holds` is true, or 0 if there is none.
+    """One past the greatest number from 0 to below `limit` for which `holds` is true, or 0 if there is no such number.
 
     Also returns the condition that the result is defined. `holds` takes a number and returns two terms: whether it is
     true for the number, and whether this is defined.
@@ -148,7 +149,7 @@ def end_of(limit: Term, of: str, holds: Callable[[Term], tuple[Term, Term]]) -> 
 
 
 def for_all(kinds: Mapping[str, tuple[Term, str]], holds: Callable[[dict[str, Term]], Any]) -> tuple[Term, Term]:
-    """Whether `holds` is true for all numbers from 0 to below the limits in `kinds`, and whether this is defined.
+    """Two conditions: `holds` is true for all numbers from 0 to below their limits, and this result is defined.
 
     `kinds` has the limit and the kind of each number, by name. If `holds` is false for one choice of numbers, the
     result is false, even if `holds` is undefined for another choice. Otherwise, the result is defined only if `holds`

@@ -1,17 +1,17 @@
 """The obligations of a proof about a model without bounds, for a given number of brokers.
 
-The obligations have no quantifiers, so that a solver can usually decide them. A lemma is about all offsets and all
-epochs, but an obligation assumes the lemma only for some numbers, each of the kind (`shapes.End`) of the parameter that
-it replaces. Each stage of an obligation has more numbers:
+The obligations have no quantifiers, so that a solver can usually decide them. A lemma is about all values of its
+parameters, such as all offsets and epochs. But an obligation assumes the lemma only for some numbers. Each number has
+the same kind (`shapes.End`) as the parameter that it replaces. Each further stage of an obligation has more numbers:
 
 * The first stage has the numbers of the goals, of the action's parameters and of definitions (`definitions.py`), and
   the numbers that are leaves of the states before and after the step.
-* The second stage adds numbers that are stored in arrays (such as logs) of the state before the step. It takes them
-  from the indices that are numbers of the goals, of the action's parameters or of definitions.
+* The second stage adds numbers that are stored in arrays (such as logs) of the state before the step. It reads each
+  array at the indices that are numbers of the goals, of the action's parameters or of definitions.
 * The third stage adds the predecessors of the numbers that are leaves of the state before the step.
 
-Assuming less is safe, because what follows from some instances of a lemma also follows from the lemma. But a goal that
-is not proved might follow from more instances.
+Assuming less is safe, because a goal that follows from some instances of a lemma also follows from the lemma. But a
+goal that is not proved might follow from more instances.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ class Unbounded:
     def quantified(self, statement: Statement, state: Sequence[Term]) -> tuple[list[Quantified], Definitions]:
         """A statement about a state: its conditions (one for each choice of finite parameters) and its definitions.
 
-        A parameter is *finite* if its domain depends on no bound. The statement is true if and only if each condition
-        is true for all values of the other parameters.
+        A parameter is *numeric* if its domain depends on a bound, and *finite* otherwise. The statement is true if and
+        only if each condition is true for all values of the numeric parameters.
         """
         return self._read(statement, state, fresh_numbers(self.free.book), bound=True)
 
@@ -101,7 +101,7 @@ class Unbounded:
     def _some_number(self, parameter: str, of: str, before: int) -> Term:
         """An arbitrary number of kind `of` for a goal that already has `before` numbers of this kind.
 
-        All goals share these numbers, so there are only as many as the goal with the most numbers needs.
+        All goals share these numbers. So the goal that needs the most numbers decides how many are made.
         """
         known = self._some.setdefault(of, [])
         while len(known) <= before:
@@ -234,7 +234,7 @@ class Unbounded:
         return Quantified(((index, part.endless),), both(*inside(part.domain, z3.Select(term, index))))
 
     def _somewhere(self, part: Part, term: Term) -> Term:
-        """The condition that a leaf has a value of its domain. For an array, it is about one unknown index."""
+        """The condition that a leaf has a value of its domain, at one unknown index if the leaf is an array."""
         if part.endless is None:
             return both(*inside(part.domain, term))
         return both(*inside(part.domain, z3.Select(term, self._some_number("index", part.endless, 0))))

@@ -1,10 +1,11 @@
 """A model's steps for all bounds together, found by running the methods of the model.
 
-Every setting that is a bound becomes an unknown integer, which is at least the setting's minimum, if it has one. The
-methods run unchanged on a state of z3 terms. A parameter is *numeric* if its domain depends on a bound, and *finite*
-otherwise. A numeric parameter is an unknown number of its domain. The methods run once for each choice of their finite
-parameters, such as brokers. The result is valid for each value that a bound can have, because bounds and numeric
-parameters stay unknown. A loop up to an unknown bound cannot run. Models use `below` and `one_past_last` instead.
+Every setting that is a bound becomes an unknown integer. If the setting has a minimum, the integer is not below this
+minimum. The methods run unchanged on a state of z3 terms. A parameter is *numeric* if its domain depends on a bound,
+and *finite* otherwise. A numeric parameter is an unknown number of its domain. The methods run once for each choice of
+their finite parameters, such as brokers. The result is valid for each value that a bound can have, because bounds and
+numeric parameters stay unknown. A loop up to an unknown bound cannot run. Models use `below` and `one_past_last`
+instead.
 """
 
 from __future__ import annotations
@@ -42,7 +43,10 @@ from isrcheck.model.language.running import heeded
 
 @dataclass(frozen=True)
 class AnyBounds:
-    """A model whose bounds are unknown integers: `bounds`, by setting. `known` has the conditions on these integers."""
+    """A model whose bounds are unknown integers.
+
+    `bounds` has these integers by setting. `known` has the conditions on these integers.
+    """
 
     model: Model
     book: Book

@@ -136,7 +136,7 @@ def ofFlag(term: Term, defined: Term = TRUE) -> UnboundedFlag:  # noqa: N802
 def _kleene(a: Scalar, b: Scalar, decides: Callable[[Term], Term]) -> Term:
     """The condition that `a & b` (or `a | b`) is defined.
 
-    Both operands are defined, or one operand is defined and alone decides the result.
+    It holds if both operands are defined, or if one operand is defined and alone decides the result.
     """
     if z3.is_true(a.defined) and z3.is_true(b.defined):
         return TRUE
@@ -223,7 +223,7 @@ class UnboundedNumber(Scalar):
         return Below(self)
 
     def one_past_last(self, holds: Callable[[Any], Any]) -> UnboundedNumber:
-        """One past the greatest number that is below this one and for which `holds` is true, or 0 if there is none."""
+        """One past the greatest number from 0 to below this number for which `holds` is true, or 0 if there is none."""
 
         def of_number(at: Term) -> tuple[Term, Term]:
             flag = as_flag(holds(UnboundedNumber((at,), self.domain)))

@@ -2,8 +2,9 @@
 
 A bound is a z3 constant: an unknown integer. A number, an enum or a broker is an Int. The Int of an enum is the
 position of its member. The Int of a broker is its index, and -1 represents "none". A flag is a Bool. A set has one Bool
-for each broker. A log whose capacity is a bound is its length and, for each leaf of an element, an Array from offsets
-to the values of this leaf. A `per(...)` over numbers whose domain depends on a bound also consists of such Arrays.
+for each broker. A log whose capacity is a bound consists of its length and, for each leaf of an element, an Array from
+offsets to the values of this leaf. A `per(...)` over numbers whose domain depends on a bound consists of such Arrays,
+from its indices.
 """
 
 from __future__ import annotations
@@ -166,7 +167,7 @@ def inside(domain: Domain, term: Term) -> list[Term]:
 def constant(domain: Domain, value: Any) -> tuple[Term, ...] | None:
     """The terms of a plain value, or None if the value does not belong to this scalar domain.
 
-    The ends of a domain are not checked: every integer counts as a number of the domain, and every broker domain has
+    The ends of a domain are not checked. So every integer counts as a number of the domain, and every broker domain has
     "none".
     """
     match domain:

@@ -1,8 +1,8 @@
 """The values that a model's methods compute with when there are no bounds. They consist of z3 terms.
 
 A scalar has terms, and the condition that it is defined. A structure is a part of the state (at a `Place`), or a
-separate value. This is the language's third semantics, beside `plain` and `symbolic` in `model/language`. The methods
-have the same names in all three.
+separate value. These values are the language's third semantics, beside `plain` and `symbolic` in `model/language`. The
+methods of values have the same names in all three semantics.
 """
 
 from __future__ import annotations
@@ -274,7 +274,8 @@ def value_of(domain: Domain, terms: tuple[Term, ...], defined: Term) -> Any:
 def flat(domain: Domain, value: Any, stored: bool = True) -> tuple[tuple[Term, ...], Term]:
     """The terms of a value of a domain, and the condition that the value is defined.
 
-    If `stored` is true, the condition also requires that the value lies in the domain.
+    If `stored` is true, the condition also requires that each scalar of the value lies in its domain. The scalars of a
+    `Structure` are not checked.
     """
     if type(domain) in SCALARS:
         return terms_of(SCALARS[type(domain)], domain, value, stored)

@@ -237,7 +237,7 @@ class TracedSequence(Structure):
         return TracedFlag(e.and_(fits_in, *same), e.and_(self._is_defined, defined), Flag())
 
     def without(self, offset: Any) -> TracedSequence:
-        """The sequence without the element at an offset, which must be below the length; later elements move up."""
+        """The sequence without the element at `offset`; defined where there is such an element. Later ones move up."""
         at = self.length._lift(offset)
         slots = [*self._slots(), self._padding()]
         moved = [
@@ -388,7 +388,7 @@ class TracedBag(Structure):
 
 
 class TracedChannel(Structure):
-    """A sequence that is read and changed only at its ends."""
+    """A sequence that changes only at its ends: elements are put at the end and taken from the head."""
 
     __slots__ = ()
     _domain: Channel

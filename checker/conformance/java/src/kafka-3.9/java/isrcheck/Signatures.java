@@ -21,11 +21,11 @@ import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
 import org.apache.kafka.storage.internals.log.UnifiedLog;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** Calls that Kafka has with other arguments since 4.0, or with maps of Java. */
+/** Calls of Kafka 3.9 that have other arguments since 4.0, or Java's maps instead of Scala's. */
 final class Signatures {
     private Signatures() { }
 
-    /** Metadata of the newest version for production; eligible leader replicas need a later one. */
+    /** The newest metadata version for production or, for eligible leader replicas, a later one. */
     static List<ApiMessage> features(boolean eligibleLeaderReplicas) {
         MetadataVersion version =
             eligibleLeaderReplicas ? MetadataVersion.IBP_4_0_IV0 : MetadataVersion.latestProduction();
@@ -54,7 +54,7 @@ final class Signatures {
             new File(directory.toFile(), ReplicaManager.HighWatermarkFilename()), new LogDirFailureChannel(1));
     }
 
-    /** The high watermark that a directory's checkpoint has; null where it has none. */
+    /** The high watermark in a directory's checkpoint, or null if it has none. */
     static Long highWatermark(Path directory, TopicPartition partition) throws Exception {
         return (Long) highWatermarks(directory).read().get(partition).getOrElse(() -> null);
     }

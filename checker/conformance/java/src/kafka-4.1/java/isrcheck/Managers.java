@@ -45,11 +45,11 @@ import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.BoxedUnit;
 
-/** What is called in another way in another version of Kafka. */
+/** Calls that differ between versions of Kafka, most of them of ReplicaManager. */
 final class Managers {
     private Managers() { }
 
-    /** A ReplicaManager with the fetchers of ours, and with no thread or timer of its own. */
+    /** A ReplicaManager with the harness's fetchers and movers, and without threads or timers of its own. */
     static ReplicaManager replicaManager(
         Broker broker,
         Cluster cluster,
@@ -94,7 +94,7 @@ final class Managers {
         return Option.apply(new DelayedOperationPurgatory<T>(name, timer, id, 1000, false, false));
     }
 
-    /** Fetchers that stay, as they do where they have other partitions to fetch as well. */
+    /** Fetchers that stay when they are idle. Kafka's fetchers stay if they also fetch other partitions. */
     private static final class Fetchers extends ReplicaFetcherManager {
         private final Broker broker;
         private final Cluster cluster;

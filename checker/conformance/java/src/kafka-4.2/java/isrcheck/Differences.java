@@ -20,7 +20,7 @@ import org.apache.kafka.storage.internals.log.UnifiedLog;
 import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** What is called in another way in another version of Kafka: its log manager, and how brokers ask for another ISR. */
+/** Calls that differ between versions of Kafka: of LogManager, of AlterPartitionManager, and of some small classes. */
 final class Differences {
     private Differences() { }
 
@@ -31,7 +31,7 @@ final class Differences {
             time, stats, failures);
     }
 
-    /** Loads logs as a broker does that hears of metadata for the first time; without an image none is a stray one. */
+    /** Loads logs as a broker does before it first publishes metadata. If `image` is null, no log counts as stray. */
     static void load(LogManager logManager, KRaftMetadataCache cache, int broker, MetadataImage image) {
         logManager.startup(CollectionConverters.asScala(cache.getAllTopics()).toSet(), log -> image != null
             && org.apache.kafka.storage.internals.log.LogManager.isStrayKraftReplica(broker, image.topics(), log));
@@ -47,7 +47,10 @@ final class Differences {
         return new DefaultAlterPartitionManager(channel, time.scheduler, time, broker, () -> brokerEpoch);
     }
 
-    /** LogManager.shutdown frees the lock of a failed directory once more, and throws; BrokerServer heeds it not. */
+    /**
+     * Forgets the lock of a failed directory. Otherwise LogManager.shutdown frees the lock a second time and throws an
+     * exception, which BrokerServer ignores.
+     */
     static void forgetLock(LogManager logManager, Path directory) throws ReflectiveOperationException {
         Field field = LogManager.class.getDeclaredField("dirLocks");
         field.setAccessible(true);

@@ -20,7 +20,7 @@ import org.apache.kafka.storage.internals.log.LogOffsetSnapshot;
 import org.apache.kafka.storage.internals.log.UnifiedLog;
 import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
 
-/** What is called in another way in another version of Kafka: its log manager, and how brokers ask for another ISR. */
+/** Calls that differ between versions of Kafka: of LogManager, of AlterPartitionManager, and of some small classes. */
 final class Differences {
     private Differences() { }
 
@@ -30,12 +30,12 @@ final class Differences {
         return kafka.log.LogManager.apply(config, Set.of(), cache, time.scheduler, time, stats, failures);
     }
 
-    /** Loads logs as a broker does that hears of metadata for the first time; without an image none is a stray one. */
+    /** Loads logs as a broker does before it first publishes metadata. If `image` is null, no log counts as stray. */
     static void load(LogManager logManager, KRaftMetadataCache cache, int broker, MetadataImage image) throws Exception {
         logManager.startup(cache.getAllTopics(), log -> image != null && isStray(image, broker, log));
     }
 
-    /** BrokerMetadataPublisher: a log without a topic id is a stray one, too. */
+    /** Whether a log is stray. As in BrokerMetadataPublisher, a log without a topic id is stray, too. */
     private static boolean isStray(MetadataImage image, int broker, UnifiedLog log) {
         return log.topicId().isEmpty() || org.apache.kafka.storage.internals.log.LogManager.isStrayReplica(
             image.topics().partitionReplicas(log.topicId().get(), log.topicPartition().partition()), broker, log);
@@ -51,7 +51,10 @@ final class Differences {
         return new DefaultAlterPartitionManager(channel, time.scheduler, broker, () -> brokerEpoch);
     }
 
-    /** LogManager.shutdown frees the lock of a failed directory once more, and throws; BrokerServer heeds it not. */
+    /**
+     * Forgets the lock of a failed directory. Otherwise LogManager.shutdown frees the lock a second time and throws an
+     * exception, which BrokerServer ignores.
+     */
     static void forgetLock(LogManager logManager, Path directory) throws ReflectiveOperationException {
         Field field = LogManager.class.getDeclaredField("dirLocks");
         field.setAccessible(true);

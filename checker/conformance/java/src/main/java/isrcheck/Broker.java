@@ -35,7 +35,7 @@ import scala.Tuple2;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.BoxedUnit;
 
-/** One broker: its ReplicaManager with logs in a folder of its own, its metadata cache, its AlterPartitionManager. */
+/** A broker: its ReplicaManager with logs in a folder of its own, its metadata cache, and its AlterPartitionManager. */
 final class Broker {
     static final long NOW_MS = 1_000_000_000L;
     static final long LAG_MS = 30_000;
@@ -62,7 +62,10 @@ final class Broker {
     private boolean loaded = false;
     private boolean closed = false;
 
-    /** `before` is what was read of its folder as it stopped last; it loads its logs as it first hears of metadata. */
+    /**
+     * Starts a broker. The broker loads its logs when it first publishes metadata. Until then, `before` says what is on
+     * its disk (see `stopped`). At the first start of the broker, `before` is null.
+     */
     Broker(int id, long brokerEpoch, Cluster cluster, Path folder, ObjectNode before) throws Exception {
         this.id = id;
         this.brokerEpoch = brokerEpoch;
@@ -93,8 +96,8 @@ final class Broker {
         found.put("log.dirs", directories.online());
         found.put("metadata.log.dir", folder.resolve("metadata").toString());
         found.put("replica.lag.time.max.ms", String.valueOf(LAG_MS));
-        found.put("replica.fetch.backoff.ms", "0"); // Time stands still, so whoever backs off would do so for good.
-        found.put("log.cleaner.enable", "false"); // It is a thread, and nothing is compacted.
+        found.put("replica.fetch.backoff.ms", "0"); // Time stands still, so a backoff would not end.
+        found.put("log.cleaner.enable", "false"); // The cleaner is a thread, and the topic is not compacted.
         return found;
     }
 
@@ -123,7 +126,10 @@ final class Broker {
         }
     }
 
-    /** BrokerMetadataPublisher: the cache first, then the partition, then the configuration of its topic. */
+    /**
+     * Publishes batches as BrokerMetadataPublisher does: in the cache first, then in the partition, then in the
+     * configuration of the topic. Then late answers to fetches arrive.
+     */
     JsonNode publish(Cluster cluster, int batch) throws Exception {
         if (batch <= published) {
             return JsonNodeFactory.instance.objectNode().put("refused", "batch " + batch + " is published already");
@@ -153,13 +159,13 @@ final class Broker {
             cluster.producers.put(record, new Cluster.Told(id, error, false));
             refusal.set(error);
         });
-        replicaManager.tryCompleteActions(); // As the request handler does once it has handled a request.
+        replicaManager.tryCompleteActions(); // The request handler does this after each request.
         ObjectNode found = JsonNodeFactory.instance.objectNode();
         Errors error = refusal.get();
         return error == null || error == Errors.NONE ? found : found.put("refused", error.name());
     }
 
-    /** A fetch of a follower, handled at once: an answer with a copy of at most one batch. */
+    /** Handles a follower's fetch immediately. The answer has a copy of at most one batch. */
     FetchResponseData.PartitionData handleFetch(int follower, long epoch, FetchRequest.PartitionData asked) {
         AtomicReference<FetchPartitionData> said = new AtomicReference<>(null);
         replicaManager.fetchMessages(Managers.fetchParams(follower, epoch), CollectionConverters.asScala(
@@ -182,7 +188,7 @@ final class Broker {
         return answer;
     }
 
-    /** Reads for a fetch of a follower, in its life of now, and does not note it yet. */
+    /** Reads for a follower's fetch, with the follower's current broker epoch, and does not note the fetch yet. */
     JsonNode readFetch(Cluster cluster, int follower) throws InterruptedException {
         ObjectNode found = JsonNodeFactory.instance.objectNode();
         Broker asking = cluster.brokers.get(follower);
@@ -221,7 +227,7 @@ final class Broker {
 
     // --- directories -------------------------------------------------------------------------------------------------
 
-    /** The directory in which the log is fails. */
+    /** Makes the directory with the log fail. */
     JsonNode failDirectory() throws Exception {
         ObjectNode found = JsonNodeFactory.instance.objectNode();
         Optional<Path> holding = directory();
@@ -231,7 +237,7 @@ final class Broker {
         replicaManager.handleLogDirFailure(holding.get().toString(), true);
         Differences.forgetLock(logManager, holding.get());
         directories.fail(holding.get());
-        // Nobody looks after producers that wait, until their requests have timed out; time stands still, so it is now.
+        // Kafka next looks at waiting producers when their requests time out. Time stands still, so this is done now.
         replicaManager.delayedProducePurgatory().checkAndComplete(
             new TopicPartitionOperationKey(topicPartition.topic(), topicPartition.partition()));
         replicaManager.tryCompleteActions();
@@ -242,7 +248,7 @@ final class Broker {
         return movers.move(topicPartition, directories.another(directory().orElseThrow()));
     }
 
-    /** In which directory the log is. */
+    /** The directory that has the log. */
     private Optional<Path> directory() {
         return log().map(x -> Path.of(x.parentDirectory()));
     }
@@ -251,7 +257,7 @@ final class Broker {
         return directory().map(directories::id);
     }
 
-    /** BrokerServer: which broker epoch the files say that were left by a clean shutdown; -1 where they say nothing. */
+    /** The broker epoch in the files of a clean shutdown, as BrokerServer reads it; -1 if they have none. */
     long previousBrokerEpoch() {
         return logManager.readBrokerEpochFromCleanShutdownFiles().orElse(-1);
     }
@@ -264,12 +270,13 @@ final class Broker {
     }
 
     /**
-     * Stops, cleanly or not. A crash leaves no file that says that it was clean, so that the log is recovered; it may
-     * lose an end of the log, and have an earlier high watermark on disk.
+     * Stops the broker. If `clean` is false, no file says that the stop was clean, so the log is recovered at the next
+     * start. If `kept` is given, the log loses its records from this offset on. If `on_disk` is given, it is the high
+     * watermark on disk.
      */
     JsonNode stop(JsonNode command) throws Exception {
         if (command.hasNonNull("kept")) {
-            load(false); // What a broker has on disk that has not begun yet may be lost as well.
+            load(false); // Records on disk may also be lost if the broker has not loaded its logs yet.
         }
         Optional<Log> log = log();
         replicaManager.checkpointHighWatermarks();
@@ -287,7 +294,7 @@ final class Broker {
         return JsonNodeFactory.instance.objectNode();
     }
 
-    /** What was read of its folder as it stopped. */
+    /** The log, epoch cache and high watermark on disk when the broker stopped; null while the broker runs. */
     ObjectNode stopped() {
         return stopped;
     }
@@ -311,7 +318,7 @@ final class Broker {
         return Log.of(logManager, topicPartition);
     }
 
-    /** What a broker has that neither leads nor follows. */
+    /** The log, epoch cache and high watermark on the disk of a broker that neither leads nor follows. */
     private ObjectNode onDisk() throws Exception {
         ObjectNode found = loaded || before == null ? JsonNodeFactory.instance.objectNode() : before.deepCopy();
         if (loaded || before == null) {

@@ -10,7 +10,7 @@ import org.apache.kafka.server.util.Scheduler;
 import org.apache.kafka.server.util.timer.Timer;
 import org.apache.kafka.server.util.timer.TimerTask;
 
-/** A clock that stands still until somebody sleeps; what is scheduled for later, on it or on a timer, never happens. */
+/** A clock that moves only when somebody sleeps. Tasks that are scheduled for later, or put on a timer, never run. */
 public final class Clock implements Time {
     public final Scheduler scheduler = new Now();
     private long milliseconds;
@@ -42,7 +42,7 @@ public final class Clock implements Time {
         throw new UnsupportedOperationException("all is of one thread, so nobody can wait for another");
     }
 
-    /** Does at once what is scheduled for now. */
+    /** Runs a task immediately if it is scheduled for now, and never otherwise. */
     private static final class Now implements Scheduler {
         @Override
         public void startup() { }
@@ -74,7 +74,7 @@ public final class Clock implements Time {
         }
     }
 
-    /** A timer of what no time ends. */
+    /** A timer whose tasks never run. */
     static class Nothing implements Timer {
         @Override
         public void add(TimerTask task) { }

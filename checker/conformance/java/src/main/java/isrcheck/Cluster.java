@@ -20,8 +20,8 @@ import org.apache.kafka.metadata.PartitionRegistration;
 import org.apache.kafka.server.metrics.KafkaYammerMetrics;
 
 /**
- * The brokers, one partition of theirs, and the metadata log that they read: batches of records, in the order in which
- * they were committed. All of it is of one thread, and the clock stands still.
+ * The brokers, their only partition, and the metadata log that they read: batches of records, in the order in which
+ * they were committed. The clock stands still. Everything runs in one thread, except each `UnnotedFetch`.
  */
 final class Cluster {
     static final String TOPIC = "topic";
@@ -35,10 +35,13 @@ final class Cluster {
     private final Path folder;
     private Controller controller = null;
     private int resets = 0;
-    /** Whether a fetcher that is to truncate does so when its answer is taken once more. */
+    /** Whether a fetcher that must truncate does so only when its answer is taken a second time. */
     boolean truncatesLater = false;
 
-    /** What the producer of a record was told by a broker: nothing yet, or nothing ever where it has stopped. */
+    /**
+     * A broker's answer to the producer of a record. If there is no answer, `error` is null. `waits` says whether an
+     * answer may still come: it does not come if the broker has stopped.
+     */
     record Told(int broker, Errors error, boolean waits) { }
 
     Cluster(Path folder) {
@@ -75,7 +78,7 @@ final class Cluster {
         return brokers.get(command.get("broker").asInt());
     }
 
-    /** Forgets everything; brokers 0, 1, ... start and publish the batch that creates the topic. */
+    /** Removes everything. Then starts brokers 0, 1, ..., which publish the batch that creates the topic. */
     private JsonNode reset(JsonNode command) throws Exception {
         close();
         batches.clear();
@@ -119,10 +122,10 @@ final class Cluster {
         committed = image(committed, batches.size() - 1, batches.size() - 1).image();
     }
 
-    /** An image and how it comes of the one before. */
+    /** A metadata image, and the delta that leads to it from the image before. */
     record Step(MetadataDelta delta, MetadataImage image) { }
 
-    /** The image after some batches, one delta for all of them. */
+    /** The image after the batches from `first` to `last`, with one delta for all of them. */
     Step image(MetadataImage before, int first, int last) {
         MetadataDelta delta = new MetadataDelta.Builder().setImage(before).build();
         for (List<ApiMessage> batch : batches.subList(first, last + 1)) {
@@ -153,7 +156,7 @@ final class Cluster {
         return state;
     }
 
-    /** Stops what runs, and removes its files and metrics. */
+    /** Stops all brokers, and removes their files and the metrics. */
     void close() throws Exception {
         for (Broker broker : brokers.values()) {
             broker.close();

@@ -21,8 +21,8 @@ import org.apache.kafka.metadata.BrokerRegistration;
 import org.apache.kafka.metadata.PartitionRegistration;
 
 /**
- * The controller: what it decides is replayed and committed at once, as one batch, and its answers are given later.
- * Nothing is committed where there is no record.
+ * The controller. It replays and commits the records of each decision immediately, as one batch. Only records about the
+ * end of a shutdown wait for the next batch. Brokers receive answers to AlterPartition later.
  */
 final class Controller {
     static final Set<String> COMMANDS = Set.of("alter_partition", "lose_response", "elect_leaders", "balance",
@@ -75,7 +75,7 @@ final class Controller {
         return found;
     }
 
-    /** The image that brokers make of the records has the partition as the controller has it. */
+    /** Checks that the partition is equal in the controller and in the image that brokers build from the records. */
     private void checkImage() {
         PartitionRegistration mine = managers.partition(cluster.partition);
         PartitionRegistration theirs = cluster.registration(cluster.committed);
@@ -94,7 +94,10 @@ final class Controller {
         return commit(decision);
     }
 
-    /** Replicas to be asked for: what is asked for already is no change, so it is asked for in another order. */
+    /**
+     * The replicas to ask for. If the partition already has the wanted replicas in this order, they are reversed,
+     * because otherwise nothing would change.
+     */
     private List<Integer> replicas(List<Integer> wanted) {
         int[] now = managers.partition(cluster.partition).replicas;
         if (IntStream.of(now).boxed().toList().equals(wanted)) {
@@ -103,7 +106,7 @@ final class Controller {
         return wanted;
     }
 
-    /** A heartbeat says what a broker wants, and which of its directories have failed where it is to say so. */
+    /** A broker's heartbeat, with the broker's wishes and, if `directories` is true, with its failed directories. */
     private JsonNode heartbeat(int broker, JsonNode command) {
         List<Uuid> failed = command.path("directories").asBoolean()
             ? cluster.brokers.get(broker).directories.failedIds() : List.of();
@@ -117,13 +120,13 @@ final class Controller {
     }
 
     /**
-     * The last heartbeat of a broker that shuts down: it is fenced. Nobody asks for more than that it is not active, as
-     * it was not before, so that the record may wait for the next batch.
+     * The last heartbeat of a broker that shuts down. It fences the broker. This broker was not active before, and only
+     * the set of active brokers is compared, so the record may wait for the next batch.
      */
     private JsonNode finishShutdown(int broker) {
         ObjectNode found = JsonNodeFactory.instance.objectNode();
         if (managers.registrations().get(broker).fenced()) {
-            return found; // It was told to stop at once.
+            return found; // It may stop already.
         }
         Decision<BrokerHeartbeatReply> decision = calls.heartbeat(broker, false, true, List.of());
         if (decision.answer() == null || !decision.answer().shouldShutDown()) {
@@ -140,7 +143,10 @@ final class Controller {
             broker.id, broker.brokerEpoch, broker.previousBrokerEpoch(), broker.directories.onlineIds()));
     }
 
-    /** The directory of the log if the one of before has failed; otherwise another, as if the log had been moved. */
+    /**
+     * Assigns the log's directory if the directory that was assigned before has failed. Otherwise assigns another
+     * directory, as if the log had been moved.
+     */
     private JsonNode assignDirectory(Broker broker) {
         Uuid now = managers.partition(cluster.partition).directory(broker.id);
         List<Uuid> others = new ArrayList<>(broker.directories.onlineIds());

@@ -17,7 +17,7 @@ import org.apache.kafka.common.requests.RequestHeader;
 import org.apache.kafka.server.common.ControllerRequestCompletionHandler;
 import org.apache.kafka.server.common.NodeToControllerChannelManager;
 
-/** The connection of a broker to the controller: keeps its one AlterPartition request, and the answer on its way. */
+/** A broker's connection to the controller. Keeps its AlterPartition request until the broker has the answer. */
 final class ControllerChannel implements NodeToControllerChannelManager {
     private AlterPartitionRequestData request = null;
     private ControllerRequestCompletionHandler handler = null;
@@ -58,12 +58,12 @@ final class ControllerChannel implements NodeToControllerChannelManager {
         return request;
     }
 
-    /** The controller has answered; the broker does not know yet. */
+    /** Keeps the controller's answer, which the broker has not received yet. */
     void keep(AlterPartitionResponseData answer) {
         response = answer;
     }
 
-    /** The answer is gone with the connection; the channel sends the same request again, and nobody notices. */
+    /** Loses the answer with the connection. The channel sends the request again, and the broker does not notice. */
     JsonNode loseResponse() {
         response = null;
         return JsonNodeFactory.instance.objectNode();
@@ -84,7 +84,7 @@ final class ControllerChannel implements NodeToControllerChannelManager {
         return JsonNodeFactory.instance.objectNode();
     }
 
-    /** The request under way, if any. */
+    /** The request, until the broker has the answer, with the answer if there is one. Null if there is no request. */
     JsonNode state() {
         if (request == null) {
             return JsonNodeFactory.instance.nullNode();

@@ -11,12 +11,12 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.kafka.common.Uuid;
 
-/** The log directories of a broker, with the files that say which they are, and which of them have failed. */
+/** The log directories of a broker, with their ids. The directories that have failed are marked. */
 final class Directories {
     private final TreeMap<Path, Uuid> ids = new TreeMap<>();
     private final TreeSet<Path> failed = new TreeSet<>();
 
-    /** So many directories at first; later those that are in the folder. */
+    /** Creates the directories if the folder does not exist. Otherwise takes the directories in the folder. */
     Directories(int broker, Path folder) throws IOException {
         if (!Files.exists(folder)) {
             Files.createDirectories(folder);
@@ -49,7 +49,7 @@ final class Directories {
         return failed.stream().map(ids::get).toList();
     }
 
-    /** One that is online, and not this. */
+    /** A directory other than `directory` that has not failed. */
     Path another(Path directory) {
         return ids.keySet().stream().filter(x -> !x.equals(directory) && !failed.contains(x)).findFirst().orElseThrow();
     }
@@ -62,7 +62,7 @@ final class Directories {
         failed.add(directory);
     }
 
-    /** What has failed is taken from log.dirs before the broker starts anew, or an empty one is in its place. */
+    /** Removes failed directories before a broker starts again. With `byEmpty`, a new one takes the place of each. */
     void replaceFailed(int broker, boolean byEmpty) throws IOException {
         for (Path directory : failed) {
             delete(directory);
@@ -74,7 +74,7 @@ final class Directories {
         failed.clear();
     }
 
-    /** As after a crash: no file says that it was clean, and logs are recovered from their start. */
+    /** Removes the files of a clean shutdown. Then logs are recovered from their start, as after a crash. */
     void forgetCleanShutdown() throws IOException {
         for (Path directory : ids.keySet()) {
             Files.deleteIfExists(directory.resolve(".kafka_cleanshutdown"));

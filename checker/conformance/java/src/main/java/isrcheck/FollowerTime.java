@@ -6,16 +6,16 @@ import kafka.cluster.Partition;
 import org.apache.kafka.server.replica.Replica;
 import org.apache.kafka.server.replica.ReplicaState;
 
-/** Time that goes by for one follower alone. */
+/** Lets time pass for one follower only. */
 final class FollowerTime {
     private FollowerTime() { }
 
-    /** As if so much time went by before the next fetch that this one does not count then. */
+    /** Sets the time of the follower's last fetch to 0. Then this fetch does not count when the next one is noted. */
     static void forgetFetch(Partition partition, int follower) {
         change(partition, follower, 0, Broker.NOW_MS);
     }
 
-    /** As if replica.lag.time.max.ms had gone by since a follower was caught up. */
+    /** Makes it longer than replica.lag.time.max.ms since the follower was last caught up. */
     static void forgetCaughtUp(Partition partition, int follower) {
         change(partition, follower, 0, 0);
     }

@@ -15,8 +15,9 @@ import org.apache.kafka.common.utils.AppInfoParser;
 import org.apache.kafka.common.utils.Exit;
 
 /**
- * Reads a list of commands from each line of standard input and answers with one line: what each command gave, and
- * the state after all of them. The first argument is a folder that is ours, for logs.
+ * Reads a list of commands from each line of standard input. Answers with one line that has the result of each command
+ * and the state after the last one. If an exception is thrown, the line has the exception instead of the state. The
+ * first argument is a folder for logs that nobody else uses.
  */
 public final class Harness {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -25,7 +26,7 @@ public final class Harness {
 
     public static void main(String[] arguments) throws Exception {
         PrintStream answers = System.out;
-        System.setOut(System.err); // Whatever a library prints is no answer.
+        System.setOut(System.err); // Keeps the output of libraries apart from the answers.
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         Exit.setHaltProcedure((code, message) -> {
             throw new IllegalStateException("a broker halts: " + message);
@@ -49,6 +50,6 @@ public final class Harness {
             answers.flush();
         }
         cluster.close();
-        System.exit(0); // Threads of Kafka that nobody needs any more do not hold us up, and an agent may write what it saw.
+        System.exit(0); // Ends threads of Kafka that still run, and lets an agent write its data.
     }
 }

@@ -21,13 +21,16 @@ import org.apache.kafka.image.MetadataImage;
 import org.apache.kafka.metadata.BrokerRegistration;
 import org.apache.kafka.metadata.PartitionRegistration;
 
-/** The records that a path begins with, and what images and registrations say, as JSON data. */
+/** The first metadata records of a path, and the contents of images and registrations as JSON data. */
 final class Images {
     static final int DIRECTORIES = 3;
 
     private Images() { }
 
-    /** Features, the topic, its configuration, the brokers, and one partition, as we are told of them. */
+    /**
+     * The first records: the features, the topic with its configuration, the brokers and the partition, as `image`
+     * describes them. If the number of the partition is not 0, another partition has the number 0.
+     */
     static List<ApiMessage> first(Cluster cluster, JsonNode image, boolean eligibleLeaderReplicas) {
         List<ApiMessage> records = new ArrayList<>(Signatures.features(eligibleLeaderReplicas));
         Uuid topic = cluster.partition.topicId();
@@ -45,7 +48,7 @@ final class Images {
         return records;
     }
 
-    /** Every broker has three directories: one is left if two fail, without which it would stop. */
+    /** The ids of a broker's directories. There are three, so that two may fail. Without any, the broker would stop. */
     static List<Uuid> directories(int broker) {
         return IntStream.rangeClosed(1, DIRECTORIES).mapToObj(x -> new Uuid(broker + 1, x)).toList();
     }
@@ -58,7 +61,7 @@ final class Images {
         return record;
     }
 
-    /** Partition 0, where ours is another: so many replicas of brokers that there are not here. */
+    /** Partition 0, if the number of the compared partition is not 0. Its replicas are on brokers that do not exist. */
     private static PartitionRecord other(Uuid topic, int replicas) {
         List<Integer> others = IntStream.range(100, 100 + replicas).boxed().toList();
         return new PartitionRecord().setPartitionId(0).setTopicId(topic).setReplicas(others).setIsr(others)
@@ -87,7 +90,7 @@ final class Images {
         return found;
     }
 
-    /** What an image says of the partition and of the brokers. */
+    /** The partition and the brokers in an image. */
     static ObjectNode written(Cluster cluster, MetadataImage image) {
         ObjectNode found = JsonNodeFactory.instance.objectNode();
         PartitionRegistration said = cluster.registration(image);

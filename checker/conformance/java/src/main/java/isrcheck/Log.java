@@ -11,7 +11,7 @@ import org.apache.kafka.server.storage.log.FetchIsolation;
 import org.apache.kafka.storage.internals.log.EpochEntry;
 import org.apache.kafka.storage.internals.log.UnifiedLog;
 
-/** A UnifiedLog, which is not in the same package in all versions of Kafka. */
+/** A UnifiedLog. Its package depends on the version of Kafka. */
 record Log(UnifiedLog log) {
     static Optional<Log> of(LogManager logManager, TopicPartition partition) {
         return Differences.log(logManager, partition).map(Log::new);

@@ -13,7 +13,7 @@ import org.apache.kafka.common.record.RecordBatch;
 import org.apache.kafka.common.record.Records;
 import org.apache.kafka.common.record.SimpleRecord;
 
-/** Records of ours: one a batch, and its value is a number. */
+/** The records of the harness. Each batch has one record, and the value of a record is a number. */
 final class Logs {
     private Logs() { }
 
@@ -22,7 +22,7 @@ final class Logs {
         return MemoryRecords.withRecords(Compression.NONE, new SimpleRecord(Broker.NOW_MS, null, value));
     }
 
-    /** Each record as its number and the leader epoch of its batch. */
+    /** The number of each record, with the leader epoch of the record's batch. */
     static List<ArrayNode> records(Records records) {
         List<ArrayNode> found = new ArrayList<>();
         for (RecordBatch batch : records.batches()) {
@@ -34,7 +34,7 @@ final class Logs {
         return found;
     }
 
-    /** A copy, as the network makes one: what the leader truncates later is in it still. */
+    /** A copy, like the one that the network makes. It keeps records that the leader truncates later. */
     static MemoryRecords copied(Records records) throws Exception {
         if (records instanceof FileRecords file) {
             ByteBuffer buffer = ByteBuffer.allocate(file.sizeInBytes());

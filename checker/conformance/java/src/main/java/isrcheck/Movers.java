@@ -18,7 +18,7 @@ import org.apache.kafka.server.network.BrokerEndPoint;
 import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** What moves logs to another directory of a broker; its thread does nothing of its own accord. */
+/** Moves logs to other directories of a broker. The thread that copies acts only when `move` calls it. */
 final class Movers extends ReplicaAlterLogDirsManager {
     private static final int MOST_COPIES = 100;
 
@@ -48,7 +48,7 @@ final class Movers extends ReplicaAlterLogDirsManager {
         return thread;
     }
 
-    /** A log moves to another directory, with all its records: AlterReplicaLogDirs, and all that comes of it. */
+    /** Moves a log with all its records to another directory: AlterReplicaLogDirs, and all copying that it starts. */
     JsonNode move(TopicPartition partition, Path directory) {
         Errors error = CollectionConverters.asJava(replicaManager.alterReplicaLogDirs(
             CollectionConverters.asScala(Map.of(partition, directory.toString())))).get(partition);

@@ -4,8 +4,9 @@ import java.util.concurrent.CountDownLatch;
 import org.apache.kafka.server.util.timer.Timer;
 
 /**
- * A fetch for which a leader has read, in a thread of its own that waits where Partition.updateFollowerFetchState
- * begins: it asks there for the number of delayed DeleteRecords, and holds no lock.
+ * A fetch for which a leader has read, but which it has not noted yet. The fetch has a thread of its own, which waits
+ * at the beginning of Partition.updateFollowerFetchState. There Kafka asks for the number of delayed DeleteRecords, and
+ * holds no lock.
  */
 final class UnnotedFetch {
     private static final ThreadLocal<UnnotedFetch> MINE = new ThreadLocal<>();
@@ -22,14 +23,14 @@ final class UnnotedFetch {
             try {
                 fetch.run();
             } catch (Abandoned expected) {
-                // Its leader has stopped.
+                // The leader has stopped.
             } finally {
                 waitsOrEnds.countDown();
             }
         });
     }
 
-    /** Reads; whether there is anything to be noted. */
+    /** Reads for the fetch. Returns whether the fetch is still to be noted. */
     boolean read() throws InterruptedException {
         thread.start();
         waitsOrEnds.await();
@@ -41,7 +42,7 @@ final class UnnotedFetch {
         thread.join();
     }
 
-    /** It is never noted: who has read has stopped. */
+    /** Ends the thread without noting the fetch, because the leader stops. */
     void abandon() throws InterruptedException {
         abandoned = true;
         note();
@@ -49,7 +50,7 @@ final class UnnotedFetch {
 
     private void pause() {
         if (waits) {
-            return; // It is asked for that number once more.
+            return; // Kafka asks for the number a second time.
         }
         waits = true;
         waitsOrEnds.countDown();
@@ -65,7 +66,7 @@ final class UnnotedFetch {
 
     private static final class Abandoned extends RuntimeException { }
 
-    /** The timer of the purgatory that is asked: it has as many as are delayed. */
+    /** The timer for delayed DeleteRecords. When Kafka asks for their number, the thread of an unnoted fetch waits. */
     static Timer timer() {
         return new Clock.Nothing() {
             @Override

@@ -21,11 +21,11 @@ import org.apache.kafka.storage.internals.log.EpochEntry;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
 import org.apache.kafka.storage.internals.log.UnifiedLog;
 
-/** Calls that Kafka 3.9 has with other arguments, or with maps of Scala. */
+/** Calls of Kafka since 4.0 that have other arguments in 3.9, or Scala's maps instead of Java's. */
 final class Signatures {
     private Signatures() { }
 
-    /** Metadata of the newest version, and eligible leader replicas or none. */
+    /** The newest metadata version for production, with or without eligible leader replicas. */
     static List<ApiMessage> features(boolean eligibleLeaderReplicas) {
         return List.of(
             new FeatureLevelRecord().setName(MetadataVersion.FEATURE_NAME)
@@ -55,7 +55,7 @@ final class Signatures {
             new File(directory.toFile(), ReplicaManager.HighWatermarkFilename()), new LogDirFailureChannel(1));
     }
 
-    /** The high watermark that a directory's checkpoint has; null where it has none. */
+    /** The high watermark in a directory's checkpoint, or null if it has none. */
     static Long highWatermark(Path directory, TopicPartition partition) throws Exception {
         return highWatermarks(directory).read().get(partition);
     }

@@ -28,8 +28,8 @@ import org.apache.kafka.server.common.OffsetAndEpoch;
 import org.apache.kafka.server.network.BrokerEndPoint;
 
 /**
- * A follower's fetcher thread, which does nothing of its own accord. It asks when told to, and takes the answer when
- * told to: between these the answer is on its way.
+ * A follower's fetcher thread that acts only when it is told to. It sends a request in `send`, and takes the answer in
+ * `receive`. In between, the answer is on its way.
  */
 final class Fetcher extends ReplicaFetcherThread {
     private final Connection connection;
@@ -49,9 +49,9 @@ final class Fetcher extends ReplicaFetcherThread {
     }
 
     @Override
-    public void start() { } // One thread does it all.
+    public void start() { } // The harness's only thread does the work.
 
-    /** doWork: truncates where it must, builds a request, and sends it. */
+    /** Calls doWork, which truncates if necessary, builds a request and sends it. */
     JsonNode send() {
         connection.asked = null;
         connection.answer = null;
@@ -62,7 +62,7 @@ final class Fetcher extends ReplicaFetcherThread {
         return connection.asked == null ? found.put("refused", "the fetcher has nothing to ask for") : found;
     }
 
-    /** What it would ask for now, besides what it has asked for; null for nothing. */
+    /** The question that the fetcher would ask now, or null if there is none. The last request stays as it is. */
     FetchRequest.PartitionData question() {
         Map<TopicPartition, FetchRequest.PartitionData> before = connection.asked;
         connection.asked = null;
@@ -74,7 +74,7 @@ final class Fetcher extends ReplicaFetcherThread {
         return found == null ? null : found.get(connection.cluster.partition());
     }
 
-    /** processFetchRequest, as the answer arrives. */
+    /** Lets the answer arrive in processFetchRequest. If the fetcher truncates later, the second call truncates. */
     JsonNode receive() {
         if (truncating != null) {
             super.truncateOnFetchResponse(truncating);
@@ -88,7 +88,7 @@ final class Fetcher extends ReplicaFetcherThread {
         return truncating == null ? drop() : JsonNodeFactory.instance.objectNode();
     }
 
-    /** processFetchRequest has let go of its lock; a thread that truncates later stands still here. */
+    /** Called by processFetchRequest, which has released its lock. A fetcher that truncates later stops here. */
     @Override
     public void truncateOnFetchResponse(scala.collection.Map<TopicPartition, EpochEndOffset> ends) {
         if (connection.cluster.truncatesLater) {
@@ -103,7 +103,7 @@ final class Fetcher extends ReplicaFetcherThread {
         processFetchRequest(connection.asked, null);
     }
 
-    /** The answer on its way is to an earlier question: whenever it arrives before the next one, it changes nothing. */
+    /** Marks the answer as late, and lets it arrive. It arrives again after each `publish` until the next request. */
     JsonNode late() {
         late = true;
         return arriveLate();
@@ -126,7 +126,7 @@ final class Fetcher extends ReplicaFetcherThread {
         return fetchState(connection.cluster.partition()).isDefined();
     }
 
-    /** The answer on its way, if any. */
+    /** The answer on its way, or null. A late answer counts only if the fetcher is still to truncate for it. */
     JsonNode state() {
         if (connection.answer == null || late && truncating == null) {
             return JsonNodeFactory.instance.nullNode();
@@ -143,7 +143,7 @@ final class Fetcher extends ReplicaFetcherThread {
         return found;
     }
 
-    /** What RemoteLeaderEndPoint is, without a network: the leader is asked directly. */
+    /** Stands for RemoteLeaderEndPoint. It asks the leader directly, without a network. */
     static final class Connection implements LeaderEndPoint {
         private final Cluster cluster;
         private final int follower;
@@ -222,7 +222,7 @@ final class Fetcher extends ReplicaFetcherThread {
                 Differences.end(leader().partition().fetchOffsetSnapshot(Optional.of(epoch), false)), epoch);
         }
 
-        /** Of tiered storage, since Kafka 4.3. */
+        /** Kafka has this method since 4.3, for tiered storage. */
         public OffsetAndEpoch fetchEarliestPendingUploadOffset(TopicPartition partition, int epoch) {
             throw new UnsupportedOperationException("no segment waits to be uploaded");
         }

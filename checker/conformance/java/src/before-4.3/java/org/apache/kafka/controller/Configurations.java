@@ -5,7 +5,7 @@ import org.apache.kafka.clients.admin.AlterConfigOp.OpType;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.requests.ApiError;
 
-/** How configurations are changed: of resources that are there, and asked by who may. */
+/** Changes configurations of existing resources, for a caller that may do so. */
 final class Configurations {
     private Configurations() { }
 

@@ -9,11 +9,11 @@ import org.apache.kafka.metadata.BrokerRegistrationReply;
 import org.apache.kafka.metadata.FinalizedControllerFeatures;
 import org.apache.kafka.server.common.ApiMessageAndVersion;
 
-/** What a controller of Kafka 3.9 is made of, and asked, otherwise than in 4.0. */
+/** Calls of the controller's managers in Kafka 3.9 that differ from those since 4.0. */
 final class ControllerSignatures {
     private ControllerSignatures() { }
 
-    /** What the only controller of a quorum can do, also what is not for production yet. */
+    /** The features of a quorum's only controller, including those that are not for production yet. */
     static QuorumFeatures quorumFeatures() {
         return new QuorumFeatures(0, QuorumFeatures.defaultFeatureMap(true), List.of(0));
     }
@@ -21,7 +21,7 @@ final class ControllerSignatures {
     static ConfigurationControlManager.Builder with(
         FeatureControlManager features, ConfigurationControlManager.Builder builder
     ) {
-        return builder; // A change of min.insync.replicas does nothing else yet.
+        return builder; // A change of min.insync.replicas has no other effect in 3.9.
     }
 
     static ClusterControlManager.Builder with(
@@ -31,17 +31,17 @@ final class ControllerSignatures {
             replication.get().handleBrokerUncleanShutdown(broker, records));
     }
 
-    /** Eligible leader replicas are there where the version of metadata has them. */
+    /** Allows eligible leader replicas. The metadata version says whether they are used. */
     static ReplicationControlManager.Builder withElr(ReplicationControlManager.Builder builder) {
         return builder.setEligibleLeaderReplicasEnabled(true);
     }
 
-    /** Whether it is a record that only later versions have: none is. */
+    /** Replays a record of a type that only later versions have. Returns false, because 3.9 has no such records. */
     static boolean replay(ReplicationControlManager replication, ApiMessage record) {
         return false;
     }
 
-    /** A broker has been heard of; it has read all metadata. */
+    /** Notes a heartbeat of a broker that has read all metadata. */
     static void hear(ControllerManagers managers, BrokerRegistration broker) {
         managers.brokers.heartbeatManager().touch(broker.id(), broker.fenced(), managers.offset());
     }

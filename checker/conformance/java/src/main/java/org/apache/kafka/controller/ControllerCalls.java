@@ -30,7 +30,7 @@ import org.apache.kafka.metadata.BrokerRegistration;
 import org.apache.kafka.metadata.FinalizedControllerFeatures;
 import org.apache.kafka.server.common.ApiMessageAndVersion;
 
-/** What clients, brokers and timers ask of QuorumController, each as the call of a manager that it stands for. */
+/** Requests of clients, brokers and timers to QuorumController. Each is the call of a manager that it leads to. */
 public final class ControllerCalls {
     private final ControllerManagers managers;
     private final TopicIdPartition partition;
@@ -40,7 +40,7 @@ public final class ControllerCalls {
         this.partition = partition;
     }
 
-    /** The records that are to be committed, and the answer; or why there is none. */
+    /** The records to commit, the answer, and the error or NONE. The answer is null if a manager throws. */
     public record Decision<T>(List<ApiMessage> records, T answer, Errors error) {
         private static <T> Decision<T> of(ControllerResult<T> result, Errors error) {
             return new Decision<>(result.records().stream().map(ApiMessageAndVersion::message).toList(),
@@ -75,14 +75,14 @@ public final class ControllerCalls {
         return Decision.of(result, Errors.forCode(error));
     }
 
-    /** The two periodic tasks that find leaders; the second does something only if elections may be unclean. */
+    /** The periodic task that balances leaders or, if it changes nothing, the one that elects unclean leaders. */
     public Decision<?> balance() {
         Decision<Boolean> balanced = Decision.of(managers.replication.maybeBalancePartitionLeaders(), Errors.NONE);
         return balanced.records().isEmpty()
             ? Decision.of(managers.replication.maybeElectUncleanLeaders(), Errors.NONE) : balanced;
     }
 
-    /** AlterPartitionReassignments; without replicas it is a cancellation. */
+    /** AlterPartitionReassignments. If `replicas` is null, it cancels a reassignment. */
     public Decision<?> reassign(List<Integer> replicas) {
         AlterPartitionReassignmentsRequestData request = new AlterPartitionReassignmentsRequestData();
         var wanted = new AlterPartitionReassignmentsRequestData.ReassignablePartition()
@@ -101,9 +101,9 @@ public final class ControllerCalls {
         return Decision.of(result, result.response().get(topic).error());
     }
 
-    // --- what would be decided, of which nothing is committed --------------------------------------------------------
+    // --- decisions that are not committed ----------------------------------------------------------------------------
 
-    /** Whom an election would make the leader; nobody where the leader stays. */
+    /** The leader that an election would elect. Empty if the leader would not change. */
     public OptionalInt wouldLead(ElectionType type) {
         return elected(electLeaders(type));
     }
@@ -123,7 +123,7 @@ public final class ControllerCalls {
 
     // --- brokers -----------------------------------------------------------------------------------------------------
 
-    /** The session of one broker ends, and the others have been heard of since. */
+    /** Lets so much time pass that all sessions end, and renews the sessions of all brokers except `broker`. */
     private void endSession(int broker) {
         managers.clock.sleep(ControllerManagers.SESSION_NS / 1_000_000 + 1);
         for (BrokerRegistration other : managers.registrations().values()) {
@@ -138,7 +138,7 @@ public final class ControllerCalls {
         return Decision.of(ControllerSignatures.fenceOneStaleBroker(managers.replication), Errors.NONE);
     }
 
-    /** A heartbeat of a broker that has read all metadata, as the others have. */
+    /** A broker's heartbeat. First notes that all brokers have read all metadata. */
     public Decision<BrokerHeartbeatReply> heartbeat(
         int broker, boolean wantFence, boolean wantShutDown, List<Uuid> offlineDirectories
     ) {
@@ -155,14 +155,17 @@ public final class ControllerCalls {
         return decided(() -> managers.replication.processBrokerHeartbeat(request, registration));
     }
 
-    /** What QuorumController does once the records of a heartbeat are written. */
+    /** Does what QuorumController does after it has written the records of a heartbeat. */
     public void afterHeartbeat(int broker, BrokerHeartbeatReply reply) {
         if (reply.inControlledShutdown()) {
             managers.brokers.heartbeatManager().maybeUpdateControlledShutdownOffset(broker, managers.offset());
         }
     }
 
-    /** A new incarnation registers, and names the epoch of its last life if it was shut down cleanly. */
+    /**
+     * Registers a new incarnation of a broker. If the last one was shut down cleanly, `previousEpoch` is its broker
+     * epoch; otherwise -1.
+     */
     public Decision<?> registerBroker(int broker, long epoch, long previousEpoch, List<Uuid> directories) {
         endSession(broker);
         BrokerRegistrationRequestData request = new BrokerRegistrationRequestData().setBrokerId(broker)

@@ -23,8 +23,8 @@ import org.apache.kafka.metadata.placement.StripedReplicaPlacer;
 import org.apache.kafka.timeline.SnapshotRegistry;
 
 /**
- * What QuorumController is made of, without its queue, its log and its timers: whoever holds it appends the records and
- * replays them. Its clock is its own, and moves when a session is to end.
+ * The managers of QuorumController, without its queue, its log and its timers. The caller must append the records and
+ * replay them. The managers have a clock of their own, which moves when a session is to end.
  */
 public final class ControllerManagers {
     static final long SESSION_NS = TimeUnit.SECONDS.toNanos(9);
@@ -37,7 +37,7 @@ public final class ControllerManagers {
     final ReplicationControlManager replication;
     private long offset = 0;
 
-    /** The managers after the first records, as of a controller that has become active with them. */
+    /** Replays the first records, and makes the controller active. */
     public ControllerManagers(List<ApiMessage> first) {
         LogContext context = new LogContext();
         SnapshotRegistry snapshots = new SnapshotRegistry(context);
@@ -62,7 +62,7 @@ public final class ControllerManagers {
         return replication;
     }
 
-    /** QuorumController.replay: each record to whom it belongs. */
+    /** Replays each record in the manager for its type, as QuorumController.replay does. */
     public void replay(List<ApiMessage> records) {
         for (ApiMessage record : records) {
             offset += 1;

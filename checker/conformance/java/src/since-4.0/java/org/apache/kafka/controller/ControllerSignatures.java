@@ -10,11 +10,11 @@ import org.apache.kafka.metadata.BrokerRegistrationReply;
 import org.apache.kafka.metadata.FinalizedControllerFeatures;
 import org.apache.kafka.server.common.ApiMessageAndVersion;
 
-/** What a controller is made of, and asked, otherwise than in Kafka 3.9. */
+/** Calls of the controller's managers since Kafka 4.0 that differ from those in 3.9. */
 final class ControllerSignatures {
     private ControllerSignatures() { }
 
-    /** What the only controller of a quorum can do, also what is not for production yet. */
+    /** The features of a quorum's only controller, including those that are not for production yet. */
     static QuorumFeatures quorumFeatures() {
         return new QuorumFeatures(0, QuorumFeatures.defaultSupportedFeatureMap(true), List.of(0));
     }
@@ -33,10 +33,10 @@ final class ControllerSignatures {
     }
 
     static ReplicationControlManager.Builder withElr(ReplicationControlManager.Builder builder) {
-        return builder; // A feature says whether they are there.
+        return builder; // A feature switches eligible leader replicas on or off.
     }
 
-    /** Whether it was a record that 3.9 has not. */
+    /** Replays a record of a type that 3.9 does not have. Returns false for records of other types. */
     static boolean replay(ReplicationControlManager replication, ApiMessage record) {
         if (record instanceof ClearElrRecord x) {
             replication.replay(x);
@@ -45,12 +45,12 @@ final class ControllerSignatures {
         return false;
     }
 
-    /** A broker has been heard of. */
+    /** Notes a heartbeat of a broker. */
     static void hear(ControllerManagers managers, BrokerRegistration broker) {
         managers.brokers.trackBrokerHeartbeat(broker.id(), broker.epoch());
     }
 
-    /** Fences one broker whose session has ended; sessions of former lives end as well, and nothing comes of them. */
+    /** Fences one broker whose session has ended. Skips ended sessions of earlier incarnations. */
     static ControllerResult<?> fenceOneStaleBroker(ReplicationControlManager replication) {
         ControllerResult<Boolean> found = replication.maybeFenceOneStaleBroker();
         while (found.records().isEmpty() && found.response()) {
