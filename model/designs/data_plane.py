@@ -1,7 +1,7 @@
 """How a replica begins and ends a role, stops and crashes.
 
-The *checkpoint* is the high watermark on disk; it exists only if brokers may crash. A replica begins with this high
-watermark when its broker starts again.
+The *checkpoint* is the high watermark on disk. It exists only if brokers may crash. When a broker starts again, its
+replicas begin with their checkpoints.
 
 Left out: disks that lose or change data, except at the end of a log (`lossy_crashes`); log directories.
 """
@@ -60,7 +60,11 @@ class DataPlane(Fetching, Producers):
             replica.epoch_start = s.log[p][b].length
 
     def become_follower(self, s: State, p: int, b: Any, leader: Any, epoch: Any, truncates: Any = True) -> None:
-        """Makes a replica a follower. If there is a leader, the follower truncates its log and fetches from it."""
+        """Makes a replica a follower of `leader`, which may be none.
+
+        With truncation to the high watermark, the follower truncates its log now, if there is a leader and `truncates`
+        is true. With any other truncation, the follower compares its epochs with the leader's in a later step.
+        """
         replica, log = s.replica[p][b], s.log[p][b]
         replica.role = "follower"
         replica.leader = leader
@@ -78,9 +82,9 @@ class DataPlane(Fetching, Producers):
         self.forget_followers(s, p, b)
 
     def give_up_role(self, s: State, p: int, b: Any, high_watermark: Any) -> None:
-        """Ends the role of a replica: all its volatile fields are lost, and the high watermark becomes the given one.
+        """Ends the role of a replica: clears its volatile fields, and sets its high watermark to the given one.
 
-        The fields that parts add in `replica_fields` are cleared too.
+        Each field that a part adds in `replica_fields` gets the first value of its domain.
         """
         replica = s.replica[p][b]
         replica.role = "none"
@@ -173,7 +177,7 @@ class DataPlane(Fetching, Producers):
         return f": {'; '.join(words)}" if words else ""
 
     def stop(self, s: State, b: Any, kept: Any = None) -> None:
-        """Stops a broker: volatile state is lost, and each log loses the records at offset `kept` and later."""
+        """Stops a broker: volatile state is lost and, if `kept` is given, also the records at offset `kept` and later."""
         s.up = s.up - {b}
         if self.acknowledgement == "until-answered":
             self.turn_producers_away(s, b)

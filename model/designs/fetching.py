@@ -1,9 +1,9 @@
 """Fetching: a follower copies the leader's log, after it has truncated what the leader does not have.
 
 A *fetch* is one step: the leader learns the follower's log end offset, and the follower gets at most one record and the
-leader's high watermark from before the fetch. With `fetch_reply` a fetch is two steps, so its answer may be late. If a
-fetch is one step, a check does not cover late answers. A request for the end of an epoch is one step, or two steps with
-`truncation_reply`.
+leader's high watermark from before the fetch. If `fetch_reply` is not `at-once`, a fetch is two steps, so its answer
+may be late. If a fetch is one step, a check does not cover late answers. A request for the end of an epoch is one step,
+or two steps if `truncation_reply` is not `at-once`.
 
 Sources: KIP-101, KIP-279, KIP-320, KIP-392, and the JIRA ids that the settings name. Left out: fetch sessions,
 throttling.
@@ -106,9 +106,10 @@ class Fetching(Replicas):
     # --- words ------------------------------------------------------------------------------------------------------
 
     def answers(self, s: State, p: int, leader: Any, follower: Any, fenced: bool) -> Any:
-        """Whether a broker leads a follower and answers its requests.
+        """Whether a follower gets an answer to a request to its leader.
 
-        A `fenced` request is answered only if both brokers are in the same epoch.
+        With `truncation` kip-320 or on-fetch, a `fenced` request is answered only if both brokers are in the same
+        epoch.
         """
         same_epoch = s.replica[p][leader].epoch == s.replica[p][follower].epoch
         asked = self.leads(s, p, leader) & self.follows(s, p, follower, leader)
@@ -120,9 +121,9 @@ class Fetching(Replicas):
         return answers & ~s.replica[p][follower].truncating if self.asks_where_epochs_end else answers
 
     def has_a_quorum(self, s: State, p: int, leader: Any) -> Any:
-        """Whether at least min.insync.replicas members of a leader's ISR, the leader included, fetch from it.
+        """Whether at least min.insync.replicas members of a leader's ISR are the leader or may fetch from the leader.
 
-        Members that do not fetch do not count: when they lag, the leader removes them from the ISR if it can.
+        Members that may not fetch do not count: when they lag, the leader removes them from the ISR if it can.
         """
         fetch = [self.may_fetch(s, p, f, leader) if f != leader else True for f in self.brokers]
         present = count(
@@ -131,7 +132,7 @@ class Fetching(Replicas):
         return present >= self.min_isr
 
     def end_of_epoch(self, s: State, p: int, leader: Any, asked: Any) -> tuple[Any, Any]:
-        """A leader's answer: its greatest known epoch up to the requested epoch, and where the requested epoch ends."""
+        """A leader's answer: the greatest epoch in its cache up to the epoch `asked`, and where `asked` ends."""
         cache, end, top = s.epoch_cache[p][leader], s.log[p][leader].length, self.max_leader_epoch
         epoch = epoch_cache.floor_epoch(cache, asked, top)
         answer = epoch_cache.end_of_epoch(cache, asked, end, top)
@@ -142,9 +143,10 @@ class Fetching(Replicas):
     def truncation_point(self, s: State, p: int, follower: Any, epoch: Any, end: Any) -> tuple[Any, Any]:
         """How many records a follower keeps after a leader's answer, and whether it has then finished truncating.
 
-        If the answer has no offset, the follower truncates to its high watermark. In KIP-101 the follower truncates to
-        the offset in the answer. From KIP-279 on, the follower looks up in its own cache where the epoch in the answer
-        ends. A follower that does not know that epoch asks again with a smaller epoch.
+        If the answer has no offset, the follower truncates to its high watermark. Otherwise it truncates to the offset in
+        the answer. From KIP-279 on, it also truncates to the end of the answer's epoch in its own cache, if the cache
+        says where this epoch ends. There is one exception: if the cache lacks this epoch but has a smaller and a
+        greater one, the follower truncates only to the end of the smaller epoch, and must ask again.
         """
         top, own = self.max_leader_epoch, s.epoch_cache[p][follower]
         own_end, high_watermark = s.log[p][follower].length, s.replica[p][follower].high_watermark
@@ -169,7 +171,10 @@ class Fetching(Replicas):
         s.replica[p][follower].high_watermark = minimum(length, s.replica[p][follower].high_watermark)
 
     def diverges(self, s: State, p: int, follower: Any, leader: Any) -> Any:
-        """Whether the logs diverge at a fetch: at the leader, the follower's last epoch is missing or ends earlier."""
+        """Whether a fetch shows that the logs diverge (`truncation = on-fetch`).
+
+        They diverge if the leader does not have the follower's last epoch, or if this epoch ends earlier at the leader.
+        """
         if self.truncation != "on-fetch":
             return False
         last, log_end = epoch_cache.latest_epoch(s.epoch_cache[p][follower]), s.log[p][follower].length
@@ -222,7 +227,7 @@ class Fetching(Replicas):
         return f"{asks}: {copied}{raised}{news}"
 
     def note_fetch(self, s: State, p: int, leader: Any, follower: Any) -> None:
-        """Stores what else a leader learns from a fetch, besides the follower's log end offset; here nothing."""
+        """Notes what a leader learns from a fetch besides the follower's log end offset. By default this is nothing."""
 
     # --- answers that are late --------------------------------------------------------------------------------------
 
@@ -258,9 +263,10 @@ class Fetching(Replicas):
         return f"{follower} asks {whom} for the record at offset {end}; on its way is {on_its_way}"
 
     def heeds_fetched(self, s: State, p: int, follower: Any, leader: Any) -> Any:
-        """Whether a follower acts on the answer to a fetch: it still follows the leader and has the same log end.
+        """Whether a follower acts on the answer to a fetch.
 
-        With `fetch_reply = checked`, the follower must also be in the same epoch. In another epoch, another record may
+        The follower must still follow the leader, still have the log end of the fetch, and not be about to truncate.
+        With `fetch_reply = checked`, the follower must also still be in the same epoch. In another epoch, another record may
         belong at the same offset (KAFKA-18991).
         """
         reply, replica = s.fetched_reply[p][follower], s.replica[p][follower]
@@ -389,7 +395,7 @@ class Fetching(Replicas):
         return f"{follower} compares the epochs of its log with those of {whom} and {log}{asks}"
 
     def heeds(self, s: State, p: int, follower: Any, leader: Any) -> Any:
-        """Whether a follower acts on the answer that it has got from a leader."""
+        """Whether a follower acts on a leader's answer about the end of an epoch."""
         reply, replica = s.reply[p][follower], s.replica[p][follower]
         expected = (reply.leader == leader) & self.follows(s, p, follower, leader) & replica.truncating
         return expected & (reply.asked_in == replica.epoch) if self.truncation_reply == "checked" else expected
@@ -399,7 +405,7 @@ class Fetching(Replicas):
 
     @action(p=any_partition, follower=broker, leader=broker, actor="follower", where=lambda m: m.replies_late)
     def ignore_reply(self, s: State, p: int, follower: Any, leader: Any) -> None:
-        """A replica gets an answer from a broker that it no longer follows, and ignores it."""
+        """A replica gets an answer about the end of an epoch that it no longer waits for, and ignores the answer."""
         if follower == leader:
             return
         s.require(s.reply[p][follower].leader == leader, self.is_up(s, follower), ~self.heeds(s, p, follower, leader))

@@ -2,7 +2,8 @@
 
 A *broker* is up or down. As a *replica* of a partition it has a durable log and, with crashes, a checkpoint of its high
 watermark. A replica's *role*, the leader and epoch that it knows, its copy of the ISR and its high watermark are
-volatile. Offsets count from 0. A log end offset and a high watermark are exclusive ends.
+volatile. In `majority`, however, the epoch is durable, and there is neither a checkpoint nor an ISR. Offsets count from
+0. A log end offset and a high watermark are exclusive ends.
 
 *Ghosts* record which records were committed, acknowledged and consumed, and which leader committed them. They never
 restrict a step. docs/ghosts.md says for each ghost what is recorded, when and by which step.
@@ -32,7 +33,7 @@ from isrcheck.model.language import (
 )
 
 UNKNOWN = -1
-"""The value of `known_end` if a leader has not yet learnt a follower's log end since it began to lead."""
+"""The value of `known_end` for a follower whose log end the leader has not learnt since the leader began to lead."""
 
 
 def any_partition(m: Any) -> Any:
@@ -163,7 +164,10 @@ class Replicas(Model):
         return record(id=number(0, self.max_records - 1), epoch=self.any_epoch())
 
     def replica_fields(self) -> dict[str, Any]:
-        """Further volatile fields of each replica. A replica without a role has the first value of each domain."""
+        """Further volatile fields of each replica.
+
+        When a replica gives up its role, each of these fields gets the first value of its domain.
+        """
         return {}
 
     def replica_variables(self) -> dict[str, Any]:
@@ -202,7 +206,7 @@ class Replicas(Model):
         return s.up.has(b) if self.has_crashes else True
 
     def leads(self, s: State, p: int, b: Any) -> Any:
-        """Whether a broker believes that it leads the partition, as a zombie leader does."""
+        """Whether a broker is up and believes, rightly or wrongly, that it leads the partition."""
         return (s.replica[p][b].role == "leader") & self.is_up(s, b)
 
     def follows(self, s: State, p: int, follower: Any, leader: Any) -> Any:
@@ -210,7 +214,7 @@ class Replicas(Model):
         return (replica.role == "follower") & (replica.leader == leader) & self.is_up(s, follower)
 
     def end_seen_by(self, s: State, p: int, leader: Any, member: Any) -> Any:
-        """The log end offset of a member, as the leader knows it: its own, or that of the follower's last fetch."""
+        """The log end offset of `member` as the leader knows it: a follower's is that of its last fetch."""
         return s.log[p][leader].length if member == leader else s.known_end[p][leader][member]
 
     def forget_followers(self, s: State, p: int, b: Any) -> None:
@@ -226,6 +230,6 @@ class Replicas(Model):
         return True
 
     def noted_epoch(self, s: State, p: int, b: Any, epoch: Any, start: Any) -> Any:
-        """The epoch cache after a record of `epoch` was appended at offset `start`."""
+        """A replica's epoch cache after adding that `epoch` starts at `start`; unchanged if records have no epochs."""
         cache = s.epoch_cache[p][b]
         return epoch_cache.assigned(cache, epoch, start, self.max_leader_epoch) if self.records_have_epochs else cache

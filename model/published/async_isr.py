@@ -2,7 +2,8 @@
 
 One replica is the *leader* at all times. It asks the controller to shrink or expand the ISR. Requests and the
 controller's updates are kept in sets from which nothing is ever removed. So a message may arrive late, repeatedly, or
-never. While a request is pending, the high watermark waits for the union of the ISR and all requested ISRs.
+never. The high watermark waits for the members of the leader's ISR and of all ISRs that it has requested since it last
+took an update.
 
 Left out: leader changes, contents of logs (offsets only). The source has no bounds. Here a state constraint bounds the
 leader's offset and the controller's version.
@@ -146,7 +147,7 @@ class AsyncIsr(Model):
 
     @action(isr=set_of(broker), version=any_version, actor="controller")
     def controller_handle_request(self, s: AsyncIsrState, isr: Any, version: int) -> None:
-        """The controller grants a request that was made at its version; the request stays."""
+        """The controller grants a request that was made at the controller's present version; the request stays."""
         s.require(s.requests.has({"isr": isr, "version": version}), s.controller.version == version)
         self.controller_decides(s, isr)
 

@@ -1,4 +1,4 @@
-"""The committed records, as a history variable of the published models: steps write the variable and never read it.
+"""The committed records, as a history variable of the published models: no condition or other variable depends on it.
 
 At each offset, the first record that a leader's high watermark has passed is *committed*. A deposed leader that still
 believes it leads also commits records, because consumers may read its records.

@@ -2,9 +2,9 @@
 
 A *replica* has a log and a *belief*: the leader epoch, leader and ISR that it last heard of, and a high watermark. The
 *controller* writes the *quorum* state (leader epoch, leader, ISR) to ZooKeeper, and sends the same values as a
-LeaderAndIsr *request*. Requests are never lost and never removed. A replica may take requests late and in any order, if
-the epoch of the request is greater than its own epoch. Each operation of the controller begins an epoch with exactly
-one request.
+LeaderAndIsr *request*. Requests are never lost and never removed. A replica may take a request late or skip it. It
+takes only requests of a greater epoch than its own. Each operation of the controller begins an epoch with exactly one
+request.
 
 Left out: several partitions, fetch requests in flight, crashes with loss of data (a crash is an ISR shrink by the
 controller), unclean election. Also left out: a version of the quorum state, because the true leader writes this state
@@ -123,7 +123,7 @@ class KafkaReplication(Model):
         s.replica[leader].isr = isr
 
     def hears_of(self, s: Kip320State, replica: Any, leader: Any, epoch: int) -> Any:
-        """Whether the request of an epoch names the leader, and the replica is still in an earlier epoch."""
+        """Whether the request of an epoch was sent and names the leader, and the replica is in an earlier epoch."""
         sent = (epoch < s.next_leader_epoch) & (s.requests[epoch].leader == leader)
         return sent & (s.replica[replica].leader_epoch < epoch)
 
@@ -141,11 +141,11 @@ class KafkaReplication(Model):
         }
 
     def truncation_offset(self, s: Kip320State, leader: Any, follower: Any) -> Any:
-        """The number of records that a new follower of the leader keeps."""
+        """The log end to which a new follower of the leader truncates."""
         raise NotImplementedError
 
     def fetch_next_record(self, s: Kip320State, follower: Any, leader: Any) -> None:
-        """A follower copies the leader's record at the follower's log end, and the leader's high watermark."""
+        """A follower copies the leader's next record, and the leader's high watermark up to the follower's log end."""
         end = s.log[follower].length
         s.require(end < s.log[leader].length)
         s.log[follower].append(s.log[leader].at(end))
@@ -177,7 +177,7 @@ class KafkaReplication(Model):
 
     @action(replica=broker, actor="controller", perturbation=True)
     def controller_shrink_isr(self, s: Kip320State, replica: Any) -> None:
-        """The controller takes a failed replica out of the ISR. A leader is deposed, but stays in if it is the last."""
+        """The controller takes a failed replica out of the ISR. A leader is deposed, but stays if it is alone there."""
         leads, isr = s.quorum.leader == replica, s.quorum.isr
         s.require(leads | isr.has(replica))
         rest = when(leads & (isr == {replica}), isr, isr - {replica})
@@ -243,7 +243,7 @@ class UnfencedReplication(KafkaReplication):
 
     @action(leader=broker, follower=broker, actor="leader")
     def leader_shrink_isr(self, s: Kip320State, leader: Any, follower: Any) -> None:
-        """The leader drops a follower that does not reach its log end."""
+        """The leader drops a follower that does not follow it or does not reach the leader's log end."""
         if follower == leader:
             return
         behind = ~self.is_caught_up(s, leader, follower, s.log[leader].length)
@@ -255,7 +255,7 @@ class UnfencedReplication(KafkaReplication):
 
     @action(leader=broker, follower=broker, actor="leader")
     def leader_expand_isr(self, s: Kip320State, leader: Any, follower: Any) -> None:
-        """The leader adds to the ISR a follower that reaches its high watermark."""
+        """The leader adds to the ISR a follower that reaches the leader's high watermark."""
         caught_up = self.is_caught_up(s, leader, follower, s.replica[leader].high_watermark)
         s.require(~s.replica[leader].isr.has(follower), caught_up)
         self.leader_writes_isr(s, leader, s.replica[leader].isr | {follower})
@@ -265,7 +265,7 @@ class UnfencedReplication(KafkaReplication):
 
     @action(leader=broker, actor="leader")
     def leader_inc_high_watermark(self, s: Kip320State, leader: Any) -> None:
-        """The leader raises its high watermark over a record that its whole ISR has."""
+        """The leader raises its high watermark over an offset that all ISR members have. All ISR members follow it."""
         passed = s.replica[leader].high_watermark
         s.require(self.presumes_leadership(s, leader), passed < self.log_size)
         s.require(s.replica[leader].isr.every(lambda f: self.follows(s, f, leader) & (s.log[f].length > passed)))
@@ -287,7 +287,7 @@ class UnfencedReplication(KafkaReplication):
 
     @action(follower=broker, leader=broker, epoch=any_epoch, actor="follower")
     def become_follower(self, s: Kip320State, follower: Any, leader: Any, epoch: int) -> None:
-        """A replica takes a request that makes it a follower, and truncates its log even if the leader is not ready."""
+        """A replica takes a request that makes it a follower, and truncates even if the leader does not lead yet."""
         if follower == leader:
             return
         self.become_follower_and_truncate(s, leader, follower, epoch)

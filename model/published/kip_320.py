@@ -1,7 +1,7 @@
 """KIP-320: fetches and truncations carry the leader epoch, and a leader answers only followers of its own epoch.
 
-A leader takes replicas into the ISR only once its own high watermark has reached its epoch (KAFKA-7128). A replica
-becomes a follower only of a leader that is already in the epoch of the request.
+A leader adds replicas to the ISR only once its high watermark has reached the start of its epoch (KAFKA-7128). A
+replica becomes a follower only of a leader that is already in the epoch of the request.
 
 Source: github.com/hachikuji/kafka-specification, module Kip320.
 """
@@ -30,7 +30,7 @@ class Kip320(KafkaReplication):
 
     @action(leader=broker, follower=broker, actor="leader")
     def fenced_leader_shrink_isr(self, s: Kip320State, leader: Any, follower: Any) -> None:
-        """The leader drops a follower that is not in its epoch or does not reach its log end."""
+        """The leader drops a follower that is not in the leader's epoch or does not reach the leader's log end."""
         if follower == leader:
             return
         behind = s.log[follower].length < s.log[leader].length

@@ -1,7 +1,7 @@
 """KIP-320, first try: followers truncate while they fetch, and compare only epochs of records, not of leaders.
 
 A replica that becomes a follower keeps its log. A fetch carries the epoch of the follower's last record. If the leader
-has another epoch at that offset, the follower truncates. KIP-320 lists this under its rejected alternatives.
+has no record of this epoch there, the follower truncates. KIP-320 lists this under its rejected alternatives.
 
 Source: github.com/hachikuji/kafka-specification, module Kip320FirstTry.
 """
@@ -22,7 +22,7 @@ class Kip320FirstTry(KafkaReplication):
     """Truncation while fetching, fenced by the epochs of records."""
 
     def is_caught_up(self, s: Kip320State, leader: Any, follower: Any, end: Any) -> Any:
-        """Whether the follower follows the presumed leader, and both logs have the same epoch just below `end`."""
+        """Whether the follower follows the presumed leader, and both logs have the same epoch at offset `end` - 1."""
         reaches = (s.log[leader].length >= end) & (s.log[follower].length >= end)
         same_epoch = s.log[leader].at(end - 1).epoch == s.log[follower].at(end - 1).epoch
         together = self.presumes_leadership(s, leader) & self.follows(s, follower, leader)
@@ -30,7 +30,7 @@ class Kip320FirstTry(KafkaReplication):
 
     @action(leader=broker, follower=broker, actor="leader")
     def leader_shrink_isr_better_fencing(self, s: Kip320State, leader: Any, follower: Any) -> None:
-        """The leader drops a follower that does not hold its last record."""
+        """The leader drops a follower whose log lacks a record of the same epoch at the leader's last offset."""
         if follower == leader:
             return
         behind = ~self.is_caught_up(s, leader, follower, s.log[leader].length)

@@ -199,7 +199,10 @@ class Kip320Proof(Proof):
 
     @lemma(epoch=any_epoch, later=any_epoch)
     def an_outdated_request_cannot_commit(self, s: Any, epoch: Any, later: Any) -> Any:
-        """If a request is not taken, a member of its ISR is in a later epoch, or its ISR contains every later ISR."""
+        """If a request is not taken, a member of its ISR is later, or its ISR contains the quorum's ISR and later ISRs.
+
+        A replica is *later* if its epoch is greater than the request's. Later ISRs are those of later requests.
+        """
         isr = s.requests[epoch].isr
         since = implies(self.is_sent(s, later) & (later > epoch), s.requests[later].isr <= isr)
         moved = self.someone_is_later(s, isr, epoch)

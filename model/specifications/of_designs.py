@@ -47,7 +47,7 @@ def _waits(m: Any, s: Any, p: int) -> Any:
 
 
 def _is_agreed(m: Any, s: Any, p: int) -> Any:
-    """Whether every legitimate leader has all committed records, and no offset was committed with two records."""
+    """Whether every legitimate leader has all committed records, and no offset had two different committed records."""
     has = for_all(
         lambda leader, offset: _has(s, p, leader, offset),
         where=lambda leader, offset: m.is_legitimate(s, p, leader) & (s.committed[p].records.length > offset),

@@ -1,8 +1,10 @@
 """A replicated log as its writers and readers see it: no brokers, no ISR, and an epoch is only a field of a record.
 
-* *Committed* records are in the log for good. They never change, and new committed records are added at the end.
+* *Committed* records are in the log for good, unless its owner deletes the log (`deletions`). They never change, and
+  new committed records are added at the end.
 * *Acknowledged* records are committed records that were acknowledged to a producer.
-* The log is *agreed* as long as each of its speakers (leaders) has every committed record. It stays agreed for ever.
+* The log is *agreed* as long as each of its speakers (leaders) has every committed record. The log stays agreed for
+  ever.
 * The log is *kept* as long as every committed record is in some copy of the log. With `must_keep` the log is kept at
   all times, even while it has no speaker.
 * A consumer has *read* a prefix of the committed records.

@@ -5,8 +5,8 @@ be read side by side. All parts use `unified_log`. Brokers and controller share 
 `configuration_control` and `metadata_log`. A broker has `produce_purgatory`, `alter_partition_manager`, `replica`,
 `partition`, `replica_fetcher` and `broker_metadata_publisher`. The controller has `partition_reassignment_replicas`,
 `partition_change_builder`, `replication_control` and `cluster_control`. `broker_lifecycle` concerns both. The base
-classes of a part are parts that it uses. A part declares the attributes that it needs from other parts, and names
-these parts. docs/documents.md has a table of Kafka's functions and their counterparts
+classes of a part are parts that it uses. If a part uses attributes of a part that is not among its base classes, it
+declares these attributes and names that part. docs/documents.md has a table of Kafka's functions and their counterparts
 in the model.
 
 At the start, a topic of one partition exists and all brokers know it. Broker 0 leads in epoch 0.
@@ -47,7 +47,7 @@ class Kraft(BrokerLifecycle, BrokerMetadataPublisher, ReplicaFetcher, ClusterCon
     # The methods that invariants need from every design.
 
     def is_legitimate(self, s: KraftState, p: int, b: Any) -> Any:
-        """Whether a broker leads, and the controller says that it leads in this leader epoch."""
+        """Whether a broker believes that it leads, and the controller agrees that it leads in the same leader epoch."""
         return self.leads(s, p, b) & (s.state[p].leader == b) & (s.state[p].epoch == s.replica[p][b].epoch)
 
     def follows_for_good(self, s: KraftState, p: int, follower: Any, leader: Any) -> Any:
@@ -80,7 +80,7 @@ class Kraft(BrokerLifecycle, BrokerMetadataPublisher, ReplicaFetcher, ClusterCon
         return ~s.state[p].adding.is_empty | ~s.state[p].removing.is_empty
 
     def has_a_quorum(self, s: KraftState, p: int, leader: Any) -> Any:
-        """Whether at least min.insync.replicas members of a leader's ISR, the leader included, can fetch from it."""
+        """Whether the leader and the ISR members that can fetch from it are at least min.insync.replicas in number."""
         present = count(
             s.replica[p][leader].isr.has(f) & (self.may_fetch(s, p, f, leader) if f != leader else True)
             for f in self.brokers

@@ -1,12 +1,12 @@
 """DefaultAlterPartitionManager: the one request that a leader may have in flight, and the controller's answer.
 
-A broker has at most one AlterPartition request in flight for a partition. A second request is refused immediately
-(OPERATION_NOT_ATTEMPTED), and the partition goes back to the last ISR that it knew to be committed. The request names
-the leader epoch, the partition epoch, the members of the new ISR, and the broker epochs in which these members last
-fetched (KIP-903).
+A broker has at most one AlterPartition request in flight for a partition. Kafka refuses a second request immediately
+(OPERATION_NOT_ATTEMPTED), and the partition goes back to the last ISR that it knew to be committed. In the model, a
+leader makes no second request. The request names the leader epoch, the partition epoch, the members of the new ISR, and
+the broker epochs in which these members last fetched (KIP-903).
 
 Left out: errors of the whole request, after which the same request is sent again; requests of a leader that has
-stopped. Whatever happens to such a request could also have happened before the leader stopped.
+stopped. The controller could have handled such a request before the leader stopped, with the same effect.
 
 Source: AlterPartitionManager.scala of Kafka 4.3; KIP-497, KIP-903.
 """
@@ -21,10 +21,10 @@ from isrcheck.model.designs.kraft.unified_log import any_partition
 from isrcheck.model.language import action, broker, budget, enum, number, per, record, set_of, when
 
 REFUSED = ("fenced-leader-epoch", "invalid-request", "invalid-update-version", "new-leader-elected")
-"""Answers after which a leader keeps waiting: a metadata record that is newer than its request is on its way."""
+"""Errors after which a leader (with `refused_request = waits`) waits for a metadata record newer than its request."""
 
 IN_LATER_EPOCH = "success-in-later-epoch"
-"""Success that completed a reassignment. So a new leader epoch has begun, which the leader will learn from metadata."""
+"""Success that completed a reassignment and so began a new leader epoch. The leader learns this epoch from metadata."""
 
 ANSWERS = ("success", IN_LATER_EPOCH, "ineligible-replica", *REFUSED)
 
@@ -39,7 +39,7 @@ class AlterPartitionManager(PartitionRegistration):
     )
 
     restarts: Any
-    """Of `metadata_log`."""
+    """An attribute of `metadata_log`."""
 
     def holds(self) -> dict[str, Any]:
         fields: dict[str, Any] = {

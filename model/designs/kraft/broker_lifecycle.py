@@ -2,8 +2,9 @@
 
 A *crash* loses what is volatile. A lossy crash also loses records at the end of the log that had not reached the disk.
 A broker that is shut down cleanly leaves a file with its broker epoch, and names that epoch when it registers again
-(KIP-966). A crash, by `kill -9` or of the machine, leaves no such file, even if the log is complete. The high watermark
-on disk is the broker's last one or, after a crash with `checkpoint = any`, possibly an earlier one.
+(KIP-966). A crash, by `kill -9` or of the machine, leaves no such file, even if the log is complete (`clean_crashes`
+changes this). The high watermark on disk is the broker's last one or, after a crash with `checkpoint = any`, possibly a
+lower one.
 
 Left out: a disk that becomes empty although nobody noticed a failure.
 
@@ -94,12 +95,12 @@ class BrokerLifecycle(Partition):
     elr_of: Any
     commit_change: Any
     led_in_words: Any
-    """Of `partition_change_builder` and `replication_control`."""
+    """Attributes of `partition_change_builder` and `replication_control`."""
 
     drop_answers: Any
     drop_reads: Any
     orphan_reads: Any
-    """Of `replica_fetcher`."""
+    """Attributes of `replica_fetcher`."""
 
     def holds(self) -> dict[str, Any]:
         found: dict[str, Any] = {n: number(0, x) for n in ("crashes", "lossy_crashes") if (x := getattr(self, n))}
@@ -151,7 +152,7 @@ class BrokerLifecycle(Partition):
         return f"the directory of {b} fails, with its log{self.lost_in_words(old, new, b)}"
 
     def lose_partition(self, s: KraftState, p: int, b: Any) -> None:
-        """Forgets a broker's volatile state of a partition: its role, what it knows as leader, answers to fetches."""
+        """Forgets a broker's volatile state of a partition: its role, its knowledge as leader, answers to fetches."""
         self.forget_partition(s, p, b)
         self.drop_answers(s, p, b)
 
@@ -182,9 +183,10 @@ class BrokerLifecycle(Partition):
     def stop(self, s: KraftState, b: Any, on_disk: int | None, kept: int | None = None) -> None:
         """A broker stops and loses its volatile state: roles, what it knows as leader, its request, fetches in flight.
 
-        A broker that is shut down has its last high watermark on disk (`on_disk` is None). A broker that crashes may
-        have an earlier high watermark on disk. When the log is loaded again (LogLoader.load), epochs that start at the
-        log end are removed, because they have no record.
+        `kept` is the number of records that reached the disk; if it is None, all did. A broker that is shut down has
+        its last high watermark on disk (`on_disk` is None). With `checkpoint = any`, a broker that crashes may have a
+        lower high watermark on disk. When the log is loaded again (LogLoader.load), epochs that start at the log end
+        are removed, because they have no record.
         """
         if self.shutdowns:
             s.stopping = s.stopping - {b}
@@ -208,10 +210,9 @@ class BrokerLifecycle(Partition):
     def register_broker(self, s: KraftState, b: Any, leader: Any) -> None:
         """registerBroker: a broker that had stopped starts, fenced, with a new broker epoch.
 
-        The broker's old session must have ended. After an unclean stop the broker leaves every ISR and ELR
-        (handleBrokerShutdown), since it may have lost records. The controller notices unclean stops only if it keeps
-        eligible leader replicas (ELR). If nobody is eligible any more, the last known leader may be elected from then
-        on.
+        The broker's old session must have ended. If the broker may have lost records (`has_lost_something`), it leaves
+        every ISR and ELR (handleBrokerShutdown). The controller notices unclean stops only if it keeps eligible leader
+        replicas (ELR). If nobody is eligible after that, the last known leader may be elected.
         """
         s.require(~s.up.has(b), ~s.live.has(b))
         changes = {}

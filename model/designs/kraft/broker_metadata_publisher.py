@@ -1,8 +1,8 @@
 """BrokerMetadataPublisher and ReplicaManager.applyDelta: a broker applies metadata that the controller has committed.
 
-The broker goes on to the image of a later batch in one step, and skips the batches between. The delta has the
-differences between the two images, not the changes that led to them. If the partition epoch differs, the broker leads
-or follows the partition as the new image says.
+The broker goes on to the image of a later batch in one step, and skips the batches between. The delta that it applies
+has the differences between the two images, not the changes of the skipped batches. If the partition epoch differs, the
+broker leads or follows the partition as the new image says.
 
 Source: BrokerMetadataPublisher.scala, ReplicaManager.applyDelta, TopicDelta.localChanges of Kafka 4.3. Left out: the
 moment in which the metadata cache is new and the partitions have not changed yet.
@@ -37,14 +37,14 @@ class BrokerMetadataPublisher(Partition):
     restart_fetcher: Any
     orphan_reads: Any
     drop_answers: Any
-    """Of `replica_fetcher`."""
+    """Attributes of `replica_fetcher`."""
 
     def publish(self, s: KraftState, b: Any, to: int) -> tuple[Any, Any, Any]:
-        """onMetadataUpdate: the image of a later batch, whether a broker's replica changes, and whether it is removed.
+        """onMetadataUpdate: a later image, whether a broker's replica changes, and whether the replica is removed.
 
-        The replica changes if the partition epoch differs, or if the broker has no replica yet. The replica is removed
-        if the partition is no longer assigned to the broker. A broker that has just started applies its first image
-        even if the image is not later, because the broker knew no partition before.
+        The replica of an assigned broker changes if the partition epoch differs, or if the broker has no role yet. The
+        replica is removed if the partition is no longer assigned to the broker. A broker without a role, for example
+        one that has just started, applies its first image even if the image is not later.
         """
         image, replica = s.metadata.at(to), s.replica[0][b]
         said, mine = image.partition[0], self.is_replica(image.partition[0], b)

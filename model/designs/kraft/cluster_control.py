@@ -1,8 +1,8 @@
 """ClusterControlManager and BrokerHeartbeatManager: which brokers are registered, fenced, shutting down.
 
 A broker is *active* if it is registered, not fenced and not in controlled shutdown. `live` is the set of active
-brokers. A broker is fenced when its session ends, whether the broker is down, cut off or slow. The fencing and the
-changes of partitions that it causes are in the same batch.
+brokers. A broker is fenced when its session ends, whether the broker is down, cut off or slow. The batch that fences a
+broker also has the changes of partitions that follow from this.
 
 Left out: the times of sessions, the broker's metadata offset, feature levels, shutdowns that wait for other brokers'
 metadata. Kafka unfences a broker only after the broker has read its own registration; here a broker knows its
@@ -34,7 +34,7 @@ class ClusterControl(MetadataLog):
     only_where: Any
     commit_change: Any
     led_in_words: Any
-    """Of `partition_change_builder` and `replication_control`."""
+    """Attributes of `partition_change_builder` and `replication_control`."""
 
     def holds(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -49,7 +49,7 @@ class ClusterControl(MetadataLog):
         """handleBrokerFenced, handleBrokerInControlledShutdown: partition changes when a broker becomes inactive.
 
         The broker leaves every ISR and leads no partition. With eligible leader replicas (ELR), it joins the ELR if the
-        ISR is then smaller than min.insync.replicas.
+        ISR is then smaller than min.insync.replicas. Without ELR, the last member of an ISR stays in the ISR.
         """
         found = {}
         for p in self.all_partitions:

@@ -1,16 +1,16 @@
 """The metadata log, and how far each broker has read it: MetadataLoader, MetadataImage, KRaftMetadataCache.
 
 The controller commits batches at the end of the log. A batch is represented by the *image* after it: the partition's
-registration, the active brokers, their broker epochs, min.insync.replicas. Each broker has a position in the log, and
-knows only the image at that position. In one step a broker may go on by several batches, and then sees only the last
-image. Kafka's loader takes several batches in one step if they were committed since it last looked, or if it loads a
-snapshot.
+registration, the active brokers, all brokers' broker epochs, min.insync.replicas. Each broker has a position in the
+log, and knows only the image at that position. In one step a broker may go on by several batches, and then sees only
+the last image. Kafka's loader takes several batches in one step if they were committed since it last looked, or if it
+loads a snapshot.
 
-Batches that all brokers have passed are forgotten.
+The model forgets batches that all running brokers have passed.
 
-Left out: batches that are cut in two; the moment within a publication when the cache is already new and the partition
-is still old; a failover of the controller (each controller answers after its batch is committed, and the next
-controller has the same log).
+Left out: batches that are cut in two; the moment within a publication when the metadata cache is already new and the
+partition is still old; a failover of the controller. (A controller answers only after its batch is committed, and the
+next controller has the same log.)
 
 Source: MetadataLoader.java, MetadataBatchLoader.java, TopicDelta.java, KRaftMetadataCache.java of Kafka 4.3.
 """
@@ -59,7 +59,7 @@ class MetadataLog(PartitionRegistration):
     )
 
     min_isr_then: Any
-    """Of `configuration_control`."""
+    """An attribute of `configuration_control`."""
 
     def holds(self) -> dict[str, Any]:
         found: dict[str, Any] = {
@@ -94,7 +94,7 @@ class MetadataLog(PartitionRegistration):
 
     @property
     def restarts(self) -> int:
-        """The greatest number of times that a broker may start again."""
+        """A bound on the number of times that brokers start again."""
         return int(self.crashes + self.lossy_crashes + self.shutdowns)
 
     def any_broker_epochs(self) -> Any:
@@ -138,8 +138,8 @@ class MetadataLog(PartitionRegistration):
     ) -> None:
         """Commits a batch if a condition holds: registrations by partition, and the brokers that are then active.
 
-        `started` is a broker that registers in this batch. From then on `started` is up, its broker epoch is greater by
-        one, and it has the image of this batch.
+        If `live` is None, the active brokers stay the same. `started` is a broker that registers in this batch. From
+        then on this broker is up, its broker epoch is greater by one, and it has the image of this batch.
         """
         log, changed = s.metadata, {p: {**self._registration(s, p), **new} for p, new in registrations.items()}
         partitions = [changed.get(p, self._registration(s, p)) for p in self.all_partitions]

@@ -1,14 +1,15 @@
 """Partition: what a broker does as leader or follower of a partition.
 
 A leader knows the committed ISR. While a leader's request for another ISR is *pending*, the leader assumes the largest
-ISR that the controller may have. Whenever a leader handles a fetch, a write, a metadata record or an answer, it raises
-its high watermark if it can. When a leader handles a fetch, it also asks the controller for a larger ISR if it can.
+ISR that the controller may have. A leader raises its high watermark, if it can, when it notes a new fetch offset,
+appends a record, applies a metadata record, or learns that its request is granted. When a leader handles a fetch, it
+also asks the controller to add the follower to the ISR if the follower may join.
 
 Each rule is a method, and the docstring of the method gives the reason for the rule. The steps for fetches and for
 metadata are in the parts that use this part.
 
 Left out: future replicas while they catch up; log start offsets; the recovery state of a leader that was elected
-uncleanly (a leader always asks for RECOVERED, and nothing is done to recover).
+uncleanly (in Kafka, a leader always asks for RECOVERED and does nothing to recover).
 
 Source: Partition.scala of Kafka 4.3.
 """
@@ -43,7 +44,7 @@ from isrcheck.model.language import (
 
 
 class Leading(NamedTuple):
-    """A leader's state of a partition before or after a step, with the image of metadata that it has."""
+    """A leader's state of a partition before or after a step, with the leader's image of the metadata."""
 
     image: Any
     registration: Any
@@ -181,7 +182,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager, MetadataLog, C
     # --- the high watermark -----------------------------------------------------------------------------------------
 
     def maximal_isr(self, x: Leading) -> Any:
-        """maximalIsr: the largest ISR that the controller may have, with the members of the pending ISR.
+        """maximalIsr: with `pending_isr = awaited`, the union of the committed ISR and the pending ISR.
 
         The pending request may have been granted already, and any member of the controller's ISR may lead next
         (KIP-497).
@@ -195,8 +196,9 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager, MetadataLog, C
     def is_awaited(self, x: Leading, f: Any) -> Any:
         """Whether a leader's high watermark waits for a follower.
 
-        The high watermark waits for the members of the maximal ISR, and for followers that have caught up and may join.
-        Otherwise the high watermark would have to go back when such a follower joins (KAFKA-15021).
+        The high watermark waits for the members of the maximal ISR. By default it also waits for followers that have
+        caught up and may join. Without this wait, the high watermark could always be ahead of such a follower, which
+        then never joins. A follower that may not join is not awaited (KAFKA-15021).
         """
         member = self.maximal_isr(x).has(f) & self.is_replica(x.registration, f)
         if self.caught_up_outside == "passed":
@@ -209,8 +211,9 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager, MetadataLog, C
     def raised(self, b: Any, x: Leading, where: Any = True) -> Leading:
         """maybeIncrementLeaderHW: if a condition holds, raises the high watermark to the least awaited log end.
 
-        The high watermark never goes back, and does not rise while the ISR is smaller than min.insync.replicas
-        (KAFKA-15583). So replicas that leave the ISR at such a time have all committed records, and may lead.
+        The high watermark never goes back. With `high_watermark_min_isr`, it does not rise while the ISR is smaller
+        than min.insync.replicas (KAFKA-15583). So replicas that leave such a small ISR have all committed records, and
+        may lead.
         """
         end = x.log.length
         for f in self.brokers:
@@ -226,8 +229,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager, MetadataLog, C
     ) -> None:
         """Stores a leader's state after a step if a condition holds, and answers producers whose record is committed.
 
-        The step itself writes the log. `written` is the id of the record that the step appended, and the record's end
-        offset.
+        The step itself writes the log. If the step appended a record, `written` is the record's id and end offset.
         """
         old = s.replica[p][b]
         before = self.followers_of(s, p, b)
@@ -259,7 +261,8 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager, MetadataLog, C
         """isFollowerInSync: whether a follower's log reaches the high watermark and the start of the leader's epoch.
 
         A follower that reaches only the high watermark may lack records that an earlier leader committed, because a new
-        leader's high watermark lags behind (KAFKA-7128).
+        leader's high watermark lags behind (KAFKA-7128). With `expand_guard = high-watermark`, such a follower is still
+        in sync.
         """
         reached = end >= x.high_watermark
         return reached & (end >= x.epoch_start) if self.expand_guard == "epoch-start" else reached
@@ -275,15 +278,16 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager, MetadataLog, C
         return free & self.is_isr_eligible(x.image, x.followers, f) & self.is_in_sync(x, end)
 
     def expanded(self, s: KraftState, p: int, b: Any, x: Leading, f: Any, end: Any, where: Any) -> Leading:
-        """maybeExpandIsr: asks that a follower which has just fetched joins the ISR, if it may join."""
+        """maybeExpandIsr: if a condition holds and `f`, which has just fetched, may join, asks for an ISR with `f`."""
         grows = where & self.may_expand(s, p, b, x, f, end)
         self.submit(s, p, b, self.request(s, b, x, x.isr | {f}), grows)
         return x._replace(pending=when(grows, x.isr | {f}, x.pending))
 
     def request(self, s: KraftState, b: Any, x: Leading, isr: Any) -> dict[str, Any]:
-        """The content of an AlterPartition request: the leader's epoch and version, and the ISR with broker epochs.
+        """The content of an AlterPartition request: the leader's epoch and version, and the requested ISR.
 
-        For each follower, the request has the broker epoch in which the follower last fetched.
+        If brokers can restart, the request also has the leader's broker epoch and, for each follower in the requested
+        ISR, the broker epoch in which the follower last fetched.
         """
         found: dict[str, Any] = {"isr": isr, "epoch": x.epoch, "version": x.version}
         if self.restarts:
@@ -295,7 +299,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager, MetadataLog, C
     # --- who leaves the ISR -----------------------------------------------------------------------------------------
 
     def out_of_sync(self, x: Leading, b: Any) -> Any:
-        """getOutOfSyncReplicas: the ISR members that are no longer caught up."""
+        """getOutOfSyncReplicas: the followers in the ISR that are no longer caught up."""
         found = x.isr - x.isr
         for f in self.brokers:
             if f != b:
@@ -338,8 +342,9 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager, MetadataLog, C
 
         A registration with a smaller version than the broker's own is refused. An equal version is accepted, since the
         broker also learns versions from the controller's answers (KAFKA-13790). If the broker already leads in this
-        epoch, it keeps the state that only a new epoch changes. With `config_order = after-partitions`, the broker
-        still uses its old value of min.insync.replicas here, unless it had no role before.
+        epoch, it keeps its epoch start, and what it knows of the followers that are still replicas. With
+        `config_order = after-partitions`, the broker still uses its old value of min.insync.replicas here, unless it
+        had no role before.
         """
         old, x, said = s.replica[p][b], self.leading(s, p, b), image.partition[p]
         obeys = said.version >= old.version
@@ -375,7 +380,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager, MetadataLog, C
         self.store(s, p, b, self.raised(b, x), obeys)
 
     def make_follower(self, s: KraftState, p: int, b: Any, image: Any) -> None:
-        """makeFollower: a broker follows as a registration says; its high watermark and its log stay as they are.
+        """makeFollower: a broker follows as a registration says. It keeps its high watermark and its log.
 
         A broker that shuts down and is outside the ISR no longer fetches (ReplicaManager.applyLocalFollowersDelta).
         """
@@ -392,7 +397,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager, MetadataLog, C
         self.fail_delayed(s, b)
 
     def forget_partition(self, s: KraftState, p: int, b: Any) -> None:
-        """Clears a broker's memory of a partition that it neither leads nor follows any more."""
+        """Clears a broker's role and what it knows in this role, except the high watermark."""
         replica = s.replica[p][b]
         replica.role = "none"
         replica.leader = none
@@ -429,10 +434,10 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager, MetadataLog, C
     def handle_alter_partition_response(self, s: KraftState, p: int, b: Any) -> None:
         """handleAlterPartitionUpdate, handleAlterPartitionError: the controller's answer reaches a leader.
 
-        The leader ignores the answer if the answered request is no longer pending. The leader also ignores a success of
-        another epoch, or of a version before the leader's own. On success the leader adopts the ISR and the version of
-        the answer. If a member was refused, the leader goes back to the committed ISR. After any other error it waits
-        for a metadata record.
+        The leader ignores the answer if the answered request is no longer pending, or if the success began a later
+        epoch. On any other success the leader adopts the ISR and the version of the answer. If the error is
+        INELIGIBLE_REPLICA, the leader goes back to the committed ISR. After any other error it waits for a metadata
+        record. With `refused_request = goes-back`, it goes back after every error.
         """
         request, x = s.alteration[p][b], self.leading(s, p, b)
         s.require(request.stage != "none", request.stage != "asked")
@@ -473,7 +478,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager, MetadataLog, C
         return f"{b}, still leader of epoch {s.replica[p][b].epoch} in its own eyes,"
 
     def commit_in_words(self, old: Any, new: Any, p: int, b: Any) -> str:
-        """Words for a high watermark that rises, and for producers that are told; empty if there is neither."""
+        """Words for a high watermark that rises, and for records that are acknowledged. Empty if there are neither."""
         before, after = old.replica[p][b].high_watermark, new.replica[p][b].high_watermark
         told = [str(i) for i in range(self.max_records) if new.acknowledged[i] and not old.acknowledged[i]]
         words = f"; its high watermark {before} -> {after}" if after != before else ""

@@ -1,7 +1,7 @@
 """PartitionChangeBuilder: the leader, epochs and eligible leaders that follow from a change of a partition's ISR.
 
-The eligible leader replicas (ELR) are those that may lead if the ISR is empty. The election depends on the order in
-which the replicas are assigned. With `election = any-order`, a replica may win if it would win in some order.
+The eligible leader replicas (ELR) are outside the ISR, and may lead if it is empty. The election depends on the order
+in which the replicas are assigned. With `election = any-order`, each replica that wins in some order may win.
 
 Left out: metadata versions before 3.6, the recovery state.
 
@@ -121,7 +121,7 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
         unclean: bool,
         knows_last_leader: bool = True,
     ) -> Any:
-        """electAnyLeader: whether a broker, or nobody, leads after a change.
+        """electAnyLeader: whether `leader` (a broker or nobody) leads after a change.
 
         The candidates are, in this order: the present leader if it is valid; the valid replicas; the last known leader;
         any active replica, if elections may be unclean; nobody.
@@ -154,9 +154,9 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
     def reverted_isr(self, s: KraftState, p: int, leader: Any) -> Any:
         """The ISR after a reassignment is cancelled: without the replicas that the reassignment added.
 
-        If this ISR is empty and elections may be unclean, the first replica becomes its only member, which is an
-        unclean election. With `election = any-order`, the only member is the replica that leads afterwards, or the
-        first replica if nobody leads.
+        If this ISR is empty and elections may be unclean, the first replica becomes its only member: this is an unclean
+        election. With `election = any-order`, the only member is the replica that leads afterwards, or the first
+        replica if nobody leads.
         """
         state, (replicas, _, _) = s.state[p], self.reverted(s, p)
         isr = state.isr - state.adding
@@ -172,10 +172,10 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
     # --- what is written --------------------------------------------------------------------------------------------
 
     def next_elr(self, s: KraftState, p: int, isr: Any, stopped_uncleanly: Any = None) -> Any:
-        """maybePopulateTargetElr: the replicas that left the ISR after it last had min.insync.replicas members.
+        """maybePopulateTargetElr: the ELR for a new ISR. It is empty if the ISR has min.insync.replicas members.
 
-        While the ISR is smaller than min.insync.replicas, the high watermark does not rise (KAFKA-15583). So these
-        replicas have all committed records.
+        Otherwise the ELR has the members of old ISR and ELR that are not in the new ISR and did not stop uncleanly.
+        While the ISR is so small, the high watermark does not rise (KAFKA-15583). So the ELR has all committed records.
         """
         if not self.elr:
             return isr - isr
@@ -197,14 +197,14 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
         unclean: bool | None = None,
         knows_last_leader: bool = True,
     ) -> Change:
-        """build: the change that a new ISR or assignment of a partition causes. Requires that `leader` is elected.
+        """build: the change that a new ISR or assignment causes. If `elects` holds, requires that `leader` is elected.
 
-        First a reassignment is completed, then the ELR is computed, then a leader is elected. A leader from the ELR
-        becomes the only member of the ISR, and so does a leader that is elected uncleanly. After an unclean election
-        the ELR is empty. Without ELR the last members of an ISR stay in it (KAFKA-708).
+        First a reassignment is completed, then the ELR is computed, then a leader is elected. A leader from outside the
+        ISR becomes its only member. Unless the ISR is empty and this leader is in the ELR, the election is unclean, and
+        the ELR becomes empty. Without ELR the last members of an ISR stay in it (KAFKA-708).
 
         The leader epoch rises if the leader changes (also to nobody) or a replica is removed. The partition epoch rises
-        with every change. `unclean` says whether the election may be unclean; if it is None, the configuration decides.
+        with every change. `unclean` says whether any replica may be elected; if it is None, the configuration decides.
         The last known leader is elected only if `knows_last_leader` is true.
         """
         state, active = s.state[p], self.acceptable(s, active)
@@ -250,7 +250,9 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
     def cleared(self, s: KraftState, p: int) -> Change:
         """ClearElrRecord: the change that clears the ELR and the last known leader.
 
-        The partition epoch rises if this changes anything.
+        With `elr_is_cleared = unless-raised-without-isr`, nothing is cleared if the value rises while the ISR is empty.
+        The partition epoch rises if anything is cleared. With `min_isr_change = with-a-partition-epoch`, it rises in
+        any case.
         """
         state = s.state[p]
         elr: Any = s.elr[p] if self.elr else state.isr - state.isr
@@ -267,7 +269,7 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
         return Change({"version": version}, when(clears, elr - elr, elr), last, changed)
 
     def has_room(self, s: KraftState) -> Any:
-        """Whether the bounds of the search leave room for another epoch and another version."""
+        """Whether the bounds of the search leave room for another epoch, version and batch."""
         partitions = [s.state[p] for p in self.all_partitions]
         room = every((x.epoch < self.max_leader_epoch) & (x.version < self.max_version) for x in partitions)
         return room & ~s.metadata.is_full

@@ -1,8 +1,8 @@
 """PartitionRegistration: what the controller knows about a partition.
 
 A registration has the leader, the leader epoch, the ISR, and a *version*. The version is the partition epoch, and rises
-with every change. If the partition may be reassigned, the registration also has the replicas, and which of them a
-reassignment adds and removes.
+with every change. If the partition may be assigned to only some of the brokers (`reassigns`), the registration also has
+the replicas, the replicas that a reassignment adds, and the replicas that it removes.
 
 Source: PartitionRegistration.java of Kafka 4.3; KIP-455, KIP-497.
 """
@@ -66,7 +66,7 @@ class PartitionRegistration(UnifiedLog):
         return {"reassignments": number(0, self.reassignments)} if self.reassignments else {}
 
     def any_registration(self) -> Any:
-        """The domain of a registration: leader, ISR, leader epoch, partition epoch; replicas if they may change."""
+        """The domain of a registration: leader, ISR, leader epoch, partition epoch; replicas if `reassigns` holds."""
         fields = {"leader": optional(broker), "isr": set_of(broker), "epoch": self.any_epoch()}
         fields["version"] = self.any_version()
         if self.reassigns:

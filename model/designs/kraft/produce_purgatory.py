@@ -1,9 +1,10 @@
 """DelayedProduce: producers that wait for the high watermark, and what clients have seen.
 
-A producer with acks=all receives success when the high watermark of the broker to which it wrote reaches the end of its
-record. checkEnoughReplicasReachOffset compares no leader epoch. The producer receives NOT_LEADER_OR_FOLLOWER when that
-broker becomes a follower, and nothing when that broker stops. *Ghosts* are variables that record what was acknowledged
-and committed; they restrict no step.
+A producer with acks=all waits until the high watermark of the broker to which it wrote reaches the end of its record.
+Then the producer receives success, or an error if the leader's `maximal_isr` is smaller than min.insync.replicas.
+checkEnoughReplicasReachOffset compares no leader epoch. The producer receives NOT_LEADER_OR_FOLLOWER when that broker
+becomes a follower, and nothing when that broker stops. *Ghosts* are variables that record the acknowledged and the
+committed records. They restrict no step.
 
 Left out: acks=0 and 1, answers that get lost, retries, transactions, a delayed request that times out.
 
@@ -54,8 +55,9 @@ class ProducePurgatory(UnifiedLog):
     ) -> None:
         """Answers the producers whose records a leader's high watermark has reached.
 
-        `enough` says whether the largest ISR that the leader assumes has enough members. If so, the answer is success,
-        otherwise an error. `written` is a record that the leader has just appended.
+        `enough` says whether the ISR that the leader assumes (`maximal_isr`) has min.insync.replicas members. If so,
+        the answer is success, otherwise an error. If the leader has just appended a record, `written` is the record's
+        id and end offset.
         """
         for i in range(self.max_records):
             at, end = s.waiting[i].at, s.waiting[i].end
@@ -78,9 +80,9 @@ class ProducePurgatory(UnifiedLog):
     # --- what is committed ------------------------------------------------------------------------------------------
 
     def note_committed(self, s: KraftState, p: int, b: Any, epoch: Any, log: Any, start: Any, end: Any) -> None:
-        """Notes that a leader's high watermark rises from `start` to `end`.
+        """Notes the records over which a leader's high watermark rises from `start` to `end`: consumers may read them.
 
-        Consumers may then read the records between these offsets.
+        Also notes if such a record differs from the one committed at its offset, or if two brokers commit in one epoch.
         """
         committed = s.committed[p]
         records, rewritten = committed.records, committed.rewritten

@@ -4,9 +4,9 @@ A leader knows each follower's log end offset and broker epoch at the follower's
 whether the follower was at the leader's log end within replica.lag.time.max.ms. There is no clock: a follower that was
 caught up may exceed this time at any moment.
 
-Left out: log start offsets; times; a second rule, by which a follower also counts as caught up if it has fetched up to
-the leader's log end at the follower's previous fetch. Without this rule a follower counts as lagging more often than it
-does in Kafka.
+Left out: log start offsets; times; a second rule for caught-up followers. By this rule a follower is also caught up if
+its fetch offset reaches the log end that the leader had at the follower's previous fetch. So a follower counts as
+lagging more often here than in Kafka.
 
 Source: Replica.java, ReplicaState.java of Kafka 4.3; KIP-903.
 """
@@ -44,7 +44,7 @@ class Replica(UnifiedLog):
     )
 
     restarts: Any
-    """Of `metadata_log`."""
+    """An attribute of `metadata_log`."""
 
     def holds(self) -> dict[str, Any]:
         found: dict[str, Any] = {
@@ -120,15 +120,15 @@ class Replica(UnifiedLog):
         )
 
     def is_caught_up(self, followers: Followers, follower: Any, leaders_end: Any) -> Any:
-        """isCaughtUp: whether a follower is at the leader's log end, or was there not long ago."""
+        """isCaughtUp: whether a follower is at the leader's log end, or was there within replica.lag.time.max.ms."""
         return (followers.ends[follower] == leaders_end) | followers.caught_up.has(follower)
 
     def is_isr_eligible(self, image: Any, followers: Followers, follower: Any) -> Any:
         """isReplicaIsrEligible: whether a follower may join the ISR as far as the leader's metadata says.
 
-        The follower must be neither fenced nor shutting down (KIP-841). The follower's last fetch must be in the broker
-        epoch that the metadata has for it. Otherwise the follower may have restarted since, and lost what it had
-        fetched (KIP-903).
+        The follower must have fetched, and must be neither fenced nor shutting down (KIP-841). Its last fetch must be
+        in the broker epoch that the metadata has for it. Otherwise the follower may have restarted since, and lost what
+        it had fetched (KIP-903).
         """
         found = image.live.has(follower) & (followers.ends[follower] != UNKNOWN)
         if not self.restarts:

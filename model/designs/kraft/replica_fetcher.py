@@ -1,12 +1,13 @@
 """ReplicaFetcherThread: a follower asks its leader for records, and handles the answer.
 
 A thread has one request in flight. The leader reads its log for the request (fetchRecords) and notes the follower's
-fetch offset. The answer has a record or the point where the logs diverge, and the high watermark from before the fetch.
-The follower applies the answer if it still follows that leader, in the same epoch and from the same offset.
+fetch offset. The answer has the point where the logs diverge, or else the next record (if any) and the high watermark
+from before the fetch. The follower applies the answer if it still follows that leader, its log end is still the fetch
+offset, and its epoch is still the same (see `fetch_answer`).
 
-With `fetch = one-step`, a fetch and the handling of its answer are one step, so no answer is late. A request that is
-late on its way to the leader behaves like a request that is handled immediately: until the leader learns of a later
-epoch, nothing that the follower does in the meantime can reach the leader.
+With `fetch = one-step`, the answer is handled in the step of the fetch, so no answer is late. Requests are never late.
+In Kafka, a late request has the same effect as an immediate one: until the leader learns of a later epoch, nothing that
+the follower does after sending the request can reach the leader.
 
 Left out: fetches of several partitions, sessions, back-off, fetches that wait for records.
 
@@ -132,8 +133,8 @@ class ReplicaFetcher(Partition):
         """Whether a fetcher thread releases its lock between comparing the epoch and truncating.
 
         In between, the answer has the kind `truncating`. The thread goes on even if the partition is taken from it,
-        like a Kafka thread that also fetches another partition. If the partition has been added again by then, the
-        thread truncates its log.
+        like a Kafka thread that also fetches another partition. If the partition has been added to the thread again by
+        then, the thread truncates the partition's log.
         """
         return bool(self.fetch == "two-steps" and self.fetch_answer == "appends-checked")
 
@@ -147,7 +148,7 @@ class ReplicaFetcher(Partition):
         return {**nothing, "high_watermark": 0, "end_epoch": -1, "end": 0}
 
     def drop_answers(self, s: KraftState, p: int, b: Any) -> None:
-        """Drops the answers in flight to and from a broker that no longer has the partition."""
+        """Drops the answers to a broker without the partition. `forget_answer` decides about the answers from it."""
         for other in self.brokers:
             if other == b:
                 continue
@@ -156,23 +157,23 @@ class ReplicaFetcher(Partition):
                 self.forget_answer(s, p, other, b, True)
 
     def forget_answer(self, s: KraftState, p: int, follower: Any, leader: Any, where: Any) -> None:
-        """Drops an answer if a condition holds, unless the follower's thread has already compared its epoch."""
+        """Drops an answer if a condition holds, unless the follower has already compared the answer's epoch."""
         answer = s.answer[p][follower][leader]
         if self.truncates_later:
             where = where & (answer.kind != "truncating")
         s.answer[p][follower][leader] = when(where, self.no_answer(), answer)
 
     def drop_reads(self, s: KraftState, p: int, b: Any) -> None:
-        """Drops the reads that a stopping leader has not noted yet. Reads of other leaders for this broker stay."""
+        """Drops a stopping leader's unnoted reads. Reads by other leaders for fetches of this broker stay."""
         if self.note_fetch != "at-once":
             for other in self.brokers:
                 if other != b:
                     s.unnoted[p][b][other] = self.nothing_read
 
     def restart_fetcher(self, s: KraftState, p: int, b: Any, where: Any) -> None:
-        """Takes a partition from its fetcher and adds it again. If answers are checked, earlier answers are dropped.
+        """Takes a partition from a broker's fetcher and adds it again if a condition holds. Drops earlier answers.
 
-        If answers are not checked, an earlier answer may still arrive, and be taken for the answer to a later request.
+        With `fetch_answer = unchecked`, an earlier answer stays, and may be taken for the answer to a later request.
         """
         if self.fetch == "two-steps" and self.fetch_answer != "unchecked":
             for leader in self.brokers:
@@ -180,10 +181,10 @@ class ReplicaFetcher(Partition):
                     self.forget_answer(s, p, b, leader, where)
 
     def orphan_reads(self, s: KraftState, p: int, b: Any, registration: Any = None) -> None:
-        """Marks reads as orphans if the leader has dropped the follower's Replica: their offsets will not be noted.
+        """Marks a leader's read as an orphan if the leader has dropped the follower's Replica: the offset is not noted.
 
-        makeFollower drops the Replica of every follower. updateAssignmentAndIsr drops the Replica of each broker that
-        is no replica in the registration.
+        makeFollower drops the Replica of every follower (`registration` is None). updateAssignmentAndIsr drops the
+        Replica of each broker that is no replica in the registration.
         """
         if self.note_fetch != "at-once":
             for follower in self.brokers:
@@ -194,16 +195,16 @@ class ReplicaFetcher(Partition):
     # --- the leader reads -------------------------------------------------------------------------------------------
 
     def may_fetch(self, s: KraftState, p: int, follower: Any, leader: Any) -> Any:
-        """Whether a fetch gets an answer: follower and leader agree on who leads in which epoch (KIP-320)."""
+        """Whether a leader answers a replica that follows it. With `fetch_fencing`, the epochs must agree (KIP-320)."""
         found = self.leads(s, p, leader) & self.follows(s, p, follower, leader)
         found = found & self.is_replica(self.image_of(s, leader).partition[p], follower)
         return found & (s.replica[p][leader].epoch == s.replica[p][follower].epoch) if self.fetch_fencing else found
 
     def read_for(self, s: KraftState, p: int, follower: Any, leader: Any) -> dict[str, Any]:
-        """fetchRecords: what a leader answers to a follower: a record, or where their logs diverge.
+        """fetchRecords: a leader's answer to a follower: where their logs diverge, or a record, or nothing.
 
-        The logs diverge if, at the leader, the epoch of the follower's last record ends before the fetch offset. They
-        also diverge if the leader does not know that epoch but knows a smaller one (KAFKA-10554).
+        The logs diverge if, at the leader, the follower's latest epoch ends before the fetch offset. They also diverge
+        if the leader does not know that epoch but knows a smaller one (KAFKA-10554).
         """
         log, offset = s.log[p][leader], s.log[p][follower].length
         last = self.latest_epoch(s, p, follower)
@@ -227,12 +228,11 @@ class ReplicaFetcher(Partition):
         return bool(self.fetch == "two-steps" or not self.fetch_fencing or self.log_moves)
 
     def is_in_range(self, s: KraftState, p: int, follower: Any, leader: Any) -> Any:
-        """Whether the leader knows the epoch of the follower's last record, or a later one.
+        """Whether the leader knows the follower's latest epoch (if it has one), or a later one.
 
         Otherwise the leader answers OFFSET_OUT_OF_RANGE. A follower gets this error only if it has applied an answer of
-        another epoch, or if the leader has forgotten epochs. At settings where neither is possible, nothing is checked.
-        If this assumption were wrong, the end of the epoch would be -1, which is no log end, and the search would
-        report it.
+        another epoch, or if the leader has forgotten epochs. Where neither is possible, the result is True without a
+        check. If this result were wrong, the end of the epoch would be -1, and the search would report this value.
         """
         if not self.may_be_out_of_range:
             return True
@@ -252,9 +252,9 @@ class ReplicaFetcher(Partition):
     ) -> Leading:
         """updateFollowerFetchState: a leader notes a fetch, and may ask for a larger ISR and raise its high watermark.
 
-        `read` is the leader's earlier read for this fetch, if its log end may have changed since. If the read is an
-        orphan (`orphan_reads`), the offset is not noted, but the leader still checks whether the offset is in sync. So
-        a follower may join the ISR because of an earlier state.
+        `read` is given if the leader has read for this fetch in an earlier step. If the read is an orphan
+        (`orphan_reads`), the offset is not noted, but the leader still checks whether the offset is in sync. So a
+        follower may join the ISR for an offset that it had earlier. Returns the leader's state after the fetch.
         """
         x = self.leading(s, p, leader)
         known, leaders_end = where, x.log.length
@@ -267,7 +267,7 @@ class ReplicaFetcher(Partition):
         return self.raised(leader, x, moved)
 
     def is_news(self, s: KraftState, p: int, follower: Any, leader: Any, read: dict[str, Any], x: Leading) -> Any:
-        """Whether a fetch changes anything. Other fetches happen all the time, and are left out."""
+        """Whether a fetch changes the follower or what the leader knows. The model leaves out all other fetches."""
         old, before = s.replica[p][leader], self.followers_of(s, p, leader)
         told = (read["kind"] != "nothing") | (
             minimum(read["high_watermark"], s.log[p][follower].length) != s.replica[p][follower].high_watermark
@@ -392,8 +392,8 @@ class ReplicaFetcher(Partition):
     def take_answer(self, s: KraftState, p: int, follower: Any, answer: dict[str, Any], where: Any = True) -> None:
         """processFetchRequest, if a condition holds: appends the record, or truncates where the logs diverge.
 
-        The follower adopts the leader's high watermark, which may be lower than its own. After a truncation it keeps
-        its own high watermark instead, but at most its log end (KAFKA-14704).
+        The follower adopts the leader's high watermark, up to the follower's log end, even if that is lower than
+        before. Where the logs diverge, the follower keeps its own high watermark, up to its log end (KAFKA-14704).
         """
         own, replica = s.log[p][follower], s.replica[p][follower]
         has, diverges = (answer["kind"] == "record") & where, self.says_diverging(answer["kind"]) & where

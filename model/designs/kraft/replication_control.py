@@ -5,7 +5,8 @@ that may be lost.
 
 Left out: creation and deletion of topics, several partitions in a request, and the checks that cannot fail here. These
 are the checks for a topic or partition that does not exist, for a request ahead of the controller, and for an ISR
-member that is not a replica (the removal of a replica raises the leader epoch, so the request is refused before).
+member that is not a replica. (The removal of a replica raises the leader epoch. So a request from before the removal is
+refused for its old epoch.)
 
 Source: ReplicationControlManager.java of Kafka 4.3; KIP-497, KIP-841, KIP-903.
 """
@@ -87,7 +88,10 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager, Metadata
         where: Any = True,
         min_isr_changes: bool = False,
     ) -> None:
-        """Commits changes of partitions and of the active brokers in one batch, within the bounds of the search."""
+        """Commits changes of partitions and of the active brokers in one batch, if a condition holds.
+
+        Requires that the changes stay within the bounds of the search.
+        """
         for p, change in changes.items():
             state = s.state[p]
             moved = change.registration.get("epoch", state.epoch) != state.epoch
@@ -180,9 +184,10 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager, Metadata
     def alter_partition_reassignments(self, s: KraftState, p: int, target: Any, leader: Any) -> None:
         """changePartitionReassignment: an operator assigns the partition to other replicas.
 
-        This ends an earlier reassignment. The new reassignment is complete immediately if the ISR has all replicas of
-        the target. The request is refused if it would elect a replica that it adds. During an earlier reassignment, an
-        operator may also ask for the present replicas in another order.
+        This ends an earlier reassignment. The new reassignment is complete immediately if the ISR already has the
+        replicas for which the controller waits (`have_joined`). The request is refused if it would elect a replica that
+        it adds. If an earlier reassignment is removing replicas, the target may also be the set of all present
+        replicas.
         """
         if len(target) < self.fewest_replicas:
             return
@@ -214,7 +219,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager, Metadata
     def cancel_partition_reassignment(self, s: KraftState, p: int, leader: Any) -> None:
         """cancelPartitionReassignment: an operator cancels a reassignment, and the partition keeps its former replicas.
 
-        The cancellation is refused if none of the former replicas is in the ISR, unless elections may be unclean.
+        The cancellation is refused if none of the former replicas is in the ISR, unless `unclean` is set.
         """
         state, isr = s.state[p], self.reverted_isr(s, p, leader)
         s.require(~state.adding.is_empty | ~state.removing.is_empty, ~isr.is_empty)
@@ -242,7 +247,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager, Metadata
 
     @action(p=any_partition, leader=broker, actor="operator", perturbation=True, where=lambda m: m.unclean_elections)
     def elect_leader(self, s: KraftState, p: int, leader: Any) -> None:
-        """electLeader (UNCLEAN): the controller elects any active replica if nobody leads and nobody is eligible."""
+        """electLeader (UNCLEAN): if nobody leads, the controller elects a leader, if need be any active replica."""
         s.require(s.unclean_elections < self.unclean_elections, s.state[p].leader.is_none)
         s.unclean_elections += 1
         self.commit_change(s, {p: self.build(s, p, s.state[p].isr, leader, s.live, unclean=True)})
@@ -259,8 +264,8 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager, Metadata
     def elect_leader_for_leaderless_partition(self, s: KraftState, p: int, leader: Any) -> None:
         """maybeBalancePartitionLeaders: from time to time the controller elects leaders for partitions that have none.
 
-        It elects any replica that may lead, or the last known leader. If elections may be unclean, the controller
-        elects any active replica (maybeTriggerUncleanLeaderElectionForLeaderlessPartitions).
+        It elects a replica from the ISR or the ELR, or the last known leader. If there is none of these and `unclean`
+        is set, it elects any active replica (maybeTriggerUncleanLeaderElectionForLeaderlessPartitions).
         """
         s.require(s.state[p].leader.is_none)
         self.commit_change(s, {p: self.build(s, p, s.state[p].isr, leader, s.live)})
@@ -281,9 +286,9 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager, Metadata
     def handle_assign_replicas_to_dirs(self, s: KraftState, p: int, b: Any, leader: Any) -> None:
         """handleAssignReplicasToDirs: a broker reports the directory of its replica, and the partition changes.
 
-        The broker reports it after a move, or after it has created the replica again because the earlier directory
-        failed. Like any change, this change may complete a reassignment, clear the ELR (if the ISR is large enough) and
-        elect a leader.
+        The broker reports the directory after a move, or after it has created the replica again because the earlier
+        directory failed. Like any change, this change may complete a reassignment, clear the ELR (if the ISR is large
+        enough) and elect a leader. With `assigned_directory = clears-elr`, it always clears the ELR.
         """
         anew: Any = s.without_directory.has(b) & ~s.offline.has(b) if self.directory_failures else False
         moves: Any = False
@@ -308,8 +313,8 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager, Metadata
     def handle_directories_offline(self, s: KraftState, b: Any, leader: Any) -> None:
         """handleDirectoriesOffline: a heartbeat reports a failed directory, and the replica in it leaves the ISR.
 
-        If the broker is no longer assigned a replica, the controller knows no directory of it
-        (updatePartitionDirectories).
+        If the broker is no longer a replica, the partition does not change, because the controller knows no directory
+        for this broker (updatePartitionDirectories).
         """
         s.require(s.offline.has(b), ~s.without_directory.has(b), self.runs(s, b))
         active, changes = s.live - {b}, {}
@@ -331,9 +336,9 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager, Metadata
 
     @action(actor="operator", perturbation=True, where=lambda m: m.min_isr_then)
     def incremental_alter_configs(self, s: KraftState) -> None:
-        """incrementalAlterConfigs: an operator changes min.insync.replicas, which also clears the ELR.
+        """incrementalAlterConfigs: an operator changes min.insync.replicas, and the controller clears the ELR.
 
-        The ELR was right only for the earlier value (KAFKA-16540).
+        The ELR was right only for the earlier value (KAFKA-16540). `elr_is_cleared` can restrict the clearing.
         """
         s.require(~s.min_isr_changed)
         self.commit_change(s, {p: self.cleared(s, p) for p in self.all_partitions}, min_isr_changes=True)

@@ -1,9 +1,10 @@
 """UnifiedLog and LeaderEpochFileCache: the records of a replica, and where each leader epoch starts in them.
 
-Offsets count from 0. A log end offset is an exclusive end. Records carry the leader epoch in which they were appended.
+Offsets count from 0. The log end offset is one past the last record's offset. A record has the leader epoch in which it
+was written.
 
-Left out: batches of several records, segments, retention. The high watermark is part of the partition here. A move to
-another directory is one step.
+Left out: batches of several records, segments, retention. Unlike in Kafka, the high watermark is part of `partition`,
+and a move to another directory is one step.
 
 Source: UnifiedLog.java, LeaderEpochFileCache.java of Kafka 4.3.
 """
@@ -120,7 +121,7 @@ class UnifiedLog(Part):
         s.epoch_cache[p][b] = when(where, epoch_cache.truncated(cache, length, self.max_leader_epoch), cache)
 
     def assign_epoch(self, s: KraftState, p: int, b: Any, epoch: Any, where: Any) -> None:
-        """assignEpochStartOffset: a new leader's epoch starts at its log end (KAFKA-7415)."""
+        """assignEpochStartOffset: if a condition holds, notes that an epoch starts at the log end (KAFKA-7415)."""
         cache = s.epoch_cache[p][b]
         noted = epoch_cache.assigned(cache, epoch, s.log[p][b].length, self.max_leader_epoch)
         s.epoch_cache[p][b] = when(where, noted, cache)
@@ -137,8 +138,7 @@ class UnifiedLog(Part):
     def maybe_replace_current_with_future_replica(self, s: KraftState, p: int, b: Any) -> None:
         """maybeReplaceCurrentWithFutureReplica: the copy of a log, in another directory, takes the log's place.
 
-        The copy has all records. Its epoch cache has only the epochs of these records; an epoch without records is
-        missing.
+        The copy has all records. With `moved_log = forgets-epochs`, its epoch cache lacks the epochs without records.
         """
         s.require(s.log_moves < self.log_moves)
         s.log_moves += 1
@@ -159,22 +159,22 @@ class UnifiedLog(Part):
     # --- where logs diverge -----------------------------------------------------------------------------------------
 
     def latest_epoch(self, s: KraftState, p: int, b: Any) -> Any:
-        """latestEpoch: what a fetch gives as the epoch of the last record; -1 if the cache is empty.
+        """latestEpoch: the last epoch in a broker's cache, or -1 if the cache is empty.
 
-        The answer is the last epoch in the cache, even if its leader wrote nothing and no record has this epoch.
+        A fetch gives this epoch as the epoch of the last record, even if no record has it.
         """
         return epoch_cache.latest_epoch(s.epoch_cache[p][b])
 
     def end_for(self, s: KraftState, p: int, leader: Any, asked: Any) -> tuple[Any, Any]:
-        """endOffsetFor: the greatest known epoch up to `asked`, and the end offset of epoch `asked`; -1 for unknown."""
+        """endOffsetFor: the greatest known epoch up to `asked`, and the end of epoch `asked`. -1 stands for unknown."""
         cache, end, top = s.epoch_cache[p][leader], s.log[p][leader].length, self.max_leader_epoch
         return epoch_cache.floor_epoch(cache, asked, top), epoch_cache.end_of_epoch(cache, asked, end, top)
 
     def truncation_point(self, s: KraftState, p: int, follower: Any, epoch: Any, end: Any) -> Any:
         """getOffsetTruncationState: where a follower truncates if its leader says that `epoch` ends at `end` (KIP-279).
 
-        If the follower does not know the epoch, it goes back to the end of the last earlier epoch that it knows. The
-        follower's next fetch shows whether that is far enough.
+        If the follower does not know the epoch, it truncates to the end of the last earlier epoch that it knows, or to
+        `end` if it knows none. The follower's next fetch shows whether it has truncated enough.
         """
         top, cache, own_end = self.max_leader_epoch, s.epoch_cache[p][follower], s.log[p][follower].length
         floor = epoch_cache.floor_epoch(cache, epoch, top)
