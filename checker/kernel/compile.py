@@ -33,8 +33,8 @@ class Kernel:
     compiled code. The results are equal.
     """
 
-    def __init__(self, system: TransitionSystem) -> None:
-        self.system, self.layout = system, Layout(system.leaves)
+    def __init__(self, system: TransitionSystem, layout: Layout | None = None) -> None:
+        self.system, self.layout = system, layout or Layout(system.leaves)
         self.verdicts: Verdicts = verdicts(system)
         self.transitions = len(system.transitions)
         self.actions = len(system.actions)

@@ -108,6 +108,12 @@ def fetch_and_add(builder: Any, address: Any, amount: Any) -> Any:
     return builder.atomic_rmw("add", builder.inttoptr(address, _I64.as_pointer()), amount, "monotonic")
 
 
+@instruction("uint64", "uint64", "uint64")
+def fetch_and_or(builder: Any, address: Any, bits: Any) -> Any:
+    """Sets bits of the 64-bit integer at an address, as one atomic step. Returns the former value."""
+    return builder.atomic_rmw("or", builder.inttoptr(address, _I64.as_pointer()), bits, "monotonic")
+
+
 # --- bits and vectors -----------------------------------------------------------------------------------------------
 
 

@@ -45,15 +45,35 @@ class Place:
 class Layout:
     """The places of some leaves, in order, and the number of words of a state. `bits` is the number of used bits.
 
+    `words` has the word of each leaf. Without it, each leaf is in the first word that has room.
+
     `row_bytes` is the number of bytes of a state, without the bytes at its end that are always zero.
     """
 
-    def __init__(self, leaves: Sequence[Leaf]) -> None:
+    def __init__(self, leaves: Sequence[Leaf], words: Sequence[int] | None = None) -> None:
         used = [1]
-        self.places = tuple(_place(leaf, used) for leaf in leaves)
+        if words is not None:
+            used += [0] * max(words)
+            self.places = tuple(_placed(leaf, word, used) for leaf, word in zip(leaves, words, strict=True))
+        else:
+            self.places = tuple(_place(leaf, used) for leaf in leaves)
         self.words = len(used)
         self.bits = sum(used)
         self.row_bytes = WORD // 8 * (len(used) - 1) + (used[-1] + 7) // 8
+
+    def moved(self, packed: Words, other: Layout) -> Words:
+        """The same states, packed as the other layout says."""
+        masks = dict[tuple[int, int, int], int]()
+        for place, there in zip(self.places, other.places, strict=True):
+            if place.width:
+                way = place.word, there.word, there.shift - place.shift
+                masks[way] = masks.get(way, 0) | place.mask
+        out = np.zeros((len(packed), other.words), dtype=np.uint64)
+        out[:, 0] = 1
+        for (word, its, further), mask in masks.items():
+            bits = packed[:, word] & np.uint64(mask)
+            out[:, its] |= bits << np.uint64(further) if further >= 0 else bits >> np.uint64(-further)
+        return out
 
     def pack(self, rows: Sequence[Sequence[int]] | npt.NDArray[np.int64]) -> Words:
         """Packs states. `rows` has the integers of their leaves, shape (states, leaves)."""
@@ -77,18 +97,28 @@ class Layout:
 
 
 def _place(leaf: Leaf, used: list[int]) -> Place:
-    """The place of the next leaf. Updates `used`, the number of used bits of each word.
-
-    A leaf with only one possible value takes no bits.
-    """
-    width = (leaf.high - leaf.low).bit_length()
-    if width >= WORD:
-        raise ValueError(f"{leaf.path} needs {width} bits; a leaf has at most {WORD - 1}")
-    if width == 0:
-        return Place(0, 0, 0, leaf.low)
+    """The place of the next leaf, in the first word that has room. Updates `used`, the used bits of each word."""
+    width = _width(leaf)
     word = next((w for w, bits in enumerate(used) if bits + width <= WORD), len(used))
     if word == len(used):
         used.append(0)
+    return _placed(leaf, word, used)
+
+
+def _placed(leaf: Leaf, word: int, used: list[int]) -> Place:
+    """The place of the next leaf, in this word. Updates `used`. A constant takes no bits."""
+    width = _width(leaf)
+    if width == 0:
+        return Place(0, 0, 0, leaf.low)
     shift = used[word]
     used[word] += width
+    if used[word] > WORD:
+        raise ValueError(f"word {word} has no room for {leaf.path}")
     return Place(word, shift, width, leaf.low)
+
+
+def _width(leaf: Leaf) -> int:
+    width = (leaf.high - leaf.low).bit_length()
+    if width >= WORD:
+        raise ValueError(f"{leaf.path} needs {width} bits; a leaf has at most {WORD - 1}")
+    return width

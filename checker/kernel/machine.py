@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -63,10 +64,13 @@ _PLAIN: Final[dict[Function, str]] = {
 _COMPARED: Final[dict[Function, str]] = {np.equal: "eq", np.not_equal: "ne", np.less_equal: "sle"}
 
 
-@cache
+_MAKING: Final = Lock()
+
+
 def machine() -> Mapping[str, Any]:
     """The compiled functions by name. They are compiled, or loaded from disk, when one of them is first needed."""
-    return _code().calls
+    with _MAKING:  # `cache` alone would let two threads make one each, and one of these would be freed during a call
+        return _code().calls
 
 
 @cache

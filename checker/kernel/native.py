@@ -74,14 +74,17 @@ class Code:
 
 
 class _Lazily(Mapping[str, Any]):
-    """A mapping from names to values that `make` computes once, when they are first needed."""
+    """A mapping from names to values that `make` computes once, when they are first needed, in whatever thread."""
 
     def __init__(self, known: Mapping[str, Any], make: Any) -> None:
         self._known, self._make, self._made = known, make, dict[str, Any]()
+        self._making = threading.Lock()
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._made:
-            self._made[name] = self._make(name, self._known[name])
+            with self._making:
+                if name not in self._made:
+                    self._made[name] = self._make(name, self._known[name])
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isrcheck import check
-from isrcheck.checker.engines.local import loops, run_loops, run_search, run_store, runs, sort_loops
+from isrcheck.checker.engines.local import loops, marks, run_loops, run_search, run_store, runs, sort_loops
 from isrcheck.checker.engines.local.account import Account, OutOfMemory
 from isrcheck.checker.engines.local.buckets import SLICES, Buckets
 from isrcheck.checker.engines.local.levelwise import Stopped
@@ -195,7 +195,10 @@ def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
 @examples(30)
 @given(data=st.data())
 def test_levels_are_what_was_inserted_and_not_known(tmp_path: Path, data: st.DataObject) -> None:
-    """Rows of one, two and five words, with little memory. Each level is inserted in overlapping parts."""
+    """Rows of one, two and five words, with little memory. Each level is inserted in overlapping parts.
+
+    Marks are dropped before a part, or never.
+    """
     widths = data.draw(st.sampled_from([[40], [60, 60], [33] * 8]))
     layout = Layout([number(0, (1 << width) - 1) for width in widths])
     dice = np.random.default_rng(data.draw(st.integers(0, 1 << 32)))
@@ -205,10 +208,13 @@ def test_levels_are_what_was_inserted_and_not_known(tmp_path: Path, data: st.Dat
     workers = data.draw(st.integers(1, 3))
     folder = data.draw(st.sampled_from([str(tmp_path), None]))
     store = RunStore(layout, folder, workers=workers, sample=everything[:50])
-    known = set[bytes]()
-    for _ in range(data.draw(st.integers(1, 5))):
+    known, without_marks = set[bytes](), data.draw(st.integers(0, 10))
+    for level in range(data.draw(st.integers(1, 5))):
         parts = [everything[dice.integers(0, 4000, data.draw(st.sampled_from([1, 700, 3000])))] for _ in range(2)]
-        for part in parts:
+        for number_of_part, part in enumerate(parts):
+            assert bool(store.marks) == (2 * level + number_of_part <= without_marks)
+            if 2 * level + number_of_part == without_marks:
+                store.marks.drop()
             store.insert(part)
         fresh = {row.tobytes() for part in parts for row in part} - known
         assert store.close() == len(fresh)
@@ -230,12 +236,25 @@ def essence(report: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures("little_room")
+@pytest.mark.parametrize("marking", ["always", "never", "at first"])
 @pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.exhaustive), 3])
 @pytest.mark.parametrize("symmetry", [False, True])
 @pytest.mark.parametrize("kind", [pytest.param("memory", marks=pytest.mark.exhaustive), "disk"])
 def test_a_space_much_larger_than_the_room_is_the_same(
-    kind: str, workers: int, symmetry: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, workers: int, symmetry: bool, marking: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if marking == "never":
+        monkeypatch.setattr(marks.Marks, "begin", lambda self, firsts, seconds: None)
+    elif marking == "at first":
+        for name, value in (("FIRST_TILES", 16), ("LITTLE", 20_000), ("MOST_EACH", 0)):
+            monkeypatch.setattr(marks, name, value)
+    marking_at, close = list[bool](), RunStore.close
+
+    def noted(store: RunStore) -> int:
+        marking_at.append(bool(store.marks))
+        return close(store)
+
+    monkeypatch.setattr(RunStore, "close", noted)
     question: dict[str, Any] = {"keep_going": True, "symmetry": symmetry}
     one = check("kip-320", SMALL, **question)
     monkeypatch.setattr(sys.modules["isrcheck.checker.engines.local.search"], "_small", lambda words: 0)
@@ -243,6 +262,7 @@ def test_a_space_much_larger_than_the_room_is_the_same(
     other = check("kip-320", SMALL, **question, workers=workers, storing=storing)
     assert sum(one.levels if one.orbits is None else one.orbits.states) > 30_000
     assert essence(one.to_json()) == essence(other.to_json())
+    assert (marking_at[0], marking_at[-1]) == (marking != "never", marking == "always")
 
 
 @pytest.mark.exhaustive

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from subprocess import run
@@ -11,9 +12,11 @@ import numpy as np
 import pytest
 
 from isrcheck.checker.engines.local import large, ready, search, small
+from isrcheck.checker.engines.local.arranged import Arranged
 from isrcheck.checker.engines.local.small import SmallSearch, TooLarge
 from isrcheck.checker.exploration import Exploration, Limits, Progress
 from isrcheck.checker.kernel.compile import Kernel
+from isrcheck.checker.kernel.layout import Words
 from isrcheck.model.language.expressions import eq, le, leaf, lt
 from isrcheck.model.language.system import TransitionSystem
 from tests.kernel.toys import grid, leaves_of, number, predicate, ring
@@ -105,19 +108,22 @@ def test_arrays_explore_more_where_the_other_search_was_never_compiled(
 
 
 def test_what_is_compiled_ahead_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    ahead, made = Kernel.compile_ahead, list[object]()
+    begin, calls, made = Arranged.begin, list[int](), set[int]()
 
-    def noted(kernel: Kernel) -> None:
-        ahead(kernel)
-        made.append(kernel._ahead)
+    def noted(large: Arranged, levels: Sequence[Words]) -> None:
+        begin(large, levels)
+        calls.append(sum(map(len, levels)))
+        made.add(id(large.kernel))
 
-    monkeypatch.setattr(Kernel, "compile_ahead", noted)
+    monkeypatch.setattr(Arranged, "begin", noted)
     search(grid([10, 10]), **ANYTHING, small=50)  # type: ignore[arg-type]
-    assert len(made) == 1  # when it is needed: the only processor has other work
+    assert len(calls) == 1  # when it is needed: the only processor has other work
+    calls.clear()
     made.clear()
     search(grid([10, 10]), **ANYTHING, workers=2, small=50)  # type: ignore[arg-type]
-    assert len(made) > 1
-    assert len(set(made)) == 1
+    assert len(calls) > 1
+    assert calls[0] < calls[-1]
+    assert len(made) == 1
 
 
 def test_states_with_one_hash_are_found_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import threading
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
@@ -40,21 +41,33 @@ class OutOfMemory(Exception):
 class Account:
     """Counts the bytes in use, now (`held`) and at most so far (`peak`). Several threads may use the same account.
 
-    `limit` is the most bytes that may be in use; None is no limit.
+    `limit` is the most bytes that may be in use; None is no limit. `spare`, if there is one, frees memory that the
+    search can do without. It is called, once, before the limit ends the search.
     """
 
     def __init__(self, limit: int | None) -> None:
         self.limit = limit
         self.held = self.peak = 0
+        self.spare: Callable[[], None] | None = None
         self._lock = threading.Lock()
 
     def take(self, size: int) -> None:
         """Adds this many bytes. Raises `OutOfMemory` if that would pass the limit."""
+        while not self.took(size):
+            with self._lock:
+                spare, self.spare = self.spare, None
+            if spare is None:
+                raise OutOfMemory
+            spare()
+
+    def took(self, size: int) -> bool:
+        """Adds this many bytes, unless that would pass the limit. Returns whether they were added."""
         with self._lock:
             if self.limit is not None and self.held + size > self.limit:
-                raise OutOfMemory
+                return False
             self.held += size
             self.peak = max(self.peak, self.held)
+            return True
 
     def give_back(self, size: int) -> None:
         """Subtracts this many bytes, which are no longer in use."""
@@ -64,13 +77,10 @@ class Account:
     def allocate(self, size: int) -> Words:
         """An array of zeros with at least this many bytes, which begins at a cache line."""
         size += -size % LINE
-        self.take(size + (LINE if size < OWN_PAGES else 0))
         if size >= OWN_PAGES:
-            return self.reserve(size)
-        try:
-            array = np.zeros((size + LINE) // 8, dtype=np.uint64)
-        except MemoryError as error:
-            raise OutOfMemory from error
+            return self._counted(size)
+        self.take(size + LINE)
+        array = np.zeros((size + LINE) // 8, dtype=np.uint64)
         first = -array.ctypes.data % LINE // 8
         return array[first : first + size // 8]
 
@@ -81,8 +91,15 @@ class Account:
         `allocate`, because the processor does not stop at each new page. Without `MAP_POPULATE` (outside Linux), pages
         come into memory only when they are written.
         """
+        return self._counted(size, getattr(mmap, "MAP_POPULATE", 0))
+
+    def _counted(self, size: int, more: int = 0) -> Words:
         self.take(size)
-        return self.reserve(size, getattr(mmap, "MAP_POPULATE", 0))
+        try:
+            return self.reserve(size, more)
+        except OutOfMemory:
+            self.give_back(size)
+            raise
 
     def reserve(self, size: int, more: int = 0) -> Words:
         """Returns an array of `size` zero bytes, without counting them. Only pages that are written use memory.

@@ -22,7 +22,19 @@ from isrcheck.checker.engines.local.loops import (
     named,
     unnamed,
 )
-from isrcheck.checker.kernel.instructions import call_batch, call_expand, fetch_and_add, load, memcpy, pread, store
+from isrcheck.checker.kernel.instructions import (
+    call_batch,
+    call_expand,
+    fetch_and_add,
+    fetch_and_or,
+    load,
+    load_entry,
+    memcpy,
+    pread,
+    prefetch,
+    store,
+    take_entry,
+)
 from isrcheck.checker.kernel.loops import Loop
 
 PIECE: Final = 1 << 12
@@ -37,6 +49,21 @@ LARGEST: Final = 9
 _BLOCK: Final = 32
 """A word has the sizes of this many differences (see `encoded`)."""
 
+GRID: Final = 0
+TILES: Final = 1
+"""Columns of the marks (see `marks`): the addresses of the grid and of the first tile. Without marks they are 0."""
+ROWS: Final = 2
+LINES: Final = 3
+"""How many rows the grid has, and how many entries a row has."""
+ROOM: Final = 4
+"""The numbers of tiles are below this."""
+TAKEN: Final = 8
+"""The number of the next tile, in a cache line of its own."""
+MARKS: Final = 16
+ROW_BITS: Final = 3
+LINE_BITS: Final = 6
+"""A tile has the marks of 2**3 first numbers with 2**6 second numbers: a word for each first number."""
+
 
 # --- finding --------------------------------------------------------------------------------------------------------
 
@@ -48,11 +75,12 @@ def turned(name, turn):
 
 
 @Loop
-def collected(rows, words, half, pairs, dictionaries, pages, turn, cursor, scratch, memo, found, filled):
-    """Names the states at the address `rows`. Returns False if `found` or a dictionary is full before all have a name.
+def collected(rows, words, half, pairs, dictionaries, pages, turn, marks, cursor, scratch, memo, found, filled):
+    """Names the states at the address `rows`. Returns False if there is no room for a value, a name or a mark.
 
-    The names go into `found`, after its first `filled[0]` names, and are turned by `turn` bits (see `turned`).
-    `cursor[PENDING]` is the number of the states. `cursor[INSERTED]` says how many have a name already.
+    The names go into `found`, after its first `filled[0]` names, and are turned by `turn` bits (see `turned`). With
+    marks, only names without a mark go there. `cursor[PENDING]` is the number of the states. `cursor[INSERTED]` says
+    how many are done.
     """
     while cursor[INSERTED] < cursor[PENDING]:
         size = min(cursor[PENDING] - cursor[INSERTED], AT_ONCE)
@@ -61,30 +89,68 @@ def collected(rows, words, half, pairs, dictionaries, pages, turn, cursor, scrat
         first = rows + np.uint64(8 * words * cursor[INSERTED])
         if not named(first, words, size, half, pairs, dictionaries, pages, scratch, memo, True):
             return False
-        for k in range(size):
-            found[filled[0] + k] = turned(scratch[0, k], turn)
-        filled[0] += size
+        if marks[TILES] == 0:
+            for k in range(size):
+                found[filled[0] + k] = turned(scratch[0, k], turn)
+            filled[0] += size
+        elif not marked(size, turn, marks, scratch, found, filled):
+            return False
         cursor[INSERTED] += size
     return True
 
 
 @Loop
+def marked(size, turn, marks, scratch, found, filled):
+    """Marks the first `size` names in `scratch[0]`. Those without a mark go into `found`, turned.
+
+    Returns False if there is no room for a mark. Then no name is marked, and the names are still in `scratch[0]`.
+    """
+    names, entries, words = scratch[0], scratch[1], scratch[2]
+    low, tiles = np.uint64(0xFFFFFFFF), np.uint64(marks.ctypes.data) + np.uint64(8 * TAKEN)
+    for k in range(size):
+        row, line = names[k] >> np.uint64(32 + ROW_BITS), (names[k] & low) >> np.uint64(LINE_BITS)
+        if row >= marks[ROWS] or line >= marks[LINES]:
+            return False
+        entries[k] = marks[GRID] + np.uint64(4) * (row * marks[LINES] + line)
+        prefetch(entries[k])
+    for k in range(size):
+        tile = load_entry(entries[k])
+        if tile == 0:
+            if load(tiles) >= marks[ROOM]:
+                return False
+            # If another worker is faster, the number that was taken here is lost.
+            take_entry(entries[k], fetch_and_add(tiles, np.uint64(1)))
+            tile = load_entry(entries[k])
+        word = names[k] >> np.uint64(32) & np.uint64((1 << ROW_BITS) - 1)
+        words[k] = marks[TILES] + np.uint64(8 << ROW_BITS) * tile + np.uint64(8) * word
+        prefetch(words[k])
+    count = filled[0]
+    for k in range(size):
+        mark = np.uint64(1) << (names[k] & np.uint64((1 << LINE_BITS) - 1))
+        if load(words[k]) & mark == 0 and fetch_and_or(words[k], mark) & mark == 0:
+            found[count] = turned(names[k], turn)
+            count += 1
+    filled[0] = count
+    return True
+
+
+@Loop
 def gather(
-    functions, words, half, pairs, dictionaries, pages, turn, constrained, frontier, bits, shared, cursor, buffers,
-    scratch, memo, found, filled, tally, totals, work,
+    functions, words, half, pairs, dictionaries, pages, turn, marks, constrained, frontier, bits, shared, cursor,
+    buffers, scratch, memo, found, filled, tally, totals, work,
 ):  # fmt: skip
     """Does one worker's part of expanding the states with the names in `frontier`. Returns `FINISHED` or `PAUSED`.
 
-    The worker pauses after about `work` states, or when the `found` of any worker or a dictionary is full. The names of
-    the successors go into `found`, after its first `filled[0]` names. A batch has `1 << bits` states. `functions` has
+    The worker pauses after about `work` states, or when any worker has no room (see `collected`). The names of the
+    successors go into `found`, after its first `filled[0]` names. A batch has `1 << bits` states. `functions` has
     the same addresses as in `loops.advance`.
     """
     states, rows, verdicts = buffers
     until, here = cursor[EXPANDED] + work, np.uint64(shared.ctypes.data)
     while True:
         if not collected(
-            np.uint64(rows.ctypes.data), words, half, pairs, dictionaries, pages, turn, cursor, scratch, memo, found,
-            filled,
+            np.uint64(rows.ctypes.data), words, half, pairs, dictionaries, pages, turn, marks, cursor, scratch, memo,
+            found, filled,
         ):  # fmt: skip
             store(here + np.uint64(8 * PAUSE), np.uint64(1))
             return PAUSED

@@ -78,8 +78,9 @@ class RunSearch(Search):
             number = self._workers.index(worker)
             outcome: int = run_loops.gather(
                 functions, store.words, store.half, store.pairs, store.dictionaries.columns, store.dictionaries.pages,
-                store.turn, constrained, frontier, self._bits, store.shared, worker.cursor, worker.buffers,
-                *worker.own, store.found[number], store.filled[number], worker.tally, worker.totals, self._work,
+                store.turn, store.marks.columns, constrained, frontier, self._bits, store.shared, worker.cursor,
+                worker.buffers, *worker.own, store.found[number], store.filled[number], worker.tally, worker.totals,
+                self._work,
             )  # fmt: skip
             return outcome
 

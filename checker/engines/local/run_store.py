@@ -2,9 +2,10 @@
 
 The names that workers find are kept in memory. If a worker's memory for names is full and cannot grow, the names in it
 go to another file, as a sorted run. When a level has been expanded, the found names that are in no run of an earlier
-level form the next level. To pick these names out, all runs are read once, a range of names at a time (delayed
-duplicate detection: Stern and Dill 1998, Korf 2004). A state takes two to four bytes here, and about ten in a table
-(`store`). The dictionaries that translate states into names and back stay in memory.
+level form the next level. With *marks* (`marks`), workers find only such names. Without them, all runs are read once,
+a range of names at a time, to pick these names out (delayed duplicate detection: Stern and Dill 1998, Korf 2004). A
+state takes two to four bytes here, two to four more with marks, and about ten in a table (`store`). The dictionaries
+that translate states into names and back stay in memory.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 from isrcheck.checker.engines.local import loops, run_loops, sort_loops
 from isrcheck.checker.engines.local.account import OutOfMemory
 from isrcheck.checker.engines.local.buckets import Buckets, Range
+from isrcheck.checker.engines.local.marks import Marks
 from isrcheck.checker.engines.local.memory_file import MemoryFile
 from isrcheck.checker.engines.local.run_loops import LARGEST, PIECE
 from isrcheck.checker.engines.local.runs import Bytes, File, Known, Pieces, Run, RunFile, encoded
@@ -91,12 +93,18 @@ class RunStore(Stored):
         self._settled = False
         self._states, *self._overflow = (self._file(folder) for _ in range(1 + workers))
         self.passed = 0
-        self.turn = np.uint64(0)
+        self.turn, self.marks = np.uint64(0), Marks(self._account)
         if sample is not None:
             self.insert(sample)
             first, second = (int(self.dictionaries.counts[d]) for d in self.pairs[-1])
             self.turn = np.uint64(32 * (first > second))
             self._forget()
+        self.marks.begin(*self._numbers())  # after the sample, because its states are not found yet
+
+    def _numbers(self) -> tuple[int, int]:
+        """The two numbers of a name are below these bounds until the dictionaries grow."""
+        first, second = (int(self.dictionaries.columns[d, loops.ROOM]) + len(self.found) for d in self.pairs[-1])
+        return first, second
 
     def _file(self, folder: str | None) -> RunFile:
         return MemoryFile(self._account) if folder is None else File(folder)
@@ -111,13 +119,14 @@ class RunStore(Stored):
         cursor[loops.PENDING] = len(rows)
         while not run_loops.collected(
             np.uint64(rows.ctypes.data), self.words, self.half, self.pairs, self.dictionaries.columns,
-            self.dictionaries.pages, self.turn, cursor, *self._own, self.found[0], self.filled[0],
+            self.dictionaries.pages, self.turn, self.marks.columns, cursor, *self._own, self.found[0], self.filled[0],
         ):  # fmt: skip
             self.make_room()
 
     def make_room(self, each: Each = one_by_one) -> None:
-        """Enlarges dictionaries that are full or nearly full. If a worker has no room for names, relieves workers."""
+        """Enlarges dictionaries and marks that are nearly full. If a worker has no room for names, relieves workers."""
         self.dictionaries.make_room()
+        self.marks.make_room(*self._numbers(), sum(self.sizes) + sum(int(filled[0]) for filled in self.filled))
         if any(filled[0] + loops.AT_ONCE > len(found) for filled, found in zip(self.filled, self.found, strict=True)):
             # All workers whose room is more than half full are relieved, so that the workers wait only once.
             workers = [w for w, filled in enumerate(self.filled) if 2 * filled[0] > len(self.found[w])]
@@ -132,8 +141,11 @@ class RunStore(Stored):
     def _relieve(self, worker: int) -> None:
         """Removes duplicates among a worker's names. If the room is still more than half full, enlarges or empties it.
 
-        The room is emptied by moving the names into a run, in a file.
+        The room is emptied by moving the names into a run, in a file. With marks there are no duplicates, so the room
+        is enlarged first.
         """
+        if self.marks and len(self.found[worker]) < self._room and self._grow(worker):
+            return
         self._reduce(worker)
         found, count = self.found[worker], int(self.filled[worker][0])
         if 2 * count <= len(found):
@@ -190,9 +202,10 @@ class RunStore(Stored):
 
         def fresh(some: Range) -> Encoded:
             names = buckets.names(some)
-            kept = np.ones(len(names), dtype=np.uint8)
-            passed.append(known.strike(names, kept))
-            names = names[: run_loops.brought(names, kept)]
+            if not self.marks:  # with marks, only new names were found
+                kept = np.ones(len(names), dtype=np.uint8)
+                passed.append(known.strike(names, kept))
+                names = names[: run_loops.brought(names, kept)]
             look(names)
             return list(encoded(names))
 
@@ -220,6 +233,7 @@ class RunStore(Stored):
     def release(self) -> None:
         """Frees the memory of the states and of the found names. Only the dictionaries remain."""
         self._forget()
+        self.marks.drop()
         for run in self._levels:
             run.forget()
         self._states.clear()

@@ -11,6 +11,7 @@ import time
 from contextlib import suppress
 
 from isrcheck.checker.engines.local import ready
+from isrcheck.checker.engines.local.arranged import Arranged
 from isrcheck.checker.engines.local.levels import NativeLevels
 from isrcheck.checker.engines.local.levelwise import Watch
 from isrcheck.checker.engines.local.small import (
@@ -58,11 +59,11 @@ def search(
     small = _small(kernel.words) if small is None else small
     compiled = time.perf_counter()
     little = limits.memory is not None and limits.memory < PLENTY
-    first, found = None, None
+    first, found, large = None, None, Arranged(system)
     if small and not (little or classes or keeping is not None or storing != Storing()):
         # If the limit on states is at most half of `small`, the code for large spaces will not be needed.
         ahead = workers > 1 and (limits.states is None or limits.states > small // 2)
-        first = SmallSearch(system, kernel, limits, report, began, small, ahead)
+        first = SmallSearch(system, kernel, limits, report, began, small, large.begin if ahead else None)
         first.watch = watch
         with suppress(TooLarge):
             found = first.explore(keep_going, deadlock), first.levels
@@ -71,10 +72,16 @@ def search(
         try:
             from isrcheck.checker.engines.local.large import search_large
 
+            known = [] if first is None else first.whole()
+            # The layout of a checkpoint must stay the same, and symmetry is cheapest in the usual layout.
+            if not classes and keeping is None:
+                large.begin([rows for _, rows in known])
+                known = [(level, kernel.layout.moved(rows, large.kernel.layout)) for level, rows in known]
+                kernel = large.kernel
             found = search_large(
                 system, kernel, began, keep_going=keep_going, deadlock=deadlock, limits=limits, report=report,
                 workers=workers, classes=classes, keeping=keeping, storing=storing, watch=watch,
-                known=() if first is None else first.whole(),
+                known=known,
             )  # fmt: skip
             ready.note_compiled()
         except KeyboardInterrupt:

@@ -7,7 +7,7 @@ free, the model is compiled for that search while the small search is still goin
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -106,7 +106,8 @@ class Known:
 class SmallSearch(Levelwise):
     """A search over arrays. Raises `TooLarge` if there are more than `largest` states.
 
-    `ahead` says that a processor is free to compile the model for the search for large spaces meanwhile.
+    `ahead`, if there is one, is called with the states of the whole levels when more states are likely, perhaps several
+    times. It may begin to prepare the search for large spaces in another thread.
     """
 
     def __init__(
@@ -117,7 +118,7 @@ class SmallSearch(Levelwise):
         report: Report | None,
         began: float,
         largest: int = LARGEST,
-        ahead: bool = False,
+        ahead: Callable[[Sequence[Words]], None] | None = None,
     ) -> None:
         self._rows = SmallLevels(system, kernel)
         super().__init__(system, kernel, limits, self._rows)
@@ -203,8 +204,8 @@ class SmallSearch(Levelwise):
             self._rejected += int(outside.sum())
             rows = np.ascontiguousarray(rows[~outside])
         self._fresh.append(self._states.add(rows))
-        if self._ahead and len(self._states) > self._largest // 4:
-            self.kernel.compile_ahead()
+        if self._ahead is not None and len(self._states) > self._largest // 4:
+            self._ahead(self._rows.rows)
         if len(self._states) > self._largest:
             raise TooLarge
 

@@ -1,0 +1,42 @@
+"""The kernel for the search for large spaces, with the words that are best for it (`kernel.arrangement`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from isrcheck.checker.kernel.compile import Kernel
+from isrcheck.checker.kernel.layout import Words
+from isrcheck.model.language.system import TransitionSystem
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+
+class Arranged:
+    """Makes the kernel of a system for a large space, once, in another thread."""
+
+    def __init__(self, system: TransitionSystem) -> None:
+        self._system = system
+        self._coming: Future[Kernel] | None = None
+
+    def begin(self, levels: Sequence[Words]) -> None:
+        """Begins to choose the words, and then to compile, at the first call. `levels` are the first known levels."""
+        from isrcheck.checker.kernel.native import begun
+
+        if self._coming is None:
+            known = list(levels)
+            self._coming = begun(lambda: self._made(known))
+
+    def _made(self, levels: Sequence[Words]) -> Kernel:
+        from isrcheck.checker.kernel.arrangement import arranged
+
+        kernel = arranged(self._system, levels)
+        kernel.compile_ahead()
+        return kernel
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel, after `begin`. Waits for the choice of the words, but not for compiled code."""
+        assert self._coming is not None
+        return self._coming.result()

@@ -1,0 +1,109 @@
+"""Marks of names: a bit for each name, set when a worker finds the name for the first time.
+
+With marks, a worker leaves out a successor that was found before, at this level or at an earlier one. Then the found
+names are distinct, and no run must be read to pick out those that are new (`run_store`). A name is two numbers, so its
+bit lies in a matrix. Most bits of the matrix are 0. It is divided into *tiles* of 8 first numbers and 64 second
+numbers, and only tiles with a mark use memory. The *grid* has the number of each such tile, and 0 for all others.
+
+Marks only save time. They are dropped if memory is scarce, or if too few bits of the tiles are set.
+"""
+
+from __future__ import annotations
+
+import mmap
+from typing import Final
+
+import numpy as np
+
+from isrcheck.checker.engines.local import run_loops as loops
+from isrcheck.checker.engines.local.account import Account, OutOfMemory
+
+TILE: Final = 8 << loops.ROW_BITS
+"""The bytes of a tile."""
+RESERVED: Final = 1 << 34
+"""The size in bytes of the region that is reserved for tiles. Only the tiles that are written use memory."""
+UNCOUNTED: Final = getattr(mmap, "MAP_NORESERVE", 0)
+LITTLE: Final = 1 << 26
+MOST_EACH: Final = 8
+"""Marks may take `LITTLE` bytes, and this many for each state. In a table a state takes about ten."""
+FIRST_TILES: Final = 1 << 10
+
+
+class Marks:
+    """The marks of one store. `columns` is the data that `run_loops` needs. An object is false without marks.
+
+    Workers must not run while a method is called.
+    """
+
+    def __init__(self, account: Account) -> None:
+        self._account = account
+        self.columns = np.zeros(loops.MARKS, dtype=np.uint64)
+        self._grid = self._tiles = np.empty(0, dtype=np.uint64)
+
+    def __bool__(self) -> bool:
+        return bool(self.columns[loops.TILES])
+
+    def begin(self, firsts: int, seconds: int) -> None:
+        """Begins to mark names. Their first numbers are below `firsts`, their second numbers below `seconds`."""
+        limit = self._account.limit
+        try:
+            self._tiles = self._account.reserve(RESERVED if limit is None else min(RESERVED, limit), UNCOUNTED)
+        except OutOfMemory:
+            return
+        self.columns[loops.TILES], self.columns[loops.TAKEN] = self._tiles.ctypes.data, 1
+        self._account.spare = self.drop
+        self.make_room(firsts, seconds, 0)
+
+    def make_room(self, firsts: int, seconds: int, states: int) -> None:
+        """Enlarges what is too small for such names, or nearly full. Drops the marks if they take too much memory."""
+        if not self:
+            return
+        enough = self._widen(firsts, seconds) and self._add_tiles()
+        if not enough or self.nbytes > LITTLE + MOST_EACH * states:
+            self.drop()
+
+    @property
+    def nbytes(self) -> int:
+        return self._grid.nbytes + TILE * int(self.columns[loops.ROOM])
+
+    def _widen(self, firsts: int, seconds: int) -> bool:
+        """Enlarges the grid if it is too small. Returns False if there is no memory for it."""
+        rows, lines = int(self.columns[loops.ROWS]), int(self.columns[loops.LINES])
+        more_rows, more_lines = -(-firsts >> loops.ROW_BITS), -(-seconds >> loops.LINE_BITS)
+        if more_rows <= rows and more_lines <= lines:
+            return True
+        more_rows, more_lines = max(rows, more_rows), max(lines, more_lines)
+        size = 4 * more_rows * more_lines
+        size += size % 8
+        if not self._account.took(size):
+            return False
+        try:
+            grid = self._account.reserve(size)
+        except OutOfMemory:
+            self._account.give_back(size)
+            return False
+        known = self._grid.view(np.uint32)[: rows * lines].reshape(rows, lines)
+        grid.view(np.uint32)[: more_rows * more_lines].reshape(more_rows, more_lines)[:rows, :lines] = known
+        self._account.give_back(self._grid.nbytes)
+        self._grid = grid
+        self.columns[[loops.GRID, loops.ROWS, loops.LINES]] = grid.ctypes.data, more_rows, more_lines
+        return True
+
+    def _add_tiles(self) -> bool:
+        """Makes room for an eighth more tiles if few are left. Returns False if there is no memory for them."""
+        taken, room = int(self.columns[loops.TAKEN]), int(self.columns[loops.ROOM])
+        if taken + taken // 16 < room:
+            return True
+        more = FIRST_TILES + taken // 8
+        # Each worker may take one number too many before it notices that there is no room.
+        if TILE * (room + more + FIRST_TILES) > self._tiles.nbytes or not self._account.took(TILE * more):
+            return False
+        self.columns[loops.ROOM] = room + more
+        return True
+
+    def drop(self) -> None:
+        """Frees the memory of all marks. From now on there are none."""
+        self._account.give_back(self.nbytes)
+        self._account.spare = None
+        self.columns[:] = 0
+        self._grid = self._tiles = np.empty(0, dtype=np.uint64)

@@ -1,0 +1,132 @@
+"""Marks of names, compared with sets, and what happens when there is too little memory for them."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from isrcheck.checker.engines.local import loops, marks, run_loops
+from isrcheck.checker.engines.local.account import Account, OutOfMemory
+from isrcheck.checker.engines.local.marks import TILE, Marks
+from isrcheck.checker.kernel.layout import Words
+from tests.agreement.profiles import examples
+
+
+class Marking:
+    """Marks names as a worker does, and enlarges the marks when they are full. `found` are the names without a mark."""
+
+    def __init__(self, turn: int = 0, limit: int | None = None) -> None:
+        self.account = Account(limit)
+        self.marks, self.turn = Marks(self.account), np.uint64(turn)
+        self.marks.begin(1, 1)
+        self.enlarged = 0
+
+    def worker(self, names: Words) -> list[int]:
+        scratch = np.zeros((3, loops.AT_ONCE), dtype=np.uint64)
+        found, filled = np.zeros(len(names), dtype=np.uint64), np.zeros(1, dtype=np.int64)
+        firsts, seconds = int((names >> np.uint64(32)).max()) + 1, int((names & np.uint64(0xFFFFFFFF)).max()) + 1
+        for start in range(0, len(names), loops.AT_ONCE):
+            some = names[start : start + loops.AT_ONCE]
+            scratch[0, : len(some)] = some
+            while not run_loops.marked(len(some), self.turn, self.marks.columns, scratch, found, filled):
+                self.marks.make_room(firsts, seconds, 1 << 40)
+                self.enlarged += 1
+        return [int(run_loops.turned.function(name, self.turn)) for name in found[: filled[0]]]
+
+
+def names_of(dice: np.random.Generator, firsts: int, seconds: int, count: int) -> Words:
+    first, second = dice.integers(0, firsts, count), dice.integers(0, seconds, count)
+    return first.astype(np.uint64) << np.uint64(32) | second.astype(np.uint64)
+
+
+@examples(60)
+@given(
+    st.integers(0, 1 << 32),
+    st.sampled_from([1, 7, 8, 9, 3000]),
+    st.sampled_from([1, 63, 64, 65, 20_000]),
+    st.sampled_from([0, 32]),
+)
+def test_names_are_found_once_in_the_order_in_which_they_come(seed: int, firsts: int, seconds: int, turn: int) -> None:
+    dice, marking, known = np.random.default_rng(seed), Marking(turn), dict[int, None]()
+    for _ in range(3):
+        names = names_of(dice, firsts, seconds, 2000)
+        new = [name for name in dict.fromkeys(names.tolist()) if name not in known]
+        assert marking.worker(names) == new
+        known |= dict.fromkeys(new)
+    # The grid grew, and kept its tiles: otherwise a known name would be found again.
+    assert marking.enlarged > 0 or (firsts, seconds) == (1, 1) or firsts * seconds <= 8 * 64
+
+
+def test_several_workers_find_each_name_once() -> None:
+    marking = Marking()
+    all_names = names_of(np.random.default_rng(3), 300, 5000, 200_000)
+    marking.marks.make_room(300, 5000, 1 << 40)
+    while int(marking.marks.columns[run_loops.ROOM]) < 300 * 5000:  # so many tiles that no worker waits for more
+        marking.marks.columns[run_loops.ROOM] += np.uint64(1 << 20)
+    found: list[list[int]] = []
+
+    def work() -> None:
+        found.append(marking.worker(all_names))
+
+    workers = [threading.Thread(target=work) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    together = [name for names in found for name in names]
+    assert sorted(together) == sorted(set(all_names.tolist()))
+
+
+def test_memory_is_counted_and_given_back() -> None:
+    marking = Marking()
+    assert marking.account.held == marking.marks.nbytes > 0
+    marking.worker(names_of(np.random.default_rng(1), 4000, 4000, 50_000))
+    tiles = int(marking.marks.columns[run_loops.TAKEN])
+    assert marking.account.held == marking.marks.nbytes >= TILE * tiles + 4 * (4000 // 8) * (4000 // 64)
+    marking.marks.drop()
+    assert (marking.account.held, bool(marking.marks)) == (0, False)
+    marking.marks.make_room(10, 10, 10)
+    assert not marking.marks
+
+
+def test_marks_are_dropped_before_a_limit_ends_the_search() -> None:
+    account = Account(1 << 20)
+    some = Marks(account)
+    some.begin(100, 100)
+    assert some
+    account.take((1 << 20) - some.nbytes)
+    assert some
+    account.take(1)
+    assert not some
+    with pytest.raises(OutOfMemory):
+        account.take(1 << 20)
+
+
+def test_marks_that_take_more_than_a_table_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    for states, kept in ((1000, True), (10, False)):
+        some = Marks(Account(None))
+        monkeypatch.setattr(marks, "LITTLE", 0)
+        monkeypatch.setattr(marks, "MOST_EACH", 100)
+        some._tiles = some._account.reserve(1 << 20)
+        some.columns[run_loops.TILES], some.columns[run_loops.TAKEN] = some._tiles.ctypes.data, 1
+        some.make_room(64, 64, states)
+        assert (bool(some), some.nbytes > 0) == (kept, kept)
+
+
+def test_without_memory_there_are_no_marks(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: Account, size: int, more: int = 0) -> Any:
+        raise OutOfMemory
+
+    monkeypatch.setattr(Account, "reserve", refuse)
+    account = Account(None)
+    some = Marks(account)
+    some.begin(100, 100)
+    assert (bool(some), account.held) == (False, 0)
+    with pytest.raises(OutOfMemory):
+        account.allocate(1 << 20)
+    assert account.held == 0
