@@ -1,6 +1,6 @@
 """Covering walks: random walks that prefer the actions which were tried least often after the previous action.
 
-So an action that is seldom enabled is likely to be taken when it is enabled. A try counts even if the action is not
+As a result, after each action all actions are tried about equally often. A try counts even if the action is not
 enabled. Otherwise an action that is never enabled after some action would always be tried first after that action.
 """
 

@@ -76,7 +76,8 @@ class Beside:
     def refusals(self, old: State | None, new: State) -> tuple[Change, ...]:
         """The changes of the specification's state in a step that is not allowed. A refused change has the reason.
 
-        Without `old`, these are all parts of an initial state that is not allowed.
+        Without `old`, `new` is an initial state that is not allowed. Then every part of the specification's state is a
+        refused change.
         """
         rows = self._rows(old, new)
         return begins_otherwise(self._allowed, rows[0]) if len(rows) == 1 else refusals(self._allowed, *rows)

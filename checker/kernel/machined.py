@@ -24,7 +24,7 @@ class Expanded(NamedTuple):
     positions: Integers
     transitions: Integers
     numbers: Integers
-    """The numbers of some transitions, among them all that fired. `counts` tells how often each of them fired."""
+    """The numbers of all transitions that fired, perhaps also of others. `counts` says how often each of them fired."""
     counts: Integers
     degrees: npt.NDArray[np.int32]
     failing: int

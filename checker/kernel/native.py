@@ -29,7 +29,8 @@ DEFINED: Final = re.compile(r"^define .*?@(\w+)\(", re.MULTILINE)
 COMPILING: Final = "isrcheck compiles"
 """The name of the threads that `begun` starts. They compile or run compiled code. Python cannot interrupt them."""
 PASSES: Final = "sroa"
-"""The only optimisation. It puts variables into registers. The text already shares expressions and uses vectors.
+"""The only optimisation pass. It puts variables into registers. Others gain little, because the LLVM text that the
+kernel writes already shares expressions and uses vectors.
 
 Measured on kip-320 with 3 replicas, log size 3, 3 records and last leader epoch 2: the whole O2 pipeline takes 0.45 s
 and makes `expand` 3 % faster.

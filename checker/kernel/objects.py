@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
@@ -26,6 +27,8 @@ LARGEST: Final = 512 << 20
 """The most bytes that are kept. The least recently used files are removed first."""
 HASH: Final = hashlib.sha256
 SIZE: Final = HASH().digest_size
+NAMES: Final = re.compile(rf"[0-9a-f]{{{2 * SIZE}}}|\.[a-z0-9_]{{8}}\.part")
+"""The names of the files of objects, and of the temporary files in which objects are written."""
 
 
 def objects() -> Folder | None:
@@ -57,7 +60,8 @@ class Folder:
     The file begins with a hash of the key and the object, which shows whether the file was changed. Several processes
     may use the folder at the same time, because a file appears whole or not at all. `get` and `put` raise no OSError.
     An object that cannot be stored is not kept, and an object that cannot be read counts as missing. If the files have
-    more than `largest` bytes, the least recently used are removed.
+    more than `largest` bytes, the least recently used are removed. Files with other names than `NAMES` are not counted
+    and never removed.
     """
 
     path: Path
@@ -100,7 +104,7 @@ class Folder:
             self._shrink()
 
     def files(self) -> list[tuple[Path, os.stat_result]]:
-        """The kept objects, the least recently used first."""
+        """The files of kept objects and temporary files, the least recently used first."""
         return sorted(self._files(), key=lambda pair: (pair[1].st_mtime_ns, pair[0].name))
 
     def clear(self) -> int:
@@ -116,7 +120,7 @@ class Folder:
     def _files(self) -> Iterator[tuple[Path, os.stat_result]]:
         if not self.path.is_dir():
             return
-        for path in self.path.iterdir():
+        for path in filter(_is_named, self.path.iterdir()):
             with suppress(FileNotFoundError):  # another process may remove the file at the same time
                 if not stat.S_ISDIR((about := path.lstat()).st_mode):
                     yield path, about
@@ -129,6 +133,10 @@ class Folder:
                 return
             path.unlink(missing_ok=True)
             total -= about.st_size
+
+
+def _is_named(path: Path) -> bool:
+    return NAMES.fullmatch(path.name) is not None
 
 
 def _seal(key: str, data: bytes) -> bytes:

@@ -15,8 +15,8 @@ Function = Callable[[Column, Column, Column], object]
 Register = int
 """The number of a value that has no column yet. The number is odd if the column will be wide (64-bit integers).
 
-Instruction `i` writes register `2 * i` or `2 * i + 1`. Registers below 0 are filled before the program runs and keep
-their columns.
+Instruction `i` writes register `2 * i` or `2 * i + 1`. Registers below 0 have their values before the program runs,
+and no other register uses their columns.
 """
 
 

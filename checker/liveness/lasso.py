@@ -10,11 +10,11 @@ choose one of them. The choice does not depend on the source that a path visits.
 
 If the prefix ends in a component, the cycle leads from the last state of the prefix back to this state. Each weak
 obligation that is enabled in this state is taken on the cycle or disabled in a state of the cycle. Each strong
-obligation that is enabled anywhere in the component is taken on the cycle. The cycle also has a marked state or, if the
+obligation that is enabled in a state of the cycle is taken on the cycle. The cycle also has a marked state or, if the
 question requires steps (`never`), such a step. It is a shortest cycle with these properties and, among the shortest,
 the cycle with the least labels, compared from the first step on. If the search for a shortest cycle could visit more
-than `EXACT` nodes, the search satisfies one obligation after the other, the nearest first. Then the cycle may not be
-the shortest.
+than `EXACT` nodes, the search satisfies one obligation after the other, the nearest first. Then the cycle also takes
+each strong obligation that is enabled anywhere in the component, and it may not be the shortest.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ from isrcheck.checker.traces.canonical import walked
 
 EXACT: Final = 1 << 20
 """The most nodes (states times sets of obligations) for which the search for a shortest cycle is exact."""
+At = tuple[int, int, int]
+"""A node of the walk round a component (see `Cycle`)."""
 Node = TypeVar("Node", bound=Hashable)
 Step = tuple[int, Node]
 """An instance, and the node that it leads to."""
@@ -159,10 +161,11 @@ class Lassos:
 class Cycle:
     """A walk inside a fair component, from one state (the entry) back to it, that satisfies all obligations.
 
-    A node of the walk is a state and a mask. The mask has a bit for each weak obligation that is enabled at the entry,
-    and for each strong obligation that is enabled anywhere in the component. It has one more bit if the walk must reach
-    the mark (a marked state, or an instance of `never`). A bit is set when the walk has satisfied its obligation or has
-    reached the mark.
+    A node of the walk is a state and two masks, `kept` and `due`. The masks have a bit for each weak obligation that is
+    enabled at the entry, and for each strong obligation that is enabled anywhere in the component. They have one more
+    bit if the walk must reach the mark (a marked state, or an instance of `never`). A bit of `kept` is set when the
+    walk has satisfied its obligation or has reached the mark. The other bits belong to `due` if they must still be set.
+    A strong obligation is due only from the first state of the walk on in which it is enabled.
     """
 
     def __init__(self, region: Region, promises: Promises, never: Flags | None, part: Integers, entry: int) -> None:
@@ -173,39 +176,47 @@ class Cycle:
         ever = np.bitwise_or.reduce(enabled[part], axis=0)
         open_ = (self._enabled[entry] & promises.weak) | (ever & promises.strong)
         self._open = [i for i in range(len(promises.obligations)) if _has(open_, i)]
+        self._strong = [(1 << bit, i) for bit, i in enumerate(self._open) if promises.obligations[i].strong]
         self._marked = region.marked
         self._marks = never is not None or not self._marked[entry]
         self._full = (1 << len(self._open) + self._marks) - 1
 
     def found(self) -> tuple[tuple[int, ...], bool]:
         """The instances of the walk, and whether no walk from the entry is shorter."""
-        start = (self._entry, 0)
-        if len(self._part) * (self._full + 1) <= EXACT:
-            steps = shortest(start, self._steps, lambda node: node == (self._entry, self._full))
+        always = self._full & ~sum(bit for bit, _ in self._strong)
+        due = always | self._wants(self._entry)
+        avoidable = (self._full & ~due).bit_count()
+        if len(self._part) * 2 ** due.bit_count() * 3**avoidable <= EXACT:
+            steps = shortest((self._entry, 0, due), self._steps, lambda node: node[0] == self._entry and not node[2])
             return tuple(label for label, _ in steps), True
+        start = self._entry, 0, self._full
         walk: list[int] = []
-        while start[1] != self._full or start[0] != self._entry:
-            kept = start[1]
-            done = kept == self._full
+        while start[2] or start[0] != self._entry:
+            due = start[2]
             steps = shortest(
                 start,
                 self._steps,
-                lambda node: node[0] == self._entry if done else node[1] != kept,  # noqa: B023
+                lambda node: node[2] != due if due else node[0] == self._entry,  # noqa: B023
             )
             walk += [label for label, _ in steps]
             start = steps[-1][1]
         return tuple(walk), False
 
-    def _steps(self, node: tuple[int, int]) -> Iterable[Step[tuple[int, int]]]:
-        state, kept = node
+    def _steps(self, node: At) -> Iterable[Step[At]]:
+        state, kept, due = node
         region = self._region
         for i in range(region.begin[state], region.begin[state + 1]):
             target, label = int(region.target[i]), int(region.label[i])
             if target in self._part:
-                yield label, (target, kept | self._keeps(label, target))
+                after = kept | self._keeps(label, target)
+                yield label, (target, after, (due | self._wants(target)) & ~after)
+
+    def _wants(self, state: int) -> int:
+        """The bits of the strong obligations that are enabled in a state."""
+        return sum(bit for bit, i in self._strong if _has(self._enabled[state], i))
 
     def _keeps(self, label: int, target: int) -> int:
-        """The bits of the mask that a step sets, by itself or by the state that it leads to."""
+        """The bits of `kept` that a step sets, by itself or by the state that it leads to."""
         found = 0
         for bit, obligation in enumerate(self._open):
             idle = not self._promises.obligations[obligation].strong and not _has(self._enabled[target], obligation)

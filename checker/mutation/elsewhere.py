@@ -37,10 +37,11 @@ Lines = Sequence[tuple[str, Edit]]
 
 @dataclass(frozen=True)
 class Answers:
-    """The invariants that hold in the model at a place, its number of states there, and how each mutant differs.
+    """What is known about the model and its mutants at a place.
 
-    `differences` is None if an exploration of the model did not finish, or if a process ran out of memory. `asks` says
-    that an action, one of the invariants in `holds`, a goal or a constraint asks what is enabled.
+    At this place the model has `distinct` states, and the invariants `holds` hold in it. `differences` says how each
+    mutant differs from the model. It is None if an exploration of the model did not finish, or if a process ran out of
+    memory. `asks` says that an action, one of the invariants in `holds`, a goal or a constraint asks what is enabled.
     """
 
     place: Place

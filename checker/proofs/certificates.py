@@ -312,7 +312,7 @@ def _compared(folder: Path, manifest: dict[str, Any], question: Question) -> dic
     if present != expected.keys():
         odd = sorted(present ^ expected.keys())
         raise DamagedFile(f"its files are not the {len(expected)} obligations of this proof: {', '.join(odd[:3])}")
-    if [x.get("file") for x in manifest["obligations"] if isinstance(x, dict)] != list(expected):
+    if [x.get("file") if isinstance(x, dict) else None for x in manifest["obligations"]] != list(expected):
         raise DamagedFile(f"{MANIFEST} does not list the files of this proof")
     for entry in manifest["obligations"]:
         name = entry["file"]

@@ -91,11 +91,11 @@ def _reachable(attempt: Attempt, small: Bound, watch: Watch, noted: Conditions) 
     false = [name for name, finding in found.findings.items() if finding.verdict == "violated"]
     states = f"{number(found.distinct)} states at {_shown(found.settings)}"
     how_far = f"all {states}" if found.verdict != "incomplete" else f"the first {states}"
-    if found.evaluation is not None:
-        false.append(f"evaluation error: {found.evaluation.where}: {found.evaluation.what}")
     candidates = attempt.proof.statements("candidate")
-    serious = [name for name in false if name not in candidates]
-    noted.record("lemmas hold in reachable states", [f"{name} is false" for name in serious], how_far)
+    serious = [f"{name} is false" for name in false if name not in candidates]
+    if found.evaluation is not None:
+        serious.append(f"evaluation error: {found.evaluation.where}: {found.evaluation.what}")
+    noted.record("lemmas hold in reachable states", serious, how_far)
     never = found.actions_never_fired
     noted.record("every action happens", [f"{name} never" for name in never], f"among {how_far}", fatal=False)
 

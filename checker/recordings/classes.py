@@ -28,7 +28,7 @@ class Classes:
     def of(header: dict[str, Any], data: Sequence[tuple[str, Any]]) -> Classes:
         """The classes that `header` declares.
 
-        `data` has the parts of the lines that may contain values of a class, each with a text that names its line.
+        `data` has pairs: a text that names a line, and a part of this line. Values of a class are only in such parts.
         """
         ranked: dict[str, set[Any]] = {}
         meanings: dict[str, dict[str, Any]] = {}

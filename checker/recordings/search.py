@@ -204,7 +204,10 @@ class _Search:
     # --- steps ------------------------------------------------------------------------------------------------------
 
     def moves(self, positions: Positions) -> dict[int, list[tuple[int, Seen]]]:
-        """For each transition that may be the step of the next line of some lanes: these lanes and lines."""
+        """For each transition, the lanes whose next line may be a step of this transition, with these lines.
+
+        Transitions without such a lane are left out.
+        """
         known = self.next.get(positions)
         if known is None:
             known = self.next[positions] = {}

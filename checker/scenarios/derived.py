@@ -89,9 +89,10 @@ def files_of(result: Result) -> dict[str, str]:
 
 
 def _story(loaded: LoadedModel, result: Result) -> dict[str, Any] | None:
-    """The data of a page about one trace: the trace in the files or, without it, the trace to an evaluation error.
+    """The data of a page about one trace.
 
-    Returns None if there is no such trace.
+    It is the trace in the scenario's derived files. If they have no trace, it is the trace to an evaluation error.
+    Returns None if there is no such trace either.
     """
     from isrcheck.checker.pages.findings import told_traces
 

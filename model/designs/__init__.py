@@ -14,8 +14,8 @@ the bottom up:
 Each rule is in one part. Some designs lack a part, such as the deletion of topics. For these designs, a lower part
 defines each rule of the missing part in one line. Several parts may contribute to one method, for example to what a
 request contains, or to what a crash loses. Each part adds its share, and calls the next part with `super()`. A design
-lists its bases in the order of these calls. The settings and variables of a design are in the reverse order. A part declares the
-attributes that it needs from other parts of its level.
+lists its bases in the order of these calls. The settings and variables of a design are in the reverse order. A part
+declares the attributes that it needs from other parts of its level.
 """
 
 from isrcheck.model.designs.state import DesignState as State

@@ -1,13 +1,13 @@
 """KIP-497: the controller alone writes the ISR, and a leader requests changes by AlterIsr.
 
-The data plane is that of `v3` with the fixes that preceded KIP-497: followers truncate while they fetch, and leader
-epochs fence their fetches. Requests and responses are in `alterations`, the leader is in `pending_isr`, and the
-controller is in `alteration_handling`. `partition_state` defines how far a replica's log must reach before the replica
-joins the ISR. `pending_isr` and `alteration_handling` define whether the replica may join. A broker that stops loses
-its roles (`data_plane`), its work as a controller and its commands in flight (`controller`). A controller loses its
-view and the requests that it has accepted (`alteration_handling`). In a controlled shutdown the broker's session also
-ends (`controlled_shutdown`). This file fixes the values of some settings. It also defines how a leader gets another ISR
-by a command in its own epoch, and a goal for each answer of the controller.
+The data plane is that of `v3` with its fixes: followers truncate while they fetch, and leader epochs fence their
+fetches. Requests and responses are in `alterations`, the leader is in `pending_isr`, and the controller is in
+`alteration_handling`. `partition_state` defines how far a replica's log must reach before the replica joins the ISR.
+`pending_isr` and `alteration_handling` define whether the replica may join. A broker that stops loses its roles
+(`data_plane`). A controller that stops also loses its controller epoch and its commands in flight (`controller`), and
+its view and the requests that it has accepted (`alteration_handling`). In a controlled shutdown the broker's session
+also ends (`controlled_shutdown`). This file fixes the values of some settings. It also defines how a leader gets
+another ISR by a command in its own epoch, and a goal for each answer of the controller.
 
 The controller is that of Kafka with ZooKeeper; `kraft` is the design without ZooKeeper. The leader learns the outcome
 of a request only from the response. Each decision that the controller makes by itself begins a new leader epoch. The
@@ -16,8 +16,8 @@ later. In that case the leader learns the outcome by LeaderAndIsr.
 
 A *version* is what KIP-497 calls zkVersion and later KIPs call partition epoch.
 
-Left out, in addition to what the other files leave out: the settings of `v3` that this design fixes; several
-partitions.
+Left out, in addition to what the other files leave out: other values of the settings that this file fixes, such as
+several partitions.
 
 Sources: KIP-497 and its comments; the later KIPs and JIRA ids that the settings name.
 """
@@ -52,7 +52,7 @@ class AlterIsr(AlterationHandling, PendingIsr, ControlledShutdown, Commands, Rea
 
     startup = Commands.startup.with_default("controller")
 
-    # Settings of `v3`, fixed at the values that they had when KIP-497 was built.
+    # Settings of `v3`, fixed at the values of Kafka with its fixes, some of which are later than KIP-497.
     truncation = "on-fetch"
     fetch_reply = "at-once"
     fence_fetch = True

@@ -19,7 +19,7 @@ from isrcheck.model.language.proofs import Proof, lemma
 
 
 class AlterIsrProof(Proof):
-    """Wherever a replica, a message in flight or the controller names a leader and an ISR, the leader is in the ISR."""
+    """The leader is in the ISR wherever a replica, a message in flight or the controller names both."""
 
     of = AlterIsr
     invariants = ("isr-sane",)

@@ -1,8 +1,8 @@
 """How a controller handles AlterIsr.
 
-The controller checks a request in a fixed order, and then answers with the first error or alters the ISR. A deposed
-controller may not have noticed that it is deposed. Then it answers from its *view*: what it knew when the next
-controller was elected.
+The controller makes its checks of a request in a fixed order. It answers with the first error or, if there is none,
+alters the ISR. A deposed controller may not have noticed that it is deposed. Then it answers from its *view*, which is
+the state that it knew when the next controller was elected.
 
 Left out: brokers that were never controller. They would answer NOT_CONTROLLER.
 
@@ -121,7 +121,7 @@ class AlterationHandling(Alterations, Controller):
             s.view[c][p] = self.without_decision()
 
     def lose_accepted(self, s: State, c: Any, stopped: Any = None) -> None:
-        """Drops the requests that a controller has accepted. Marks all alterations of a stopping broker as `former`."""
+        """Drops the requests that controller `c` has accepted. Marks alterations of broker `stopped` as `former`."""
         for p in self.all_partitions:
             for leader in self.brokers:
                 for i in self.all_places:
@@ -145,10 +145,10 @@ class AlterationHandling(Alterations, Controller):
                 s.asked_controller_epoch[b] = 0
 
     def decide(self, s: State, c: Any, p: int, leader: Any, isr: Any, changed: Any) -> None:
-        """Decides as usual, but a new controller writes the state even if leader and ISR stay the same.
+        """Decides as usual, except for a new controller with `failover_raises_version` and `answer = before-write`.
 
-        With `failover_raises_version`, a new controller does this because its predecessor may have promised a change. A
-        controller is new if it has seen no broker yet.
+        Such a controller writes the state even if leader and ISR stay the same, because its predecessor may have
+        promised a change. A controller is new if it has seen no broker yet.
         """
         if self.names_holder and self.failover_raises_version:
             changed = changed | s.seen_live[c][p].is_empty
@@ -214,7 +214,10 @@ class AlterationHandling(Alterations, Controller):
         return isr <= s.assignment[p].replicas if self.reassigns else isr <= set(self.brokers)
 
     def asked(self, s: State, c: Any, p: int, b: Any, i: int) -> Any:
-        """The request that a controller handles now. Requires that the controller has seen the live brokers."""
+        """The request that a controller handles now. Requires that the controller has seen the live brokers.
+
+        Also requires the orders of `requests_in_order` and `controllers_in_order`, if they are set.
+        """
         one = s.alteration[p][b][i]
         s.require(one.stage == "asked", self.believes(s, c), ~s.seen_live[c][p].is_empty)
         if self.requests_in_order and i in self.all_requests:

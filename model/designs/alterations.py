@@ -60,7 +60,7 @@ def any_request(m: Any) -> Any:
 
 
 def any_arriving_request(m: Any) -> Any:
-    """Indexes of the alterations under way, and one more for a request that a leader has sent again."""
+    """Indexes of the alterations under way and, with `late_requests`, one more for a request that was sent again."""
     return number(0, len(m.all_places) - 1)
 
 
@@ -153,7 +153,7 @@ class Alterations(PartitionState):
 
     @property
     def all_places(self) -> range:
-        """The indexes of requests, and one more for a late request, for which nobody waits."""
+        """The indexes of requests and, with `late_requests`, one more for a late request, for which nobody waits."""
         return range(self.requests_in_flight + (1 if self.late_requests else 0))
 
     # --- words ------------------------------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ class Alterations(PartitionState):
         return s.alteration[p][b][i].stage != "none"
 
     def is_expected(self, s: State, p: int, b: Any, i: int) -> Any:
-        """Whether a leader still waits for the outcome of an alteration: it knows no later epoch or version."""
+        """Whether a leader still waits for the outcome of an alteration, and so knows no later epoch or version."""
         one, replica = s.alteration[p][b][i], s.replica[p][b]
         if i not in self.all_requests:
             return False
@@ -172,7 +172,7 @@ class Alterations(PartitionState):
         return found & ~one.former if self.has_crashes else found
 
     def answered(self, s: State, p: int, b: Any, i: int, *answers: str) -> Any:
-        """An alteration for which the leader waits. Requires that its stage is one of the given answers."""
+        """An alteration. Requires that the leader waits for its outcome, and that its stage is one of `answers`."""
         one = s.alteration[p][b][i]
         s.require(one_of(one.stage, answers), self.is_expected(s, p, b, i))
         return one

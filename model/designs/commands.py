@@ -52,7 +52,10 @@ class Commands(Controller):
         return request
 
     def is_current(self, s: State, b: Any, request: Any) -> Any:
-        """Whether a request comes from the newest controller that a broker has heard of, or from a newer one."""
+        """Whether a request comes from a controller at least as new as any that the broker has heard of.
+
+        If brokers do not check controller epochs, every request counts as current.
+        """
         if self.command_check == "controller-epoch" and self.controller_failover:
             return request.controller_epoch >= s.heard_controller_epoch[b]
         return True
@@ -76,7 +79,7 @@ class Commands(Controller):
     def is_obeyed(self, s: State, b: Any, p: int, request: Any) -> Any:
         """Whether a broker obeys a StopReplica command.
 
-        No leader epochs are compared if the command deletes a replica.
+        Leader epochs are compared only for a reassignment (`stop-replica`), not for a deleted topic (`delete-replica`).
         """
         moved = request.kind == "stop-replica"
         if self.stop_replica_check == "none":
@@ -249,7 +252,7 @@ class Commands(Controller):
         return f"{b} starts and registers: {'; '.join(roles)}"
 
     def _take_role(self, s: State, p: int, b: Any) -> None:
-        """A replica takes the role that it has in ZooKeeper, or is deleted if it is not assigned to the broker."""
+        """A replica takes the role that ZooKeeper has for it, if any. A stray replica (`_is_stray`) is deleted."""
         state, replica, log = s.state[p], s.replica[p][b], s.log[p][b]
         here = self._has_a_role(s, p, b)
         leads = (state.leader == b) & here
@@ -276,7 +279,7 @@ class Commands(Controller):
         self._keep_epochs(s, p, b, leads, length)
 
     def _keep_epochs(self, s: State, p: int, b: Any, leads: Any, length: Any) -> None:
-        """Updates the epoch cache when a replica begins its role, and truncates the log to a length if necessary."""
+        """Updates the epoch cache when a replica starts, and truncates the log to `length` if necessary."""
         top, cache = self.max_leader_epoch, epoch_cache.truncated(s.epoch_cache[p][b], length, self.max_leader_epoch)
         if self.keeps_every_partition:
             cache = s.epoch_cache[p][b]
@@ -288,7 +291,7 @@ class Commands(Controller):
 
     @property
     def keeps_every_partition(self) -> bool:
-        """Whether all partitions that a broker has on its disk when it starts are assigned to the broker."""
+        """Whether a broker that starts is always a replica of all partitions on its disk."""
         return not (self.has_topics or self.reassigns)
 
     def _has_a_role(self, s: State, p: int, b: Any) -> Any:
@@ -298,7 +301,7 @@ class Commands(Controller):
         return self.has_path(s, p) & self.is_assigned(s, p, b)
 
     def _is_stray(self, s: State, p: int, b: Any) -> Any:
-        """Whether a replica on a broker that starts is not assigned to that broker, or its topic is gone."""
+        """Whether a broker that starts deletes its replica, because the broker is not assigned or the topic is gone."""
         if self.keeps_every_partition:
             return False
         stray = implies(self.is_assigned(s, p, b), False)

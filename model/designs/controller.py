@@ -153,18 +153,18 @@ class Controller(PartitionState, DataPlane, Logs):
         return super().has_room(s) & ~s.controller.is_none if self.controller_failover else super().has_room(s)
 
     def acting(self, s: State, c: Any) -> Any:
-        """Whether a controller believes that it is the current controller, and may write."""
+        """Whether a controller believes that it is the current one, and ZooKeeper accepts its writes."""
         if not self.controller_failover:
             return True
         acts = s.acts[c] & self.is_up(s, c)
         return acts & (s.controller == c) if self.controller_epoch_guard else acts
 
     def is_controller(self, s: State, c: Any) -> Any:
-        """Whether a controller is the current one. A deposed controller may not see that brokers come and go."""
+        """Whether a controller is the current one. No other controller need notice that brokers come and go."""
         return s.controller == c if self.controller_failover else True
 
     def assigned(self, s: State, p: int, brokers: Any) -> Any:
-        """The subset of the given brokers to which a partition is assigned."""
+        """Those of the given brokers that are replicas of a partition."""
         return brokers
 
     def request(self, s: State, c: Any, p: int, decision: Any, kind: str = "leader-and-isr") -> dict[str, Any]:
@@ -203,9 +203,9 @@ class Controller(PartitionState, DataPlane, Logs):
         return self.acting(s, c) & (s.live != s.seen_live[c][p]) & self.has_path(s, p)
 
     def decide(self, s: State, c: Any, p: int, leader: Any, isr: Any, changed: Any) -> None:
-        """Writes leader and ISR in a new epoch if they change, and sends them to all live replicas.
+        """If `changed`, writes leader and ISR, and sends them to all live replicas.
 
-        If nothing changes, sends them only to the brokers that came back.
+        Otherwise, sends them only to the live replicas that the controller has not seen as live before.
         """
         known, live = self.known_to(s, c, p)
         if self.controller_write == "conditional":
@@ -220,7 +220,7 @@ class Controller(PartitionState, DataPlane, Logs):
     def write_decision(
         self, s: State, c: Any, p: int, known: Any, choice: tuple[Any, Any], changed: Any, told: dict[Any, Any]
     ) -> None:
-        """Writes a leader and an ISR if they have changed, and sends them to each broker for which `told` is true."""
+        """Writes a leader and an ISR if `changed`, and sends them to each broker for which `told` is true."""
         state, new_epoch = s.state[p], self.begins_an_epoch(s, p, known, choice, changed)
         s.require(s.room(implies(new_epoch, known.epoch < self.max_leader_epoch)))
         s.require(s.room(implies(changed, self.has_version(s, p))))
@@ -239,7 +239,7 @@ class Controller(PartitionState, DataPlane, Logs):
         return changed
 
     def lane(self, actor: str, parameters: dict[str, Any]) -> str:
-        """The lane of a drawing that shows an actor; controllers that are brokers have one lane each."""
+        """The lane that shows an actor in a drawing. Each controller that is a broker has its own lane."""
         return f"controller {parameters['c']}" if actor == "controller" and self.controller_failover else actor
 
     def sent_in_words(self, old: Any, new: Any, c: Any) -> str:
@@ -291,7 +291,10 @@ class Controller(PartitionState, DataPlane, Logs):
         s.read[c][p] = {"done": False, "live": set(), **self.without_decision()}
 
     def candidates(self, s: State, p: int, state: Any, live: Any) -> Any:
-        """Live members of the ISR, which may be elected; if there are none and `unclean` is set, all live replicas."""
+        """The replicas that may be elected: the live members of the ISR.
+
+        If there are none and `unclean` is set, all live replicas may be elected.
+        """
         inside = state.isr & live
         return when(inside.is_empty, self.assigned(s, p, live), inside) if self.unclean else inside
 
@@ -362,7 +365,7 @@ class Controller(PartitionState, DataPlane, Logs):
         return f"{c} creates /controller and is the controller: controller epoch {epoch}"
 
     def take_over(self, s: State, c: Any, epoch: Any) -> None:
-        """Sets the state with which a new controller begins in its epoch (on_controller_failover)."""
+        """Sets the state with which a new controller begins, and sends INIT if `init_flag` (on_controller_failover)."""
         s.seen_live[c] = [set() for _ in self.all_partitions]
         if self.reads_first:
             for p in self.all_partitions:
@@ -374,7 +377,7 @@ class Controller(PartitionState, DataPlane, Logs):
                 self.send(s, c, b, *((s.live.has(b) & condition, {**request, **now}) for condition, request in said))
 
     def said_by_init(self, s: State, c: Any, p: int, b: Any) -> list[tuple[Any, dict[str, Any]]]:
-        """The requests with INIT to a broker about a partition, each with the condition that it is sent.
+        """The requests with INIT to a broker about a partition, each with the condition under which it is sent.
 
         A request has the leader and the ISR, or says that INIT does not name the broker's replica.
         """
@@ -404,7 +407,11 @@ class Controller(PartitionState, DataPlane, Logs):
             s.controller = when(s.controller == b, none, s.controller)
 
     def begin_session(self, s: State, b: Any) -> None:
-        """Registers a broker. With broker epochs, requires that the controller has seen that the broker was gone."""
+        """Registers a broker.
+
+        With `broker_epoch`, requires that the current controller has seen that the broker was gone, and drops the
+        requests in flight to the broker.
+        """
         if self.broker_epoch:
             s.require(~s.live.has(b))
             for c in self.controllers:

@@ -177,7 +177,10 @@ class DataPlane(Fetching, Producers):
         return f": {'; '.join(words)}" if words else ""
 
     def stop(self, s: State, b: Any, kept: Any = None) -> None:
-        """Stops a broker: volatile state is lost and, if `kept` is given, also the records at offset `kept` and later."""
+        """Stops a broker, whose volatile state is lost.
+
+        If `kept` is given, each log also loses the records at offset `kept` and later.
+        """
         s.up = s.up - {b}
         if self.acknowledgement == "until-answered":
             self.turn_producers_away(s, b)

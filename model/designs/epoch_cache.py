@@ -28,10 +28,10 @@ def latest_epoch(cache: Any) -> Any:
 
 
 def assigned(cache: Any, epoch: Any, start: Any, greatest_epoch: int) -> Any:
-    """The cache after adding an epoch that starts at an offset.
+    """The cache after adding that `epoch` starts at the offset `start`.
 
-    Nothing changes if `epoch` is already the latest epoch and starts at or before the offset. Otherwise, entries that
-    contradict the new entry are removed: those of this or a later epoch, and those that start at or after the offset.
+    Nothing changes if `epoch` is already the latest epoch and starts at or before `start`. Otherwise, entries that
+    contradict the new entry are removed: those of this or a later epoch, and those that start at or after `start`.
     """
     known = (latest_epoch(cache) == epoch) & (cache.last.start <= start)
     kept = count(there & (x.epoch < epoch) & (x.start < start) for there, x in entries(cache, greatest_epoch))
@@ -58,7 +58,7 @@ def retained(cache: Any, log_start: Any, greatest_epoch: int) -> Any:
 
 
 def end_of_epoch(cache: Any, epoch: Any, log_end: Any, greatest_epoch: int) -> Any:
-    """The offset at which an epoch ends, as in KIP-101; -1 if it is unknown.
+    """The offset at which an epoch ends, as in KIP-101; -1 if the cache does not say it.
 
     The latest epoch ends at the log end. Another epoch ends where the next greater epoch starts, if there is one.
     """
@@ -69,9 +69,10 @@ def end_of_epoch(cache: Any, epoch: Any, log_end: Any, greatest_epoch: int) -> A
 
 
 def floor_epoch(cache: Any, epoch: Any, greatest_epoch: int) -> Any:
-    """The greatest epoch in the cache that is at most a given epoch, as in KIP-279; -1 if it is unknown.
+    """The greatest epoch in the cache that is at most the given epoch, as in KIP-279.
 
-    If the cache has only greater epochs, the answer is the given epoch.
+    If the cache has only greater epochs, the answer is the given epoch. The answer is -1 if the given epoch is negative
+    or greater than the latest epoch in the cache.
     """
     floor: Any = -1
     for there, x in entries(cache, greatest_epoch):

@@ -143,9 +143,9 @@ class Fetching(Replicas):
     def truncation_point(self, s: State, p: int, follower: Any, epoch: Any, end: Any) -> tuple[Any, Any]:
         """How many records a follower keeps after a leader's answer, and whether it has then finished truncating.
 
-        If the answer has no offset, the follower truncates to its high watermark. Otherwise it truncates to the offset in
-        the answer. From KIP-279 on, it also truncates to the end of the answer's epoch in its own cache, if the cache
-        says where this epoch ends. There is one exception: if the cache lacks this epoch but has a smaller and a
+        If the answer has no offset, the follower truncates to its high watermark. Otherwise it truncates to the offset
+        in the answer. From KIP-279 on, it also truncates to the end of the answer's epoch in its own cache, if the
+        cache says where this epoch ends. There is one exception: if the cache lacks this epoch but has a smaller and a
         greater one, the follower truncates only to the end of the smaller epoch, and must ask again.
         """
         top, own = self.max_leader_epoch, s.epoch_cache[p][follower]
@@ -266,8 +266,8 @@ class Fetching(Replicas):
         """Whether a follower acts on the answer to a fetch.
 
         The follower must still follow the leader, still have the log end of the fetch, and not be about to truncate.
-        With `fetch_reply = checked`, the follower must also still be in the same epoch. In another epoch, another record may
-        belong at the same offset (KAFKA-18991).
+        With `fetch_reply = checked`, the follower must also still be in the same epoch. In another epoch, another
+        record may belong at the same offset (KAFKA-18991).
         """
         reply, replica = s.fetched_reply[p][follower], s.replica[p][follower]
         same = (reply.leader == leader) & (reply.offset == s.log[p][follower].length)

@@ -43,7 +43,7 @@ class Logs(Producers):
         s.next_record_id += 1
 
     def append_as(self, s: State, p: int, b: Any, i: Any, has_it: Any = False) -> None:
-        """Appends a record with an id, unless the leader has found it in its log (`has_it`)."""
+        """Appends the record with id `i`, unless the leader has found that record in its log (`has_it`)."""
         replica, log = s.replica[p][b], s.log[p][b]
         s.require(self.leads(s, p, b), i < self.max_records, s.room(when(has_it, True, ~log.is_full)))
         appended = log.appended({"id": i, "epoch": replica.epoch})
@@ -113,9 +113,9 @@ class Logs(Producers):
     def note_commit(self, s: State, p: int, b: Any, end: Any, relevant: Any, start: Any = None) -> None:
         """Updates the ghosts when a leader commits the records up to the offset `end`.
 
-        `relevant` says whether the commit concerns the current topic; answers to producers are recorded in any case.
+        `relevant` says whether the commit concerns the current topic. Answers to producers are recorded in any case.
         The commit begins at `start`, by default at the current high watermark. If `start` is given, the broker is
-        recorded as a leader that commits in its epoch only if the commit has new records.
+        recorded as a leader that commits in its epoch only if `end` is above all offsets committed before.
         """
         replica, log, committed = s.replica[p][b], s.log[p][b], s.committed[p]
         advances = relevant if start is None else relevant & (end > committed.records.length)
@@ -134,7 +134,7 @@ class Logs(Producers):
         s.committed[p].rewritten = rewritten
 
     def forget_history(self, s: State, p: int) -> None:
-        """Clears the ghosts of a topic that is gone: its acknowledged and consumed records need not survive."""
+        """Clears the ghosts of a topic that is being deleted, because its records need not survive any more."""
         for i in range(self.max_records):
             gone = self.is_of(s, p, i)
             s.acknowledged[i] = when(gone, False, s.acknowledged[i])

@@ -7,7 +7,7 @@ Followers pull, as in Kafka. The words are Kafka's: a term is a *leader epoch*, 
 
 The parts of the design are elections in `majority_elections`, disks and crashes in `majority_crashes`, replication in
 `majority_replication`, and late messages in `majority_messages`. A replica's epoch, its vote and its log survive a
-crash; everything else is volatile.
+crash, unless the crash is lossy. Everything else is volatile.
 
 Left out: snapshots, changes of the set of replicas.
 """
@@ -36,7 +36,7 @@ class MajorityVote(LateMessages, PulledLogs, CrashingReplicas):
     profiles = design_profiles.MAJORITY
 
     partitions = 1
-    truncation = "high-watermark"  # used by designs with an ISR; here a follower steps back
+    truncation = "high-watermark"  # no epoch cache: here a follower steps back
     records_have_epochs = True
     acks_one = False
     acknowledgement = "own-epoch"  # a client of a deposed leader asks the next leader

@@ -1,10 +1,10 @@
 """Majority vote, disks: what a replica has flushed when its broker crashes.
 
-A replica's log, its epoch and its vote are on disk. `fsync` says what a replica flushes before it answers. A follower
-flushes its log before it asks for the next record. A leader flushes its own copy of a record before it counts that
-copy. A voter flushes its vote before it sends the vote. Records that are not flushed may be on disk anyway. A lossy
-crash (of the machine, not of the process) loses any number of unflushed records from the end of the log. After a
-restart, a replica's epoch is at least the epoch of its last record, as in Kafka's raft client.
+A replica's log, its epoch and its vote are on disk. `fsync` says what a replica flushes: its log, its vote, both or
+neither. A follower flushes its log before it asks for the next record. A leader flushes its own copy of a record when
+it commits the record. A voter flushes its vote before it sends the vote. Records that are not flushed may be on disk
+anyway. A lossy crash (of the machine, not of the process) loses any number of unflushed records from the end of the
+log. After a restart, a replica's epoch is at least the epoch of its last record, as in Kafka's raft client.
 
 Left out: truncations that reach the disk late; disks that change what was written.
 
@@ -60,11 +60,11 @@ class CrashingReplicas(ElectionsByMajority):
 
     @property
     def knows_flushed(self) -> bool:
-        """Whether the state says how far logs are flushed. If they never are, any records at the end may be lost."""
+        """Whether the state says how far logs are flushed. A log that is never flushed may lose any records."""
         return bool(self.lossy_crashes and self.flushes_log)
 
     def replica_variables(self) -> dict[str, Any]:
-        """How far each log is flushed. No checkpoint: leaders find their high watermarks by counting copies."""
+        """How far each log is flushed. There is no checkpoint: leaders count copies to find their high watermarks."""
         return {"flushed": self.any_end()} if self.knows_flushed else {}
 
     def flush(self, s: State, p: int, b: Any, end: Any) -> None:
@@ -135,7 +135,8 @@ class CrashingReplicas(ElectionsByMajority):
             s.require(own.epoch >= epoch, (log.length > kept) | (own.epoch > epoch) | own.voted)
             if kept:
                 s.require(log.length >= kept, log.at(kept - 1).epoch <= epoch)
-            # Whether it voted in an earlier epoch is unknown. The vote counts as given: not to vote is always safe.
+            # It is unknown whether the broker voted in an earlier epoch. The vote counts as given, since it is always
+            # safe not to vote again.
             own.voted = own.epoch > epoch
             own.epoch = epoch
         self.crash_lossily(s, b, kept)

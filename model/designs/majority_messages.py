@@ -1,9 +1,9 @@
 """Majority vote, messages that are late: requests for votes, votes, fetches and their answers.
 
-A request and its answer are one step, except for a few messages that are *late*. A late message stays in the network,
-and arrives at any later time: once, more than once or never. So it may also represent a message that is lost, or a copy
-of a message that arrived in time. The receiver handles a late message as if it had arrived in time, unless the epoch of
-the message is over (`epoch_check`).
+A request and its answer are one step, except for up to `late_messages` messages that are *late*. A late message stays
+in the network, and arrives at any later time: once, more than once or never. So it may also represent a message that is
+lost, or a copy of a message that arrived in time. The receiver handles a late message as if it had arrived in time,
+unless the epoch of the message is over (`epoch_check`).
 
 A fetch says up to which offset a follower has its leader's log. In Raft's terms, a fetch is the answer to
 AppendEntries, and the answer to a fetch is AppendEntries. A leader counts a late fetch and sends no answer. A follower
@@ -253,7 +253,7 @@ class LateMessages(ElectionsByMajority):
         return f"{follower} fetches from {leader} {at}; the request is late"
 
     def is_in_log(self, s: State, p: int, leader: Any, message: Any) -> Any:
-        """Whether a leader has the record that was the follower's last record at the time of its fetch."""
+        """Whether a leader has the record that was the follower's last record when the fetch was sent."""
         log: Any = s.log[p][leader]
         found: Any = False
         for o in range(self.log_size):
@@ -276,7 +276,7 @@ class LateMessages(ElectionsByMajority):
         message, own = self.arriving(s, p, place, "fetch", follower, leader), s.replica[p][leader]
         counts = (own.epoch == message.epoch) & self.is_in_log(s, p, leader, message)
         if not self.checks_fetches:
-            # The logs matched when the fetch was sent. A fetch has only an offset, like Raft's AppendEntries answers.
+            # Only the offset counts, as in Raft's answers to AppendEntries: the logs matched when the fetch was sent.
             counts = counts | ((own.epoch > message.epoch) & (s.log[p][leader].length >= message.end))
         s.require(self.leads(s, p, leader), counts, message.end > s.known_end[p][leader][follower])
         s.known_end[p][leader][follower] = message.end

@@ -99,7 +99,10 @@ class PulledLogs(ElectionsByMajority):
         return self.leads(s, p, leader) & self.follows(s, p, follower, leader) & same
 
     def fits(self, s: State, p: int, follower: Any, leader: Any) -> Any:
-        """Whether the leader has, at the offset of the follower's last record, a record of the same epoch."""
+        """Whether the leader has the follower's last record: one of the same epoch at the same offset.
+
+        True also if the follower's log is empty.
+        """
         own, other = s.log[p][follower], s.log[p][leader]
         found: Any = own.is_empty
         for o in range(self.log_size):

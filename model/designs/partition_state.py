@@ -1,7 +1,7 @@
 """State that all brokers share: the live brokers, and the leader, ISR, epoch and version of each partition.
 
 V3 keeps this state in ZooKeeper: ephemeral nodes, and one LeaderAndISR path for each partition. Each write of such a
-path raises its zkVersion. This file also defines when a replica may leave or join the ISR; each design defines how the
+path raises its zkVersion. This file also defines when a replica may leave or join the ISR. Each design defines how the
 ISR is written. A *zombie* is a broker that runs on after its session has expired. If a zombie leads, it goes on leading
 until it hears of another leader.
 """
@@ -116,7 +116,10 @@ class PartitionState(Fetching):
         return found
 
     def initial(self, s: State) -> None:
-        """Broker 0 leads every partition in epoch 0, and all other replicas follow; the first replicas are the ISR."""
+        """Broker 0 leads every partition in epoch 0, and all other replicas follow.
+
+        The ISR has the first `isr_at_start` replicas, or all replicas if this setting is 0.
+        """
         assigned = self.replicas_at_start
         members = set(assigned[: self.isr_at_start or len(assigned)])
         s.live = set(self.brokers)
@@ -150,7 +153,7 @@ class PartitionState(Fetching):
         return every(self.has_version(s, p) & (s.state[p].epoch < self.max_leader_epoch) for p in self.all_partitions)
 
     def is_legitimate(self, s: State, p: int, b: Any) -> Any:
-        """Whether a broker leads, and ZooKeeper names it as the leader in the same epoch."""
+        """Whether a broker leads the current topic, and the shared state names it as leader in the same epoch."""
         leads = self.leads(s, p, b) & self.serves_the_topic(s, p, b)
         return leads & (s.state[p].leader == b) & (s.state[p].epoch == s.replica[p][b].epoch)
 
@@ -173,11 +176,11 @@ class PartitionState(Fetching):
         return s.assignment[p].replicas.has(b) if self.reassigns else True
 
     def is_wanted(self, s: State, p: int, b: Any) -> Any:
-        """Whether a broker is a replica of a partition, or will be after the reassignment under way."""
+        """Whether a broker is a replica of a partition or, in V2, will be after the reassignment under way."""
         return self.is_assigned(s, p, b)
 
     def is_moving(self, s: State, p: int) -> Any:
-        """Whether a reassignment is under way."""
+        """Whether a reassignment is under way or, in V2, the creation or deletion of a topic."""
         return s.assignment[p].phase != "none"
 
     def known_replicas(self, s: State, p: int, leader: Any) -> Any:
@@ -189,7 +192,7 @@ class PartitionState(Fetching):
         return True
 
     def knows_the_topic(self, s: State, p: int, b: Any) -> Any:
-        """Whether a broker that asks for another ISR knows the current topic, not a deleted topic of the same name."""
+        """Whether a broker that changes the ISR knows the current topic, not a deleted topic of the same name."""
         return True
 
     def tracks(self, s: State, p: int, b: Any, follower: Any) -> Any:
@@ -230,7 +233,7 @@ class PartitionState(Fetching):
         raise NotImplementedError
 
     def isr_in_words(self, old: Any, new: Any, p: int, b: Any, whom: str) -> str:
-        """A sentence about a leader that changes the ISR. Some designs have their own sentence."""
+        """A sentence about a leader that changes the ISR; `whom` says who leaves or joins."""
         who, written = sentences.leader_in_words(self, old, p, b), sentences.state_in_words(old, new, p)
         return f"{who} writes the ISR {whom}: {written}"
 

@@ -31,13 +31,13 @@ class PrimaryBackup(PartitionState, DataPlane, Logs):
     controller_failover = False
     lossy_crashes = 0
     expiries = 0
-    checkpoint = "at-stop"  # nobody reads it again
+    checkpoint = "at-stop"  # brokers do not come back, so nobody reads it
     checkpoint_all = True
     expand_guard = "epoch-start"
     shrink_guard = "lagging"
     records_have_epochs = True
     assign_on_leader = True
-    fetch_reply = "at-once"  # late answers are asked of `v3` and `kraft`
+    fetch_reply = "at-once"  # late answers are checked in `v3` and `kraft`
     answer_that_logs_diverge: Any = None
     handle_fetched: Any = None
     ignore_fetched: Any = None

@@ -2,7 +2,8 @@
 
 A ghost records the answers to producers. An answer is recorded when any broker gives it, rightly or wrongly. Only a
 deletion of the topic clears the ghost: the owner of the topic wants the deletion, so earlier answers promise nothing
-any more. A leader that has not heard of the deletion may still answer. Such a later answer is a promise.
+any more. A leader that has not heard of the deletion may still answer later. Such an answer is a promise, unless the
+deletion is still under way (`is_owed`).
 
 In Kafka, a leader answers when its high watermark reaches the end of the written record (DelayedProduce), whatever the
 epoch. By default the model is simpler: only producers that wrote in the leader's present epoch get an answer. So no
@@ -57,7 +58,7 @@ class Producers(Replicas):
     def await_answer(self, s: State, p: int, b: Any, i: Any, end: Any, may_tell: Any) -> None:
         """Makes a producer wait until a broker's high watermark reaches `end`.
 
-        At a retry, the high watermark may have reached `end` already.
+        At a retry with `idempotence`, the high watermark may have reached `end` already. Then the broker answers now.
         """
         reached = s.replica[p][b].high_watermark >= end
         for k in range(self.max_records):
@@ -71,11 +72,14 @@ class Producers(Replicas):
     # --- answers ----------------------------------------------------------------------------------------------------
 
     def may_tell(self, s: State, p: int, b: Any) -> Any:
-        """Whether a success that a leader reports to a producer now is a promise that has to be kept."""
+        """Whether a leader may report success to a producer now, and this report is a promise."""
         return self.may_acknowledge(s, p, b) & self.is_owed(s, p)
 
     def is_owed(self, s: State, p: int) -> Any:
-        """Whether an answer given now is a promise: always, except while a deletion of the topic is requested."""
+        """Whether an answer given now is a promise.
+
+        An answer is no promise while the topic is being deleted. (Deletions take time in V2 and with `deletion_waits`.)
+        """
         return True
 
     def note_answers(self, s: State, p: int, b: Any, start: Any, end: Any) -> None:

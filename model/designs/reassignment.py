@@ -191,7 +191,10 @@ class Reassignment(Controller):
     def tell(
         self, s: State, c: Any, p: int, leader: Any, isr: Any, replicas: Any, leaving: Any = None, stop_in: Any = None
     ) -> None:
-        """Writes leader and ISR in a new epoch, sends them to live replicas, and stops the replicas in `leaving`."""
+        """Writes leader and ISR in a new epoch, sends them to live replicas, and stops the replicas in `leaving`.
+
+        The requests to stop have the leader epoch `stop_in`, by default the new one.
+        """
         state = s.state[p]
         there_is_one = state.epoch < self.max_leader_epoch
         s.require(s.room(there_is_one), s.room(self.has_version(s, p)))

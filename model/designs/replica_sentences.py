@@ -18,7 +18,7 @@ def for_partition(m: Any, p: int) -> str:
 
 
 def now(old: Any, new: Any) -> str:
-    """Words for the new value; if the old value differs, for both values with an arrow between them."""
+    """The new value or, if the old value differs, both values with an arrow between them."""
     return becomes(old, new) if old != new else str(new)
 
 

@@ -52,7 +52,7 @@ class ZookeeperListeners(WatchedReplicas):
 
     truncation = "high-watermark"
     records_have_epochs = True
-    fetch_reply = "at-once"  # late answers are asked of `v3` and `kraft`
+    fetch_reply = "at-once"  # late answers are checked in `v3` and `kraft`
     answer_that_logs_diverge: Any = None
     handle_fetched: Any = None
     ignore_fetched: Any = None
@@ -215,7 +215,7 @@ class ZookeeperListeners(WatchedReplicas):
 
     @action(p=any_partition, b=broker, actor="b")
     def nothing_to_do(self, s: State, p: int, b: Any) -> None:
-        """A broker that is told of a change does nothing: it leads itself, or nobody leads and it may not lead."""
+        """A broker told of a change does nothing: it owns the leader node, is no replica, or may not create one."""
         state = s.state[p]
         idle = (state.leader == b) | (state.leader.is_none & ~self.may_stand(s, p, b))
         if self.reassigns:

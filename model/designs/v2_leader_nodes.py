@@ -29,11 +29,12 @@ class LeaderNodes(ZookeeperWatches):
     abstract = True
 
     watch_again = "with-the-read"
-    fetch_reply = "at-once"  # late answers are asked of `v3` and `kraft`
+    fetch_reply = "at-once"  # late answers are checked in `v3` and `kraft`
     answer_that_logs_diverge: Any = None
     handle_fetched: Any = None
     ignore_fetched: Any = None
-    fence_fetch, fence_truncation, truncate_before_high_watermark = True, True, True  # KIP-320: followers know no epoch
+    # Settings of truncation by KIP-320 and later; followers of V2 know no leader epoch.
+    fence_fetch, fence_truncation, truncate_before_high_watermark = True, True, True
     truncation_reply = "at-once"
     truncation = setting(
         "high-watermark",
@@ -104,7 +105,10 @@ class LeaderNodes(ZookeeperWatches):
     # --- words ------------------------------------------------------------------------------------------------------
 
     def may_lead(self, s: State, p: int, b: Any) -> Any:
-        """Whether leaderElection allows a replica to lead: it is in the ISR, or the ISR is empty."""
+        """Whether leaderElection allows a replica to lead: it is in the ISR, or the ISR is empty.
+
+        If `unclean` is set, a replica may also lead if no member of the ISR is live.
+        """
         early = self.election_read == "earlier"
         isr = s.replica[p][b].read_isr if early else s.state[p].isr
         possible = isr.is_empty | isr.has(b)
@@ -135,7 +139,10 @@ class LeaderNodes(ZookeeperWatches):
         self.give_up_role(s, p, b, s.replica[p][b].high_watermark)
 
     def give_up_node(self, s: State, p: int, b: Any) -> None:
-        """A leader deletes the leader node, so that another leader is elected."""
+        """A leader deletes the leader node, so that another leader is elected.
+
+        With `leader_node_deletion = own` it deletes only its own leader node.
+        """
         leader = s.state[p].leader
         deletes = leader == b if self.leader_node_deletion == "own" else True
         s.robbed = s.robbed | (deletes & ~leader.is_none & (leader != b))
@@ -144,7 +151,7 @@ class LeaderNodes(ZookeeperWatches):
     def delete_node(self, s: State, p: int, b: Any, condition: Any) -> None:
         """Deletes the leader node if a condition holds, and notifies the brokers that watch it.
 
-        The broker that deletes the node is notified in any case.
+        Broker `b`, which deletes the node, is notified in any case.
         """
         s.state[p].leader = when(condition, none, s.state[p].leader)
         self.note_load(s, self.fire(s, p, PATH, condition, but=b) + 1, 1)
@@ -263,7 +270,7 @@ class LeaderNodes(ZookeeperWatches):
     def expire(self, s: State, b: Any) -> None:
         """A session ends, and its leader nodes vanish.
 
-        With `step_down = before-expiry`, the broker has already stopped leading.
+        With `step_down = before-expiry`, the broker gives up all its roles in the same step.
         """
         super().expire(s, b)
         if self.step_down == "before-expiry":

@@ -99,14 +99,14 @@ class NewLeaders(ZookeeperWatches):
         return super().leads(s, p, b) & (s.replica[p][b].step == "none")
 
     def is_legitimate(self, s: State, p: int, b: Any) -> Any:
-        """Whether a broker leads and owns the leader node.
+        """Whether a broker leads the current topic and owns the leader node.
 
         Epochs are not compared, because the epoch in the ISR path may be that of a zombie.
         """
         return self.leads(s, p, b) & self.serves_the_topic(s, p, b) & (s.state[p].leader == b)
 
     def answers(self, s: State, p: int, leader: Any, follower: Any, fenced: bool) -> Any:
-        """Whether a leader answers a follower. A new leader that waits must answer, or no follower could catch up."""
+        """Whether a leader answers a follower. A new leader answers while it waits, so that followers can catch up."""
         asked = super().answers(s, p, leader, follower, fenced)
         waits = self.is_up(s, leader) & (s.replica[p][leader].step == "waiting")
         return asked | (waits & self.follows(s, p, follower, leader))
@@ -144,7 +144,7 @@ class NewLeaders(ZookeeperWatches):
 
     @action(p=any_partition, b=broker, actor="b")
     def write_epoch(self, s: State, p: int, b: Any) -> None:
-        """becomeLeader: writes the next epoch with the ISR that it has read; the high watermark becomes the log end."""
+        """becomeLeader: writes the next epoch and the ISR; by default, the high watermark becomes the log end."""
         state, replica = s.state[p], s.replica[p][b]
         s.require(self.is_up(s, b), self.has_path(s, p))
         if self.new_epoch == "owner":

@@ -28,7 +28,7 @@ NOT_BY_A_LEADER = -1
 
 
 class StateChangeQueues(ZookeeperWatches):
-    """sendStateChange, stateChangeListener, startReplica, closeReplica; without requests there are no queues."""
+    """sendStateChange, stateChangeListener, startReplica, closeReplica; queues exist only if `has_queues`."""
 
     abstract = True
 
@@ -129,7 +129,10 @@ class StateChangeQueues(ZookeeperWatches):
         return request
 
     def starts(self, s: State, p: int, b: Any, request: Any) -> Any:
-        """Whether a broker obeys a start-replica request: there is no leader, or the request has the latest epoch."""
+        """Whether a request is a start-replica that a broker obeys.
+
+        The broker must be a replica. There must be no leader, or `start_check` must allow the epoch of the request.
+        """
         state = s.state[p]
         valid = state.leader.is_none | (request.epoch == state.epoch)
         if self.start_check == "epoch-or-administrator":
@@ -137,7 +140,7 @@ class StateChangeQueues(ZookeeperWatches):
         return (request.kind == "start") & valid & self.is_replica(s, p, b) & self.has_path(s, p)
 
     def closes(self, s: State, p: int, b: Any, request: Any) -> Any:
-        """Whether a broker obeys a close-replica request."""
+        """Whether a request is a close-replica that a broker obeys (`close_check`)."""
         close = request.kind == "close"
         if self.close_check == "none":
             return close
@@ -231,7 +234,9 @@ class StateChangeQueues(ZookeeperWatches):
         """A broker starts its replicas and registers (brokerStartup); its queue is empty."""
         if self.has_queues:
             s.require(s.up.has(b), ~s.live.has(b), s.queue[b].is_empty)
-            if self.expiries:  # otherwise a broker without a session is one that starts, whatever its queue made of it
+            # Without expiries, a broker that is up and has no session is one that starts, even if a request in its
+            # queue has given it a role.
+            if self.expiries:
                 s.require(self.is_out_of_service(s, b))
         else:
             s.require(~s.up.has(b), ~s.live.has(b))
@@ -246,6 +251,6 @@ class StateChangeQueues(ZookeeperWatches):
     def register_again(self, s: State, b: Any) -> None:
         """A broker that lost its session gets a new one, and reads everything again."""
         if self.has_queues and self.has_crashes and self.restarts and self.expiries:
-            # A broker without any role counts as a broker that starts, and so empties its queue first (`boot`).
+            # A broker without any role counts as one that starts: it empties its queue first (`broker_startup`).
             s.require(~self.is_out_of_service(s, b))
         super().register_again(s, b)

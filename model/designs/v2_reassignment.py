@@ -4,8 +4,8 @@ AR (assigned replicas) are those in the path of the partition. RAR (reassigned r
 administrator writes RAR to partitions_reassigned; only the leader watches that path. In checkReassignedReplicas the
 leader closes the old replicas when all of RAR have caught up. When the old replicas have left the ISR, the leader makes
 four writes. The first three write RAR + ISR as the ISR, write RAR as AR, and delete the path in partitions_reassigned.
-The fourth deletes the leader's own leader node, unless the leader is the preferred replica and is in RAR. The leader
-may crash between any two writes.
+The fourth deletes the leader node, unless the leader is the preferred replica and is in RAR. The leader may crash
+between any two writes.
 
 Left out: several reassignments of a partition at a time; a timeout for closing, which the page leaves open.
 """
@@ -311,7 +311,7 @@ class ReassignedReplicas(ZookeeperWatches):
 
     @action(p=any_partition, b=broker, actor="b", where=lambda m: m.reassignments)
     def hand_over(self, s: State, p: int, b: Any) -> None:
-        """A leader that is not the preferred replica deletes the leader node (fourth write) and closes its replica."""
+        """A leader that must not lead on deletes the leader node (fourth write); outside RAR it closes its replica."""
         s.require(self.moves(s, p, b, "path-deleted"))
         if self.reassignment_writes == "separate":
             self.close_itself(s, p, b)
@@ -330,7 +330,7 @@ class ReassignedReplicas(ZookeeperWatches):
     # --- the commit thread ------------------------------------------------------------------------------------------
 
     def is_completing(self, s: State, p: int, b: Any) -> Any:
-        """Whether the leader is between two of the four writes, when its commit thread does nothing else."""
+        """Whether the leader is between two of the four writes. Its commit thread then does nothing else."""
         moving = s.replica[p][b].moving
         return (moving == "isr-written") | (moving == "replicas-written") | (moving == "path-deleted")
 

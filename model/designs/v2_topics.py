@@ -1,10 +1,10 @@
-"""V2, the administrator: it creates and deletes partitions, and waits until brokers have emptied their queues.
+"""V2, the administrator: it creates and deletes partitions, and waits until brokers have taken the requests.
 
 Each partition of the model is a topic of its own. To create a topic, the administrator writes its replicas to
 partitions_reassigned and sends start-replica in epoch -1 to each replica. When all replicas have taken this request
 from their queues, the administrator writes the replicas to the path of the partition. To delete a topic, the
 administrator writes an empty list. Then the leader sends close-replica to all replicas. When all replicas have taken
-this request from their queues, the administrator deletes the paths. A creation that takes too long fails; the next
+this request from their queues, the administrator deletes the paths. A creation that takes too long fails. The next
 creation cleans up.
 
 Left out: the timeout of a deletion. This timeout would change nothing: the administrator would only stop waiting.

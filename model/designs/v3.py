@@ -81,7 +81,7 @@ class ControllerDesign(Commands, Reassignment, Topics):
         self.write_isr(s, p, b, isr)
 
     def write_isr(self, s: State, p: int, b: Any, isr: Any, told: bool = True) -> None:
-        """The leader writes the ISR to ZooKeeper; `told` is false if the answer is lost (maybe_change_ISR)."""
+        """The leader writes the ISR to ZooKeeper (maybe_change_ISR), and also to its own copy if `told` is true."""
         replica, state = s.replica[p][b], s.state[p]
         s.require(self.leads(s, p, b), self.has_path(s, p), s.room(self.has_version(s, p)))
         s.require(self.knows_the_topic(s, p, b))

@@ -1,4 +1,4 @@
-"""Why in V3 the leader is always in the ISR: the zkVersion says whether a leader knows the state that it changes.
+"""The proof that in V3 the leader is always in the ISR: a leader at the current zkVersion knows the state.
 
 Only the invariant `isr-sane` is proved here, at the settings of the design with all its fixes. docs/proofs.md says how
 far the other invariants are from a proof.
@@ -17,7 +17,7 @@ from isrcheck.model.language.proofs import Proof, lemma
 
 
 class V3Proof(Proof):
-    """A broker or a command at the current zkVersion has the leader and the ISR that ZooKeeper has."""
+    """A leader, a command or a controller's read at the current zkVersion has ZooKeeper's leader and ISR."""
 
     of = ControllerDesign
     invariants = ("isr-sane",)

@@ -111,7 +111,7 @@ class WatchedReplicas(ZookeeperWatches):
 
     @action(p=any_partition, b=broker, actor="b", where=lambda m: m.reassigns)
     def on_partitions_reassigned(self, s: State, p: int, b: Any) -> None:
-        """A broker is told that it is to have a replica: it starts the replica, and looks for the leader."""
+        """A broker is told of a reassignment: if it is to have a new replica, it starts it and looks for the leader."""
         s.require(self.told(s, p, b, "reassigned"))
         starts = self.is_assigned(s, p, b) & (s.replica[p][b].role == "none")
         self.read_and_watch(s, p, b, "reassigned")
@@ -162,7 +162,7 @@ class WatchedReplicas(ZookeeperWatches):
         return f"{who} {known} and completes: replicas {replicas}, in ZooKeeper {self.written_in_words(old, new, p)}"
 
     def write_replicas(self, s: State, p: int, b: Any) -> Any:
-        """The leader replaces the replicas, and all brokers are notified; returns how many watches fire."""
+        """The leader replaces the replicas, and all brokers are notified. Returns how many watches fire."""
         assignment = s.assignment[p]
         s.require(self.leads(s, p, b), assignment.phase == "moving", assignment.target <= s.replica[p][b].isr)
         s.assignment[p] = {"phase": "none", "replicas": assignment.target, "target": set()}

@@ -46,7 +46,7 @@ class Cluster:
         }[scope]
 
     def watchers(self, watch: Watch) -> int:
-        """How many brokers watch one path. The leaders of the partitions below the path are spread over the brokers."""
+        """How many brokers watch one path, if leaders of partitions below it are on as many brokers as possible."""
         below = {"cluster": self.topics * self.partitions, "topic": self.partitions, "partition": 1, "broker": 0}
         leaders = min(self.brokers, below[watch.scope])
         by = {"replicas": self.replicas, "leaders": leaders, "brokers": self.brokers, "controller": 1, "itself": 1}

@@ -56,13 +56,13 @@ def notified(m: Any, old: Any, new: Any, p: int, path: str, by: Any = None) -> s
 
 
 def told_of(m: Any, old: Any, new: Any, p: int, path: str) -> set[Any]:
-    """The brokers whose watches on a path have fired."""
+    """The brokers whose watches on a path fire in the step from `old` to `new`."""
     before, after = old.watch[p], new.watch[p]
     return {b for b in m.brokers if before[b][path] == "set" and after[b][path] == "fired"}
 
 
 def follows(m: Any, old: Any, new: Any, p: int, b: Any) -> str:
-    """Words for a replica that begins to follow the leader node's broker, even if it follows this broker already."""
+    """Words for a replica that begins to follow a leader, or begins anew to follow the same leader."""
     before, leader = old.replica[p][b], new.replica[p][b].leader
     again = "begins anew to follow" if before.role == "follower" and before.leader == leader else "follows"
     return f"{again} {leader}{for_partition(m, p)} and {truncates(m, old, new, p, b)}"

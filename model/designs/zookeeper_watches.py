@@ -90,7 +90,7 @@ class ZookeeperWatches(PartitionState, DataPlane, Logs):
         return self.connected(s, b) & (s.watch[p][b][path] == "fired")
 
     def read_and_watch(self, s: State, p: int, b: Any, path: str, changes: bool = False) -> Any:
-        """A broker handles a notification: it reads the path and watches it again; it may also change the path.
+        """A broker handles a notification: it reads the path, watches it again and, if `changes`, changes it.
 
         Returns the number of brokers that are notified of this change.
         """

@@ -16,7 +16,7 @@ BROKER: Final = "broker"
 
 
 def no_order(of: str) -> tuple[str, str]:
-    """The error text for an operator that members of a scalarset do not have, and the remedy."""
+    """The error for an operator that members of a scalarset do not have: what is wrong, and what to write instead."""
     return (
         f"{of}s have no order and no arithmetic",
         f"compare {of}s with == and !=, or keep what is ordered in a number beside them",

@@ -212,7 +212,11 @@ class PlainFlag(OfTheState):
         return value._of(domain) if isinstance(value, Undefined) else part(domain, value, None, ())
 
     def because(self, instance: dict[str, Any], parts: list[Callable[..., Any]]) -> PlainFlag:
-        """This flag if true, else a false flag that remembers the choice `instance` and its conditions `parts`."""
+        """This flag if it is true; otherwise a false flag whose `why` begins with the choice `instance`.
+
+        `instance` is the choice of parameters for which this flag was computed. `parts` has the conditions that the
+        function in `why` evaluates again for this choice.
+        """
         if self.value:
             return self
         inner, again = self.why if self.why is not None else ({}, None)

@@ -102,7 +102,7 @@ class Reading:
                 yield {name: x, **others}, rest
 
     def _scalarsets(self) -> dict[str, tuple[BrokerId, ...]]:
-        """The members of each scalarset, by the scalarset's name in texts: `clients`."""
+        """The members of each scalarset. The key is the scalarset's name in texts, such as `clients`."""
         return {f"{name}s": tuple(x for x in self.m.everybody if x.of == name) for name in self.m.member_counts}
 
     def _members_meant(self, at: int) -> tuple[BrokerId, ...]:

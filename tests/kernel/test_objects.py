@@ -118,6 +118,36 @@ def test_the_least_recently_used_goes_first(folder: Folder) -> None:
     assert [small.get(str(number)) is not None for number in range(4)] == [True, False, True, True]
 
 
+@pytest.fixture
+def others(folder: Folder) -> list[Path]:
+    """The oldest files of the folder, which other programs made."""
+    folder.path.mkdir(mode=0o700)
+    names = ["thesis.txt", ".profile", "film.part", ".film.part", "cafe", "0" * 63, "A" * 64, "0" * 64 + ".txt"]
+    for name in names:
+        (folder.path / name).write_bytes(DATA)
+        os.utime(folder.path / name, (1, 1))
+    return [folder.path / name for name in names]
+
+
+def test_files_of_others_are_neither_counted_nor_removed(folder: Folder, others: list[Path]) -> None:
+    small = Folder(folder.path, largest=len(DATA) + 32)
+    for key in ("0", "1"):
+        small.put(key, DATA)
+    assert [path for path, _ in small.files()] == [small._file("1")]
+    assert run("cache", "--clear").out.startswith(f"{folder.path}: 1 file, ")
+    assert set(folder.path.iterdir()) == set(others)
+
+
+def test_what_was_half_written_is_removed(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that is killed while it writes leaves a temporary file."""
+    with monkeypatch.context() as killed:
+        killed.setattr(os, "replace", lambda old, new: None)
+        folder.put(KEY, DATA)
+    assert only(folder).suffix == ".part"
+    assert folder.clear() == 1
+    assert list(folder.path.iterdir()) == []
+
+
 def test_a_folder_that_cannot_be_made_keeps_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     nowhere = Folder(tmp_path / "file" / "objects")

@@ -33,6 +33,8 @@ SOMEONE = ("handled", "handled-too", "strongly", "weakly")
 """The actions of one of the two actors."""
 WEAK = ("weakly", "grouped", "both")
 """The beginnings of the names of weak obligations."""
+STRONG = ("strongly", "apart")
+"""The beginnings of the names of strong obligations."""
 KINDS = ("always-comes", "comes", "comes-again", "goes-on", "leads", "settles")
 
 
@@ -284,7 +286,7 @@ class Brute:
             return False
         taken = {promise for _, promise in inner}
         for promise in set().union(*(self.open[a] for a in states)) - taken:
-            if promise.startswith(("strongly", "apart")) or all(promise in self.open[a] for a in states):
+            if promise.startswith(STRONG) or all(promise in self.open[a] for a in states):
                 return False
         return True
 
@@ -367,23 +369,26 @@ class Brute:
     def cycle(self, entry: int, truth: Truth) -> tuple[Label, ...]:
         """The least of the shortest fair closed walks from `entry` in the states that can be visited for ever."""
         inside = frozenset(a for c in truth.sets if entry in c for a in c)
-        needed = {p for a in inside for p in self.open[a] if p.startswith(("strongly", "apart"))} | self.open[entry]
+        strong = {a: frozenset(p for p in self.open[a] if p.startswith(STRONG)) for a in inside}
+        needed = frozenset(self.open[entry] - strong[entry])
         needed |= {"state"} if not truth.never and entry not in truth.marked else set()
         needed |= {"step"} if truth.never else set()
-        layer: dict[tuple[int, frozenset[str]], tuple[Label, ...]] = {(entry, frozenset()): ()}
-        while (entry, frozenset(needed)) not in layer or not layer[entry, frozenset(needed)]:
-            after: dict[tuple[int, frozenset[str]], tuple[Label, ...]] = {}
-            for (a, met), labels in layer.items():
+        layer = {(entry, frozenset[str](), needed | strong[entry]): tuple[Label, ...]()}
+        while True:
+            after: dict[tuple[int, frozenset[str], frozenset[str]], tuple[Label, ...]] = {}
+            for (a, met, due), labels in layer.items():
                 for label, promise, b in self.labelled[a]:
                     if b not in inside:
                         continue
                     idle = {p for p in needed if p not in self.open[b] and p.startswith(WEAK)}
                     marks = {"state"} if b in truth.marked else set()
                     marks |= {"step"} if label[0] in truth.never else set()
-                    node = b, met | (needed & ({promise} | idle | marks))
+                    node = b, met | {promise} | idle | marks, due | strong[b]
                     after[node] = min(after.get(node, ((*labels, label))), (*labels, label))
             layer = after
-        return layer[entry, frozenset(needed)]
+            closed = [labels for (b, met, due), labels in layer.items() if b == entry and due <= met]
+            if closed:
+                return min(closed)
 
     def leaves_what_is_stable(self) -> bool:
         """True if a step leads from a state of `first` to a state outside."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 
 import pytest
 
 from isrcheck.checker.checking import check
 from isrcheck.checker.exploration import Limits, Storing
+from isrcheck.checker.liveness import lasso
 from isrcheck.checker.results import Result, Trace
-from tests.liveness.graphs import KINDS, Brute, Graph, Label, deep, drawn
+from tests.liveness.graphs import ACTIONS, INSTANCES, KINDS, STATES, Brute, Graph, Instance, Label, deep, drawn
 from tests.marks import one_in
 
 LARGE = Limits(memory=1 << 28)
@@ -96,6 +98,24 @@ def test_what_must_happen_is_what_every_subset_says() -> None:
     for name in set(KINDS) - {"goes-on"}:
         wanted = {"goes round", "unfair", "excused"} | ({"stays"} if name != "settles" else set())
         assert {f"{name} {case}" for case in wanted} <= seen
+
+
+def test_the_cycle_may_avoid_states_with_a_strong_promise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """0 and 1 are a cycle; in 3, on the cycle of 0, 2 and 3, a strongly fair step is enabled."""
+    leads = {("free", 0): ((0, 1), (1, 0)), ("free", 1): ((0, 2), (2, 3)), ("strongly", 0): ((3, 0),)}
+    instances = tuple(Instance(*x, leads.get(x, ()), frozenset()) for x in product(ACTIONS, range(INSTANCES)))
+    everything = frozenset(range(STATES))
+    graph = Graph(instances, frozenset({0}), everything, everything, frozenset())
+    found = lambda: check(graph.model(), invariants=[], liveness=["settles"]).liveness["settles"]  # noqa: E731
+    exact = found()
+    assert exact.trace is not None
+    short = ("free", 0), ("free", 0)
+    assert (told(exact.trace)[2], exact.shortest_cycle) == (short, True)
+    monkeypatch.setattr(lasso, "EXACT", 0)
+    quick = found()
+    assert quick.trace is not None
+    assert told(quick.trace)[2] == (*short, ("free", 1), ("free", 1), ("strongly", 0))
+    assert not quick.shortest_cycle
 
 
 @pytest.mark.exhaustive

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from isrcheck.checker.proofs.history import differences, with_history
-from isrcheck.model.language import ModelError, UnknownName, number
+from isrcheck.model.language import Model, ModelError, UnknownName, action, invariant, number, sequence
 from isrcheck.model.language.expressions import TRUE
 from isrcheck.model.language.proofs import Proof, lemma, records
 from isrcheck.model.language.tracing import trace
@@ -40,6 +41,44 @@ def test_a_false_lemma_is_listed_with_the_action_that_breaks_it() -> None:
 def test_a_false_lemma_is_not_proved_without_bounds_either() -> None:
     result = attempt(Hill, {}, HillProof, form="unbounded")
     assert (result.verdict, pairs(result)) == ("not proved", {("turn", "on-the-way-down-it-is-less")})
+
+
+class Queue(Model):
+    """Numbers in the order in which they came."""
+
+    def variables(self) -> dict[str, Any]:
+        return {"numbers": sequence(number(0, 1), 2)}
+
+    @action(actor="hand")
+    def add(self, s: Any) -> None:
+        """One more."""
+        s.require(s.numbers.length < 2)
+        s.numbers.append(0)
+
+    @invariant
+    def has_room(self, s: Any) -> Any:
+        """There are at most two numbers."""
+        return s.numbers.length <= 2
+
+
+class Unreadable(Proof):
+    """A lemma that has no value in the initial state."""
+
+    of = Queue
+    invariants = ("has-room",)
+
+    @lemma()
+    def begins_with_nothing(self, s: Any) -> Any:
+        """The first number is 0."""
+        return s.numbers.at(0) == 0
+
+
+def test_an_evaluation_error_of_a_lemma_is_not_said_to_be_false() -> None:
+    result = attempt(Queue, {}, Unreadable, look=True)
+    name = "lemmas hold in reachable states"
+    said = r"evaluation error: test_history_and_lemmas.py:\d+: offset 0 of a sequence of length 0"
+    assert re.fullmatch(said, result.checks[name])
+    assert result.failed_checks == [name]
 
 
 @pytest.mark.parametrize("form", ["bit-vectors", "unbounded"])

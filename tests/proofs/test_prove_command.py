@@ -189,6 +189,8 @@ def change(folder: Path, how: str) -> None:
             manifest["obligations"][1]["z3"] = "unknown"
         case "words of its own":
             manifest["remark"] = "Pigs fly."
+        case "an obligation that is no object":
+            manifest["obligations"].append("0006.smt2")
         case "another stage that no obligation has":
             manifest["stages"]["pigs"] = 1
         case "no JSON":
@@ -214,6 +216,7 @@ def change(folder: Path, how: str) -> None:
             "a history that is not there",
             "another answer",
             "words of its own",
+            "an obligation that is no object",
             "another stage that no obligation has",
             "no JSON",
         ],

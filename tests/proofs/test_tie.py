@@ -22,6 +22,7 @@ from isrcheck.model.published.kip_320 import Kip320
 from isrcheck.model.published.kip_320_proof import Kip320Proof
 from isrcheck.model.published.kip_320_without import CommitWithoutFencing, TruncationWithoutFencing
 from tests.proofs.asking import LIMITS, attempt, bounds, loaded, pairs
+from tests.proofs.toys import ComparedPair, Pair, PairProof
 
 
 def tied(proof: type[Proof] = Kip320Proof, at: str = "2/2/2/1", other: type[Kip320] = Kip320) -> Tie:
@@ -57,6 +58,16 @@ def test_a_lemma_that_small_bounds_give_is_the_same_there_and_not_proved() -> No
     result = attempt(Kip320, {"replicas": 1}, OfTwoOffsetsOnly, form="unbounded", targets=())
     assert result.verdict == "not proved"
     assert ("leader-write", "only-of-offsets") in pairs(result)
+
+
+def test_a_chosen_record_is_stored_only_inside_its_domain() -> None:
+    result = attempt(Pair, {}, PairProof, form="unbounded", look=True)
+    assert (result.verdict, result.failed_checks) == ("proved", [])
+
+
+@pytest.mark.parametrize("form", ["bit-vectors", "unbounded"])
+def test_a_comparison_with_a_record_outside_its_domain_is_undefined(form: str) -> None:
+    assert pairs(attempt(ComparedPair, {}, PairProof, form=form)) == {("correct", "every step has a meaning")}
 
 
 class ComparesLess(Kip320):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.model.language import Model, action, enum, implies, invariant, maximum, number, setting
+from isrcheck.model.language import Model, action, enum, implies, invariant, maximum, number, record, setting, when
 from isrcheck.model.language.proofs import Proof, candidate, lemma, records, target
 
 
@@ -116,3 +116,52 @@ class SoundHillProof(HillProof):
     """The same without the candidate, which is false."""
 
     on_the_way_down_it_is_less = None  # type: ignore[assignment]
+
+
+class Pair(Model):
+    """A pair of numbers up to another number."""
+
+    top = setting(2, at_least=1, at_most=9, meaning="how high", bound=lambda m, s: s.most == m.top)
+
+    def variables(self) -> dict[str, Any]:
+        up_to_top = number(0, self.top)
+        return {"most": up_to_top, "pair": record(x=up_to_top, y=up_to_top)}
+
+    @action(actor="hand")
+    def climb(self, s: Any) -> None:
+        """One up."""
+        s.require(s.most < self.top)
+        s.most += 1
+
+    @action(actor="hand")
+    def correct(self, s: Any) -> None:
+        """If y is 0 and x is too great, x becomes one more; but x is never too great."""
+        pair = s.pair
+        s.pair = when(pair.y == 0, {"x": when(pair.x > s.most, pair.x + 1, pair.x), "y": 0}, pair)
+
+    @invariant
+    def fine(self, s: Any) -> Any:
+        """The first number is not too great."""
+        return s.pair.x <= s.most
+
+
+class PairProof(Proof):
+    """The invariant is its own lemma."""
+
+    of = Pair
+    invariants = ("fine",)
+
+    @lemma()
+    def is_not_too_great(self, s: Any) -> Any:
+        """The first number is not too great."""
+        return s.pair.x <= s.most
+
+
+class ComparedPair(Pair):
+    """The pair is compared with a pair that is outside its domain at the top."""
+
+    @action(actor="hand")
+    def correct(self, s: Any) -> None:
+        """If x is one more than the other number, y becomes 0."""
+        s.require(s.pair == {"x": s.most + 1, "y": 0})
+        s.pair.y = 0

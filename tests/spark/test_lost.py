@@ -1,8 +1,9 @@
-"""Lost executors: a level is built again, but not without end."""
+"""Lost executors: a level is built again, but not without end. A job that ends at a time-out keeps its answer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any
 
 import pytest
@@ -53,6 +54,33 @@ def test_it_is_not_built_anew_for_ever() -> None:
 @pytest.mark.parametrize("text", ["ValueError: no", "ModuleNotFoundError: No module named 'llvmlite'"])
 def test_what_would_fail_again_is_not_tried_again(text: str) -> None:
     assert not isinstance(session._failure(RuntimeError(text)), session.ExecutorsLost)
+
+
+class EndsAtTheTimeOut(Future[str]):
+    """A job that ends between the time-out of `result` and the next question."""
+
+    def __init__(self, failure: Exception | None) -> None:
+        super().__init__()
+        self.failure = failure
+
+    def result(self, timeout: float | None = None) -> str:
+        if self.done():
+            return super().result(timeout)
+        if self.failure is None:
+            self.set_result("an answer")
+        else:
+            self.set_exception(self.failure)
+        raise TimeoutError
+
+
+def test_a_job_that_ends_at_the_time_out_gives_its_answer() -> None:
+    assert session._answer(EndsAtTheTimeOut(None), lambda: None) == "an answer"
+
+
+@pytest.mark.parametrize("failure", [ValueError("no"), TimeoutError("a time-out of the job itself")])
+def test_a_job_that_fails_at_the_time_out_gives_its_failure(failure: Exception) -> None:
+    with pytest.raises(type(failure), match=str(failure)):
+        session._answer(EndsAtTheTimeOut(failure), lambda: None)
 
 
 def test_seconds_in_a_report_do_not_make_the_candidates_others() -> None:

@@ -128,7 +128,7 @@ class Buckets:
         return found
 
     def _least(self, bucket: int) -> int:
-        """The least name that a bucket may have."""
+        """The least of all names that belong into a bucket, whether or not this name was found."""
         key, low = bucket << self._rest, int(self._low)
         return key >> low << 32 | key & ((1 << low) - 1)
 

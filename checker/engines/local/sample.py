@@ -1,4 +1,8 @@
-"""Some states that a search will meet. They show the store of the search how to pair the parts of states."""
+"""A sample of the states that a search will meet.
+
+From this sample the store of the search decides which parts of states are numbered as pairs
+(`isrcheck.checker.engines.local.dictionaries`).
+"""
 
 from __future__ import annotations
 

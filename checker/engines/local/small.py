@@ -196,7 +196,7 @@ class SmallSearch(Levelwise):
         self._counted[LEAST], self._counted[GREATEST] = least, greatest
 
     def _take(self, rows: Words) -> None:
-        """Adds those of these states that are new and allowed by the constraints."""
+        """Adds the states in `rows`, without those that are known or violate a constraint."""
         if self.system.constraints:
             verdicts = self.kernel.judge(rows)
             outside = verdicts[:, 0] >> np.uint64(OUTSIDE) & np.uint64(1) == 1

@@ -182,7 +182,7 @@ class _Shortening:
     def _neighbours(
         self, frontier: list[bytes], came: dict[bytes, tuple[bytes, int] | None]
     ) -> tuple[list[bytes], list[bytes]]:
-        """The new states one step after `frontier`, as two lists: the states that are no ends, and the ends.
+        """The new states one step after `frontier`: a list of those without the finding, and a list of those with it.
 
         Records in `came`, for each new state, the state before it and the transition between them.
         """

@@ -214,8 +214,8 @@ def _answer(future: Future[Any], wait: Callable[[], None]) -> Any:
         try:
             return future.result(timeout=LOOK)
         except TimeoutError:
-            if future.done():
-                raise
+            if future.done():  # the job has ended meanwhile, or a time-out is its own failure
+                return future.result()
             raise_if_asked()
             wait()
 

@@ -114,14 +114,14 @@ class Structure(Unbounded):
         self._place.within(offset).write(terms, defined)
 
     def either(self, condition: UnboundedFlag, yes: Any, no: Any) -> Any:
-        (xs, dx), (ys, dy) = (flat(self._domain, x, stored=False) for x in (yes, no))
+        (xs, dx), (ys, dy) = (flat(self._domain, x) for x in (yes, no))
         terms = tuple(chosen(condition.term, x, y) for x, y in zip(xs, ys, strict=True))
         return value_of(self._domain, terms, both(condition.defined, chosen(condition.term, dx, dy)))
 
     def __eq__(self, other: object) -> Any:
         if any(part.endless for part in shape(self._domain)):
             raise mistake("a comparison of whole logs without bounds", "compare their lengths, and records by offset")
-        terms, defined = flat(self._domain, other, stored=False)
+        terms, defined = flat(self._domain, other)
         same = both(*(x == y for x, y in zip(self._terms, terms, strict=True)))
         return ofFlag(same, both(self._defined, defined))
 
@@ -271,14 +271,14 @@ def value_of(domain: Domain, terms: tuple[Term, ...], defined: Term) -> Any:
     return STRUCTURES[type(domain)](domain, None, terms, defined)
 
 
-def flat(domain: Domain, value: Any, stored: bool = True) -> tuple[tuple[Term, ...], Term]:
+def flat(domain: Domain, value: Any) -> tuple[tuple[Term, ...], Term]:
     """The terms of a value of a domain, and the condition that the value is defined.
 
-    If `stored` is true, the condition also requires that each scalar of the value lies in its domain. The scalars of a
-    `Structure` are not checked.
+    The condition also requires that each scalar of the value lies in its domain. The scalars of a `Structure` are not
+    checked.
     """
     if type(domain) in SCALARS:
-        return terms_of(SCALARS[type(domain)], domain, value, stored)
+        return terms_of(SCALARS[type(domain)], domain, value, stored=True)
     if isinstance(value, Structure):
         if value._domain != domain:
             raise mistake(f"a value is {value._domain}", f"store {domain} there")
@@ -287,10 +287,10 @@ def flat(domain: Domain, value: Any, stored: bool = True) -> tuple[tuple[Term, .
         for name in {*value} ^ {*domain.names}:
             known = ", ".join(domain.names)
             raise ModelError(f"{caller()}: field {name!r} is unknown or missing; write exactly: {known}")
-        parts = [flat(d, value[n], stored) for n, d in zip(domain.names, domain.domains, strict=True)]
+        parts = [flat(d, value[n]) for n, d in zip(domain.names, domain.domains, strict=True)]
         return tuple(t for terms, _ in parts for t in terms), both(*(defined for _, defined in parts))
     if isinstance(domain, Per) and isinstance(value, list | tuple) and _is_whole(domain, value):
-        parts = [flat(domain.element, x, stored) for x in value]
+        parts = [flat(domain.element, x) for x in value]
         return tuple(t for terms, _ in parts for t in terms), both(*(defined for _, defined in parts))
     if isinstance(domain, Sequence_) and isinstance(value, list | tuple):
         empty = UnboundedSequence(domain, None, tuple(first(shape(domain))))

@@ -81,7 +81,7 @@ class BrokerLifecycle(Partition):
             unless=lambda m: m.elr and m.directory_failures > 0 and m.restarts > 0,
             words="it needs elr, directory_failures of 1 or more, and a crash or shutdown",
         ),
-        idle("clean_crashes", unless=lambda m: m.elr and m.crashes > 0, words="it needs elr and crashes of 1 or more"),
+        idle("clean_crashes", unless=lambda m: m.elr and m.crashes > 0, words="it needs elr, and crashes of 1 or more"),
         idle(
             "unclean_start",
             unless=lambda m: m.elr and m.crashes_uncleanly,

@@ -73,7 +73,7 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
         idle(
             "removed_replica",
             unless=lambda m: m.elr and m.reassignments > 0,
-            words="it needs elr and reassignments of 1 or more",
+            words="it needs elr, and reassignments of 1 or more",
         ),
     )
 
