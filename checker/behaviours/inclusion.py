@@ -173,7 +173,7 @@ class Inclusion:
     # --- sets ---------------------------------------------------------------------------------------------------------
 
     def _follow(self, level: Iterable[int]) -> None:
-        """Makes the sets of the pairs that visible steps reach from the pairs of a level."""
+        """Computes for each visible step from a pair of a level the set of the pair that the step leads to."""
         left, after = self.left, self._after
         wanted = dict.fromkeys(
             (self._set[pair], v)

@@ -32,10 +32,11 @@ class Expanded(NamedTuple):
 
 
 class Machined:
-    """A program whose parts are records of integers. A call takes at most `lanes` states, the length of a column.
+    """A program whose parts are records of integers. A column has `lanes` entries, one for each state of a
+    call. So a call takes at most `lanes` states.
 
     `leaves` has a pair for each leaf: the number of its column, and its place in a state of `words` words. `addresses`
-    has the address of each column, plus 1 if the column has 64-bit integers.
+    has the address of each column. The lowest bit of an address is set if the column has 64-bit integers.
     """
 
     def __init__(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 LEAST: Final = 0
-"""The position of the least number of instances that are enabled in a state."""
+"""At this position is the least out-degree. The out-degree of a state is the number of instances enabled in it."""
 GREATEST: Final = 1
-"""The position of the greatest number of instances that are enabled in a state."""
+"""At this position is the greatest out-degree."""
 FAILURES: Final = 2
-"""The position of the number of failing instances. A failing instance does not count as enabled."""
+"""At this position is the number of failing instances. A failing instance does not count as enabled."""
 ACTIONS: Final = 3
 """From this position on, the tally has one count for each action: how many of its instances were enabled."""
 HUGE: Final = (1 << 63) - 1

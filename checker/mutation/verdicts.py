@@ -267,7 +267,10 @@ def _reaches_more(system: TransitionSystem, instances: tuple[Transition, ...], l
 def _traced(
     model: str, settings: tuple[tuple[str, Any], ...], invariants: tuple[str, ...] | None, limits: Limits
 ) -> tuple[TransitionSystem, frozenset[str], list[str]]:
-    """The traced model, the actions and goals that occur in it within the limits, and the actions with `s.enabled`."""
+    """The traced model, and the actions and goals that occur in it within the limits.
+
+    Also the actions that use `s.enabled`.
+    """
     from isrcheck.checker.engines.local.search import search
 
     loaded = loaded_once(model)

@@ -222,7 +222,10 @@ def _require_some_order(lanes: dict[str, list[Line]]) -> None:
 
 
 def _values(lines: list[Line]) -> list[tuple[str, Any]]:
-    """The parts of lines that may contain values of a class (`classes.py`), each with its line as text: `line 7`."""
+    """The parameters and observations of all lines, in which values of classes (`classes.py`) may occur.
+
+    Before each is the name of its line, such as `line 7`.
+    """
     found = []
     for each in lines:
         where = f"line {each.row}"

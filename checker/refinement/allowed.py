@@ -15,9 +15,9 @@ from isrcheck.model.language.system import TransitionSystem
 MOST: Final = 1 << 22
 """The greatest number of specification states in memory at a time. If more are needed, the answer stays unknown."""
 SOME: Final = 32
-"""The number of states that each of the first rounds in a call of `leads` expands, if steps are not limited."""
+"""If steps are not limited, `leads` searches in rounds. Each of the first rounds expands this many states."""
 ROUNDS: Final = 64
-"""After this many rounds in a call of `leads`, the number of states that a round expands doubles with every round."""
+"""After this many rounds of one call, each further round expands twice as many states as the round before."""
 
 
 class TooMany(Exception):

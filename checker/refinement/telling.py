@@ -44,9 +44,9 @@ def told(
 
 
 def _walked(implementation: Implementation, allowed: Allowed, trace: Trace) -> Walked | None:
-    """The trace with a condition that its last step makes false: "the first refused scalar keeps its value".
+    """The trace, with the condition that explanations need: that the first refused scalar keeps its old value.
 
-    None for a trace of one state.
+    The last step makes this condition false. Returns None for a trace of one state.
     """
     if trace.length == 1:
         return None

@@ -319,7 +319,8 @@ def _model_of(loaded: LoadedModel) -> str:
 def _different(found: Iterable[Scenario], own: list[dict[str, Any]]) -> list[Scenario]:
     """The scenarios without repetitions: if several ask the same question, only the first is returned.
 
-    At the settings of a side, a scenario and its control may ask the same question.
+    `own` has the settings that each version of the model has on its own. With these settings added, two scenarios that
+    differ otherwise may ask the same question.
     """
     first: dict[str, Scenario] = {}
     for each in found:

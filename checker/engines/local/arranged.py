@@ -37,6 +37,6 @@ class Arranged:
 
     @property
     def kernel(self) -> Kernel:
-        """The kernel, after `begin`. Waits for the choice of the words, but not for compiled code."""
+        """The kernel, after `begin`. Waits until its layout is chosen, but not until it is compiled."""
         assert self._coming is not None
         return self._coming.result()
