@@ -119,6 +119,15 @@ def test_marks_that_take_more_than_a_table_are_dropped(monkeypatch: pytest.Monke
         assert (bool(some), some.nbytes > 0) == (kept, kept)
 
 
+def test_marks_keep_their_own_limit() -> None:
+    some = Marks(Account(None), 1 << 18)
+    some.begin(1, 1)
+    some.make_room(8 * 100, 64 * 100, 1 << 40)
+    assert some.nbytes >= 4 * 100 * 100
+    some.make_room(8 * 1000, 64 * 100, 1 << 40)
+    assert not some
+
+
 def test_without_memory_there_are_no_marks(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(self: Account, size: int, more: int = 0) -> Any:
         raise OutOfMemory

@@ -11,6 +11,7 @@ Marks only save time. They are dropped if memory is scarce, or if too few bits o
 from __future__ import annotations
 
 import mmap
+import os
 from typing import Final
 
 import numpy as np
@@ -20,8 +21,9 @@ from isrcheck.checker.engines.local.account import Account, OutOfMemory
 
 TILE: Final = 8 << loops.ROW_BITS
 """The bytes of a tile."""
-RESERVED: Final = 1 << 34
-"""The size in bytes of the region that is reserved for tiles. Only the tiles that are written use memory."""
+MOST_IN_MEMORY: Final = 1 << 34
+MOST_ON_DISK: Final = 1 << 29
+"""The most bytes that marks take, if the states are in memory and if they are on disk to save memory."""
 UNCOUNTED: Final = getattr(mmap, "MAP_NORESERVE", 0)
 LITTLE: Final = 1 << 26
 MOST_EACH: Final = 8
@@ -30,13 +32,16 @@ FIRST_TILES: Final = 1 << 10
 
 
 class Marks:
-    """The marks of one store. `columns` is the data that `run_loops` needs. An object is false without marks.
+    """The marks of one store. They take at most `most` bytes, and at most a quarter of the machine's memory.
+
+    `columns` is the data that `run_loops` needs. An object is false without marks.
 
     Workers must not run while a method is called.
     """
 
-    def __init__(self, account: Account) -> None:
-        self._account = account
+    def __init__(self, account: Account, most: int = MOST_IN_MEMORY) -> None:
+        limits = (most, _physical() // 4, account.limit)
+        self._account, self._most = account, min(x for x in limits if x is not None) // TILE * TILE
         self.columns = np.zeros(loops.MARKS, dtype=np.uint64)
         self._grid = self._tiles = np.empty(0, dtype=np.uint64)
 
@@ -45,9 +50,8 @@ class Marks:
 
     def begin(self, firsts: int, seconds: int) -> None:
         """Begins to mark names. Their first numbers are below `firsts`, their second numbers below `seconds`."""
-        limit = self._account.limit
-        try:
-            self._tiles = self._account.reserve(RESERVED if limit is None else min(RESERVED, limit), UNCOUNTED)
+        try:  # only the tiles that are written use memory
+            self._tiles = self._account.reserve(self._most, UNCOUNTED)
         except OutOfMemory:
             return
         self.columns[loops.TILES], self.columns[loops.TAKEN] = self._tiles.ctypes.data, 1
@@ -59,7 +63,7 @@ class Marks:
         if not self:
             return
         enough = self._widen(firsts, seconds) and self._add_tiles()
-        if not enough or self.nbytes > LITTLE + MOST_EACH * states:
+        if not enough or self.nbytes > min(LITTLE + MOST_EACH * states, self._most):
             self.drop()
 
     @property
@@ -107,3 +111,8 @@ class Marks:
         self._account.spare = None
         self.columns[:] = 0
         self._grid = self._tiles = np.empty(0, dtype=np.uint64)
+
+
+def _physical() -> int:
+    """The bytes of the machine's memory."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -18,7 +18,7 @@ import numpy as np
 from isrcheck.checker.engines.local import loops, run_loops, sort_loops
 from isrcheck.checker.engines.local.account import OutOfMemory
 from isrcheck.checker.engines.local.buckets import Buckets, Range
-from isrcheck.checker.engines.local.marks import Marks
+from isrcheck.checker.engines.local.marks import MOST_IN_MEMORY, MOST_ON_DISK, Marks
 from isrcheck.checker.engines.local.memory_file import MemoryFile
 from isrcheck.checker.engines.local.run_loops import LARGEST, PIECE
 from isrcheck.checker.engines.local.runs import Bytes, File, Known, Pieces, Run, RunFile, encoded
@@ -93,7 +93,7 @@ class RunStore(Stored):
         self._settled = False
         self._states, *self._overflow = (self._file(folder) for _ in range(1 + workers))
         self.passed = 0
-        self.turn, self.marks = np.uint64(0), Marks(self._account)
+        self.turn, self.marks = np.uint64(0), Marks(self._account, MOST_IN_MEMORY if folder is None else MOST_ON_DISK)
         if sample is not None:
             self.insert(sample)
             first, second = (int(self.dictionaries.counts[d]) for d in self.pairs[-1])
