@@ -62,9 +62,9 @@ class Layout:
         self.row_bytes = WORD // 8 * (len(used) - 1) + (used[-1] + 7) // 8
 
     def moved(self, packed: Words, other: Layout) -> Words:
-        """The same states, packed as the other layout says."""
+        """The same states, packed as the other layout says. Leaves that only the other has get their least values."""
         masks = dict[tuple[int, int, int], int]()
-        for place, there in zip(self.places, other.places, strict=True):
+        for place, there in zip(self.places, other.places, strict=False):
             if place.width:
                 way = place.word, there.word, there.shift - place.shift
                 masks[way] = masks.get(way, 0) | place.mask

@@ -41,11 +41,12 @@ class Abstraction:
         """Compiles the mapping to machine code. This saves time only if many states are mapped afterwards."""
         assert self._kernel.code
 
-    def of(self, states: Words) -> Integers:
-        """For each state, the number of the specification state that it represents, or -1 if it represents none."""
-        wide = np.zeros((len(states), self._kernel.words), dtype=np.uint64)
-        wide[:, : states.shape[1]] = states
-        found, source, _, _ = self._kernel.expand(wide)
+    def of(self, states: Words, layout: Layout) -> Integers:
+        """For each state, the number of the specification state that it represents, or -1 if it represents none.
+
+        The states are packed as `layout` says: a search may have chosen other words than the artificial system has.
+        """
+        found, source, _, _ = self._kernel.expand(layout.moved(states, self._kernel.layout))
         numbers = np.full(len(states), -1, dtype=np.int64)
         if len(found):
             rows, which = self._distinct(found & self._mask)

@@ -77,8 +77,9 @@ class Watching:
         return self.ended
 
     def _begin(self, levels: NativeLevels) -> Stop | None:
-        rows = levels.kernel.layout.pack(levels.system.initial)  # also initial states outside the constraints
-        numbers = self.abstraction.of(rows)
+        layout = levels.kernel.layout
+        rows = layout.pack(levels.system.initial)  # also initial states outside the constraints
+        numbers = self.abstraction.of(rows, layout)
         if (numbers < 0).any():
             self.nothing = Refused(1, targets=rows[numbers < 0])
             return "error"
@@ -105,9 +106,10 @@ class Watching:
 
     def _judged_from(self, levels: NativeLevels, level: int, every: Callable[[Words], Words]) -> Stop | None:
         bad, lost, whole = list[tuple[Words, Integers, Words]](), list[Words](), True
+        layout = levels.kernel.layout
         for states in map(every, levels.blocks(level - 1)):
             successors, source, label, _ = levels.kernel.expand(states)
-            here, after = self.abstraction.of(states)[source], self.abstraction.of(successors)
+            here, after = self.abstraction.of(states, layout)[source], self.abstraction.of(successors, layout)
             if (after < 0).any():
                 lost.append(successors[after < 0])
                 continue

@@ -14,7 +14,7 @@ from isrcheck.checker.engines.local import small
 from isrcheck.checker.engines.local.search import search
 from isrcheck.checker.exploration import Limits
 from isrcheck.checker.kernel.compile import Integers
-from isrcheck.checker.kernel.layout import Words
+from isrcheck.checker.kernel.layout import Layout, Words
 from isrcheck.checker.refinement import refining, watching
 from isrcheck.checker.refinement.abstraction import Abstraction
 from isrcheck.checker.refinement.allowed import Allowed, TooMany
@@ -116,8 +116,8 @@ def test_a_state_that_stands_for_nothing_is_not_lost_where_a_step_cannot_be_judg
     for pair, level in lost_after_steps(range(2 * len(SEEDS))):
         lost = list[bool]()
 
-        def of(self: Abstraction, rows: Words, lost: list[bool] = lost) -> Integers:
-            found = numbers(self, rows)
+        def of(self: Abstraction, rows: Words, layout: Layout, lost: list[bool] = lost) -> Integers:
+            found = numbers(self, rows, layout)
             lost.extend([True] * bool((found < 0).any()))
             return found
 
@@ -143,8 +143,8 @@ def test_a_state_that_stands_for_nothing_is_not_lost_when_time_is_up(monkeypatch
     for pair, level in lost_after_steps(SEEDS):
         blocks = list[bool]()
 
-        def of(self: Abstraction, rows: Words, blocks: list[bool] = blocks) -> Integers:
-            found = numbers(self, rows)
+        def of(self: Abstraction, rows: Words, layout: Layout, blocks: list[bool] = blocks) -> Integers:
+            found = numbers(self, rows, layout)
             blocks.append(bool((found < 0).any()))
             return found
 

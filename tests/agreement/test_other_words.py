@@ -1,0 +1,79 @@
+"""A search of a large space may choose other words for the variables. No answer depends on the choice.
+
+The tests let small spaces be searched like large ones, with words filled from the last to the first.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from isrcheck.checker.checking import check
+from isrcheck.checker.kernel import arrangement
+from isrcheck.checker.kernel.compile import Kernel
+from isrcheck.checker.kernel.layout import WORD, Layout, Words
+from isrcheck.checker.refinement.refining import refine
+from isrcheck.checker.results import Exit
+from isrcheck.model.language.system import TransitionSystem
+from tests.refinement.test_known_figures import of_scenario
+
+OF_A_RUN = ("seconds", "peak_rss_bytes", "store_bytes", "states_per_second", "workers", "store")
+
+
+def filled_from_the_last(system: TransitionSystem, levels: Sequence[Words]) -> Kernel:
+    kernel = Kernel(system)
+    room, words = [WORD - 1] + [WORD] * (kernel.words - 1), list[int]()
+    for place in kernel.layout.places:
+        words.append(max(word for word, bits in enumerate(room) if bits >= place.width))
+        room[words[-1]] -= place.width
+    return Kernel(system, Layout(system.leaves, words))
+
+
+def essence(answer: Any) -> dict[str, Any]:
+    return {name: value for name, value in answer.to_json().items() if name not in OF_A_RUN}
+
+
+@pytest.fixture
+def other_words(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The numbers of words of the systems that were searched with other words."""
+    arranged = list[int]()
+
+    def noted(system: TransitionSystem, levels: Sequence[Words]) -> Kernel:
+        kernel = filled_from_the_last(system, levels)
+        if kernel.layout.places != Layout(system.leaves).places:
+            arranged.append(kernel.words)
+        return kernel
+
+    monkeypatch.setattr(sys.modules["isrcheck.checker.engines.local.search"], "_small", lambda words: 0)
+    monkeypatch.setattr(arrangement, "arranged", noted)
+    return arranged
+
+
+REFINEMENTS = ("v3-stale-high-watermark", "alter-isr-shrink-once-it-is-granted", "v2-unclean-election")
+
+
+@pytest.mark.parametrize("scenario", REFINEMENTS)
+def test_a_refinement_is_the_same(scenario: str, request: pytest.FixtureRequest) -> None:
+    model, settings = of_scenario(scenario)
+    usual = refine(model, settings, specification="replicated-log")
+    arranged = request.getfixturevalue("other_words")
+    other = refine(model, settings, specification="replicated-log")
+    assert arranged
+    assert essence(other) == essence(usual)
+
+
+LOSSES = ("v3-stale-high-watermark", "alter-isr-shrink-before-it-is-granted", "v1-zombie-and-reassignment")
+
+
+@pytest.mark.parametrize("scenario", LOSSES)
+def test_a_trace_is_the_same(scenario: str, request: pytest.FixtureRequest) -> None:
+    model, settings = of_scenario(scenario)
+    usual = check(model, settings, keep_going=True)
+    arranged = request.getfixturevalue("other_words")
+    other = check(model, settings, keep_going=True)
+    assert arranged
+    assert usual.exit_code == Exit.VIOLATED
+    assert essence(other) == essence(usual)
