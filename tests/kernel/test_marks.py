@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -126,6 +128,18 @@ def test_marks_keep_their_own_limit() -> None:
     assert some.nbytes >= 4 * 100 * 100
     some.make_room(8 * 1000, 64 * 100, 1 << 40)
     assert not some
+
+
+@pytest.mark.parametrize(("text", "most"), [("800000\n", 200_000 // TILE * TILE), ("max\n", None), (None, None)])
+def test_the_memory_of_a_container_counts(
+    text: str | None, most: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "memory.max"
+    if text is not None:
+        file.write_text(text)
+    monkeypatch.setattr(marks, "CONTAINER", (file,))
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4 // TILE * TILE
+    assert Marks(Account(None), 1 << 60)._most == (most or machine)
 
 
 def test_without_memory_there_are_no_marks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import mmap
 import os
+from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -29,10 +31,17 @@ LITTLE: Final = 1 << 26
 MOST_EACH: Final = 8
 """Marks may take `LITTLE` bytes, and this many for each state. In a table a state takes about ten."""
 FIRST_TILES: Final = 1 << 10
+CONTAINER: Final = (
+    Path("/sys/fs/cgroup/memory.max"),
+    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+)
+"""The files in which Linux keeps the limit of a container's memory (control groups, version 2 and version 1)."""
 
 
 class Marks:
     """The marks of one store. They take at most `most` bytes, and at most a quarter of the machine's memory.
+
+    In a container, its limit counts as the machine's memory.
 
     `columns` is the data that `run_loops` needs. An object is false without marks.
 
@@ -40,7 +49,7 @@ class Marks:
     """
 
     def __init__(self, account: Account, most: int = MOST_IN_MEMORY) -> None:
-        limits = (most, _physical() // 4, account.limit)
+        limits = (most, _memory() // 4, account.limit)
         self._account, self._most = account, min(x for x in limits if x is not None) // TILE * TILE
         self.columns = np.zeros(loops.MARKS, dtype=np.uint64)
         self._grid = self._tiles = np.empty(0, dtype=np.uint64)
@@ -113,6 +122,10 @@ class Marks:
         self._grid = self._tiles = np.empty(0, dtype=np.uint64)
 
 
-def _physical() -> int:
-    """The bytes of the machine's memory."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+def _memory() -> int:
+    """The bytes of the machine's memory, or of the container's if it may use less."""
+    least = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    for file in CONTAINER:
+        with suppress(OSError, ValueError):  # there is no such file, or it says "max"
+            least = min(least, int(file.read_text()))
+    return least
