@@ -1,4 +1,4 @@
-"""The checker: questions about a model, the engines that answer them, and the forms of the answers.
+"""The checker: questions about a model, the engines that answer them, and the output formats of the answers.
 
 The parts of the checker form layers. A part is a package or a module directly in `checker`, and each engine in
 `checker/engines` is also a part. A part imports only parts of its own layer and of lower layers. Two parts never import

@@ -1,4 +1,4 @@
-"""The abilities of the engines in one table. Refusals, `--help` and docs/performance.md use this table."""
+"""The abilities of the engines in one table, which error messages, `--help` and docs/performance.md use."""
 
 from __future__ import annotations
 

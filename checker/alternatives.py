@@ -1,8 +1,8 @@
-"""Finds which other values of a single setting prevent a violation.
+"""Finds for each setting the other values that prevent a violation if no other setting changes.
 
-For each other value, the steps of the violation's trace are tried first. If the model with this value allows these
-steps, and the invariant is still false after the last step, the value is no fix, and no search is needed. For each
-remaining value, a search checks the invariant. All other settings stay as they are.
+For each other value, the steps of the violation's trace are tried first. The value is no fix if the model with this
+value allows these steps, and if the invariant is still false after the last step. Then no search is needed. For each
+remaining value, a search checks the invariant.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def alternatives(result: Result, invariant: str, loaded: LoadedModel, limits: Li
     """Tries each other value of each setting that is boolean or has choices, one change at a time.
 
     Returns how many values still allow the trace with its violation, and the outcome of the search for each remaining
-    value. Values that the model refuses together with the other settings are left out.
+    value. Leaves out a value if the model with this value raises `ModelError`.
     """
     finding, model = result.findings[invariant], loaded.cls(**result.settings)
     assert finding.trace is not None
@@ -65,8 +65,8 @@ def _question(invariant: str, limits: Limits) -> dict[str, Any]:
 def _searched(name: str, value: Any, found: Result, before: Result) -> Alternative:
     """The outcome of a search with one changed value.
 
-    If the invariant holds, the outcome names the goals that are no longer reached, except goals that the value switches
-    off. Such goals are a warning. The invariant may hold only because the situations that it is about no longer occur.
+    If the invariant holds, the outcome names the goals that are no longer reached. It does not name goals that the
+    value switches off. A named goal warns that the invariant may hold only because some situations no longer occur.
     """
     (finding,) = found.findings.values()
     lost = tuple(goal for goal in found.goals_never_reached if goal not in before.goals_never_reached)

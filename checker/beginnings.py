@@ -123,6 +123,6 @@ def _import(module: str, names: list[str]) -> str:
 
 
 def _origins(home: str, text: str) -> dict[str, str]:
-    """For each name that a file imports with `from MODULE import NAME`, the module. Skips names imported with `as`."""
+    """Maps each name that a file imports by `from MODULE import NAME` to the module. Skips names imported with `as`."""
     imports = [x for x in ast.walk(ast.parse(text)) if isinstance(x, ast.ImportFrom) and x.module]
     return {each.name: x.module or home for x in imports for each in x.names if each.asname is None}

@@ -73,10 +73,10 @@ def check(
 
     The engine `symbolic` looks for violations level by level, stops at `limits.depth`, and never says `holds`. If
     neither depth nor time is limited, it stops at level 20. For the engine `spark`, `cluster` says where and how to
-    explore, and `spark` is the Spark session to use. Spark's own settings limit the memory of this engine. For any
-    other engine, if `limits` has no limit on memory, the limit is nine tenths of the free memory.
+    explore, and `spark` is the Spark session to use. Spark's own settings limit the memory of this engine. If `limits`
+    has no limit on memory, any other engine may take nine tenths of the free memory.
 
-    Only the local engine has `liveness`, `workers`, `symmetry`, `keeping` and `storing`. `workers` is the number of
+    Only the local engine takes `liveness`, `workers`, `symmetry`, `keeping`, `storing`. `workers` is the number of
     threads. The default is one for each processor, or fewer if there is too little memory. The result does not depend
     on `workers`. With `symmetry` the engine keeps one state of each orbit. An orbit is a set of states that differ only
     by exchanges of interchangeable members of scalarsets, such as brokers. All counts are then about the kept states.
@@ -185,7 +185,7 @@ def properties_of(
 def asked_of(loaded: LoadedModel, model: Model, names: Sequence[str]) -> dict[str, Callable[[Any, Any], Any]]:
     """Returns the same properties as `properties_of`, but does not check the action names in a fairness.
 
-    It is used for properties of a specification, because the fairness then names actions of the model.
+    It is used for a specification's properties. Their fairness names actions of the model, not of the specification.
     """
     named = loaded.asked(set(names) - {"all"})
     return named | askable(model, loaded.asked(names)) if "all" in names else named

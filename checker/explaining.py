@@ -1,6 +1,7 @@
 """Compares the traces of violated invariants with fixed designs (*controls*).
 
-Adds to each violated invariant of a result the step at which each control differs from the trace.
+The comparison finds the step at which each control differs from a trace (see `isrcheck.checker.traces.fixes`). These
+steps are added to the violated invariants of a result.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def parted(finding: Finding, name: str, walked: Walked | None, controls: Sequenc
 
 
 def _singly(walked: Walked, invariant: str, fixed: Control) -> Iterator[Fix]:
-    """Yields the effect of each changed setting alone. A changed setting that the model refuses alone is skipped.
+    """Yields the effect of each changed setting without the other changes. Skips changes that the model refuses alone.
 
     Yields nothing if the fix changes only one setting, or if the fix is another model.
     """

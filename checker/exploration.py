@@ -120,19 +120,19 @@ class Exploration:
     level, the leaves of the state (the integers that encode it), and the index of the transition (None if a predicate
     failed). If evaluation failed in several places, `error` is the first place in this order: the earliest level,
     predicates before transitions, the least leaves (compared as tuples), the least index. If z3 gives up, `error`
-    may be another place.
+    may be a later place in this order.
 
     After random walks, `violated`, `deadlock` and `error` say what the walks found. A search may find earlier levels.
 
     `stopped` says why the search ended early; it is None if the search explored everything. If a limit or an
     interruption ended the search within a level, `partial` has the number of this unfinished level, and its generated
     and distinct counts. All other data are about whole levels, with two exceptions. `partial_violations` has the names
-    of the invariants that are first violated in the unfinished level. And a deadlock or a failed transition may be
-    found in the last whole level, though not all states of this level were expanded.
+    of the invariants that are first violated in the unfinished level. And `deadlock` and `error` may be findings in
+    the last whole level, although not all states of this level were expanded.
 
     Some searches, such as the symbolic search, count no states. Instead, `unrolled` has two numbers: the number of
-    levels whose states were examined, and the number of levels whose steps were also examined (whether each step is
-    possible and defined). `why` is the message of a solver that gave up.
+    levels whose states were examined, and the number of levels whose steps were also examined (for undefined steps
+    and, if asked, for deadlocks). `why` is the message of a solver that gave up.
     """
 
     initial: int = 0
@@ -158,7 +158,7 @@ class Exploration:
     extra: dict[str, Any] = field(default_factory=dict)
     """Further data of an engine for the JSON of a result."""
     orbits: OrbitCounts | None = None
-    """Set if one state of each orbit was kept. Then all counts are counts of orbits."""
+    """Set if the search kept only one state of each orbit. Then all other counts are counts of orbits."""
 
     @property
     def depth(self) -> int:
@@ -202,9 +202,9 @@ class Paths(Protocol):
 
 @dataclass(frozen=True)
 class Edges:
-    """The steps that lead from states of one level to targets.
+    """The steps that lead from the states of one level to certain states, the *targets*.
 
-    `sources` are the distinct states with such a step, and `targets` are the targets, all in the engine's own form.
+    `sources` are the distinct states where these steps begin. `sources` and `targets` have the engine's own form.
     `source`, `transition` and `target` are parallel arrays with one entry for each step. The entries are positions in
     `sources`, in the engine's action instances, and in `targets`.
     """
@@ -220,7 +220,10 @@ class Levels(Protocol):
     """The methods of an engine that are needed to make a trace after a search. States have the engine's own form."""
 
     def edges_into_violation(self, level: int, invariant: str) -> Edges:
-        """Every step from a state of `level` to a state where the invariant is false, even outside the constraints."""
+        """Every step from a state of `level` to a state where the invariant is false.
+
+        The step may lead to a state outside the constraints.
+        """
         ...
 
     def edges_into(self, level: int, targets: Any) -> Edges:

@@ -45,6 +45,6 @@ def failure_of(error: BaseException) -> Failure | None:
 
 
 def os_words(error: OSError) -> str:
-    """The error as a text: `path: what went wrong`, without the path if the error names none."""
+    """The error as a text: `path: what went wrong`, or only `what went wrong` if the error names no path."""
     name = f"{error.filename}: " if error.filename is not None else ""
     return f"{name}{error.strerror or error}"

@@ -4,10 +4,12 @@ The sizes of levels first rise and then fall. Once their growth slows down, two 
 line is fitted to the logarithms of the ratios between successive levels. A parabola is fitted to the logarithms of the
 sizes. Each curve is fitted several times, to different numbers of the last levels. Each fit gives an estimate of how
 many states remain to be found. The range goes from the least estimate, halved, to the greatest estimate, doubled. The
-states found so far are added to both ends, and then each end is moved outwards by one hundredth. There is no range if
-there are fewer than eight levels, if one of the fitted curves does not slow down, if by the middle estimate more than
-nine tenths of the states remain to be found, or if the upper end would be more than ten times the lower end. A range is
-only a guess. `benchmarks/forecast.py` counts how often the ranges for finished runs contain the true number.
+states found so far are added to both ends, and then each end is moved outwards by one hundredth. A range is only a
+guess. `benchmarks/forecast.py` counts how often the ranges for finished runs contain the true number.
+
+There is no range in four cases: there are fewer than eight levels, a fitted curve does not slow down, the middle
+estimate says that more than nine tenths of the states remain to be found, or the upper end is more than ten times the
+lower end.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ LONGEST: Final = 256
 WIDER: Final = 0.7
 """The logarithm of the factor by which the range of the remaining states is widened on each side."""
 NARROWEST: Final = 0.01
-"""The share by which each end of the range is then moved outwards. The range never begins below the states so far."""
+"""After this widening, each end is moved outwards by this share. The range never begins below the states so far."""
 MOST: Final = 10.0
 """The greatest allowed ratio between the total and the states so far, and between the two ends of a range."""
 FARTHEST: Final = 2_000

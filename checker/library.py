@@ -70,7 +70,7 @@ class LoadedModel:
         raise UnknownName(f"model {self.name} has no property {name!r}; {nearest(name, {*self.properties, 'all'})}")
 
     def with_written(self, names: Iterable[str | None]) -> LoadedModel:
-        """This model with further invariants: those of `names` that are conditions written as text."""
+        """This model with further invariants: each of `names` that is a condition, such as `"s.epoch < 2"`."""
         found = {name: written(name) for name in names if name is not None and is_written(name)}
         return replace(self, invariants={**self.invariants, **found}) if found else self
 
@@ -113,8 +113,11 @@ class LoadedModel:
             missing = ", ".join(sorted(set(needed(lacking)) - set(self.cls().domains)))
             if missing:
                 raise UnknownName(f"invariant {name} needs variables that model {self.name} does not have: {missing}")
-            about = needed_setting(lacking)
-            raise UnknownName(f"invariant {name} is about setting {about}, which model {self.name} does not have")
+            family, setting = needed_family(lacking), needed_setting(lacking)
+            if family not in _families(self.cls):
+                raise UnknownName(f"invariant {name} is for the models in model/{family}, which {self.name} is not")
+            verb = "fixes" if setting and hasattr(self.cls, setting) else "does not have"
+            raise UnknownName(f"invariant {name} is about setting {setting}, which model {self.name} {verb}")
         raise UnknownName(f"model {self.name} has no invariant {name!r}; {nearest(name, self.invariants)}")
 
 
@@ -170,7 +173,7 @@ def about(cls: type[Model], known: dict[str, Invariant]) -> dict[str, Invariant]
     for one family (a folder of models), the model or one of its base classes must be in this folder.
     """
     variables, settings, actions = set(cls().domains), {None, *cls.declared_settings()}, set(cls.actions())
-    families = {None, *(base.__module__.removeprefix(MODELS).partition(".")[0] for base in cls.__mro__)}
+    families = _families(cls)
     return {
         n: f
         for n, f in known.items()
@@ -179,6 +182,11 @@ def about(cls: type[Model], known: dict[str, Invariant]) -> dict[str, Invariant]
         and needed_family(f) in families
         and set(getattr(f, "__never__", ())) <= actions
     }
+
+
+def _families(cls: type[Model]) -> set[str | None]:
+    """The families (folders of models) of a model and its base classes, and None."""
+    return {None, *(base.__module__.removeprefix(MODELS).partition(".")[0] for base in cls.__mro__)}
 
 
 def _require_makeable(cls: type[Model]) -> None:
@@ -228,7 +236,7 @@ def needed_setting(invariant: Invariant) -> str | None:
 
 
 def needed_family(invariant: Invariant) -> str | None:
-    """The folder in `model` whose models an invariant is for, or None. Models that inherit from these are included."""
+    """The folder in `model` whose models an invariant is for, or None. Models that inherit from them are included."""
     return getattr(invariant, "__needs_family__", None)
 
 
@@ -239,14 +247,14 @@ def _shipped() -> dict[str, type[Model]]:
 
 @cache
 def _shipped_model(name: str) -> type[Model] | None:
-    """The shipped model with this name, or None: the last model of its file. Loads only this file and its imports."""
+    """The last model in the shipped file with this name, or None. Loads only this file and its imports."""
     found = models_in(importlib.import_module(_homes()[name])) if name in _homes() else []
     return found[-1] if found else None
 
 
 @cache
 def _homes() -> dict[str, str]:
-    """The names of the shipped modules that may define a model, each by the name that the model would have."""
+    """Maps each possible name of a shipped model to the name of the shipped module that may define the model."""
     packages = [info.name for info in _inside(shipped_models) if info.ispkg and not info.name.endswith(NO_MODELS)]
     modules = [info.name for name in packages for info in _inside(importlib.import_module(name))]
     return {kebab(name.rpartition(".")[2]): name for name in modules}
@@ -330,10 +338,11 @@ def run_file(path: Path) -> ModuleType:
 
 @contextmanager
 def own_neighbours(folder: Path) -> Iterator[None]:
-    """Sets aside a user's loaded modules that have the name of a file or package in `folder`, but come from elsewhere.
+    """Hides some of the user's loaded modules while the body runs, so that an import finds the file in `folder`.
 
-    At the end, these modules are restored. A model imports the files beside it by their bare names. Two models, or two
-    versions of a model, may have different files of the same name beside them.
+    A module of the user is hidden if it has the name of a file or package in `folder`, but comes from elsewhere. A
+    model imports the files beside it by their bare names. Two models, or two versions of a model, may have different
+    files of the same name beside them.
     """
     names = {p.stem for p in folder.glob("*.py")} | {p.parent.name for p in folder.glob("*/__init__.py")}
     others = {name for name in names & sys.modules.keys() if _stands_elsewhere(sys.modules[name], folder)}
@@ -362,8 +371,8 @@ def _taken_out(tops: set[str]) -> dict[str, ModuleType]:
 class _FromSource(importlib.machinery.SourceFileLoader):
     """Compiles a file whenever it is loaded.
 
-    Without this loader, Python would use cached bytecode if the file has the same length and was saved within the same
-    second. The answer would then be about the earlier text of the model.
+    Python's own loader misses a change if the file keeps its length and is saved again within the same second. It would
+    use the cached bytecode, and the answer would be about the earlier text of the model.
     """
 
     def get_code(self, fullname: str) -> CodeType:
@@ -375,7 +384,8 @@ class blaming:
     """Turns an exception from a user's file into a `ModelError` that names the line of the file.
 
     Nothing is changed if there is no user's file (`path` is None). A `ModelError` or KeyboardInterrupt stays as it is.
-    So does any other exception that passed through no line of the file, unless it is a SyntaxError.
+    A SyntaxError becomes a `ModelError` even if it is in a file that the user's file imports. Any other exception stays
+    as it is if it passed through no line of the user's file.
     """
 
     def __init__(self, path: Path | None) -> None:

@@ -44,7 +44,7 @@ def peak_memory() -> int:
 
 
 def _room_in_groups(root: Path) -> Iterator[int]:
-    """The bytes left in the process's control group and in each group above this group, if they have limits."""
+    """Yields the bytes left in the process's control group and in each group above. Skips groups without a limit."""
     for line in _lines(root / "proc/self/cgroup"):
         _, kinds, place = (*line.split(":", 2), "", "")[:3]
         if kinds and "memory" not in kinds.split(","):
@@ -70,7 +70,7 @@ def _room(folder: Path, version: _Version) -> int | None:
 
 
 def _number(path: Path) -> int | None:
-    """The number in a file; None if the file has a word (`max`) or does not exist."""
+    """The number in a file; None if the file has a word (`max`) or cannot be read."""
     text = "".join(_lines(path)).strip()
     return int(text) if text.isdecimal() else None
 

@@ -1,4 +1,4 @@
-"""The settings that a question begins with: those of a profile of the model, or the defaults."""
+"""The settings of a model before a user changes some of them: those of a profile of the model, or the defaults."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from isrcheck.model.language.together import said
 
 
 def profile_of(loaded: LoadedModel, wanted: str | None) -> str | None:
-    """The name of the wanted profile, by default `plain` if the model has it. Returns None for the bare defaults.
+    """The name of the wanted profile, or None for the bare defaults.
 
-    Raises `UnknownName` for a name that the model does not have.
+    If `wanted` is None, takes the profile `plain`, or the bare defaults if the model does not have this profile. Raises
+    `UnknownName` for a name that the model does not have.
     """
     known = profiles_of(loaded.cls)
     if wanted == BARE or (wanted is None and PLAIN not in known):
@@ -49,7 +50,7 @@ def begun(loaded: LoadedModel, profile: str | None, settings: dict[str, Any]) ->
 
 
 def _explained(error: UnknownName, profile: str | None, taken: dict[str, Any]) -> UnknownName:
-    """Adds a note to an error if its message names values that come from the profile and not from the user."""
+    """The error, with a note if its message names values of settings that the profile gave and not the user."""
     named = [f"{name}={said(value)}" for name, value in taken.items() if f"{name}={said(value)}" in str(error)]
     if not named:
         return error

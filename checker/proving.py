@@ -29,15 +29,16 @@ def prove(
     """Proves by induction, without a search, that invariants hold in every reachable state.
 
     `model` and `settings` are as for `check`. Without `profile`, settings that are not given have the defaults of the
-    model itself (the profile `bare`), because the shipped proofs were written for these defaults. `invariants` are
-    names; None means all invariants that the proof is about, or, without a proof, the model's default invariants.
+    model itself (the profile `bare`), because the shipped proofs were written for these defaults. `invariants` are the
+    names of the invariants to prove. The default is all invariants that the proof is about. If no proof is tried, the
+    default is the model's default invariants.
 
     `proof` is the proof that contains the lemmas: its name, its file (`my_proof.py`, `my_proof.py:Class`) or its class.
     `k` asks for k-induction without lemmas, and cannot be given together with `proof` or `unbounded`. Without `proof`
-    and `k`, the proof that ships with the model is tried if it is about all named invariants. Otherwise plain induction
-    is tried, or, with `unbounded`, `UnknownName` is raised. `unbounded` removes every bound except the number of
-    brokers, which the settings give. `limits` limits memory and time. `stage` is called with a description of the
-    current work. The verdicts "not proved" and "incomplete" say nothing about reachable states.
+    and `k`, the proof that ships with the model is tried if it is about all named invariants. If no such proof ships,
+    k-induction with k = 1 is tried, but `unbounded` then raises `UnknownName`. `unbounded` removes every bound except
+    the number of brokers, which the settings give. `limits` limits memory and time. `stage` is called with a
+    description of the current work. The verdicts "not proved" and "incomplete" say nothing about reachable states.
 
     Raises `UnknownName` for names and values that the model or the proof does not have, and for arguments that do not
     go together. Raises `ModelError` for a mistake in the model or the proof, OSError for a file that cannot be read.
@@ -69,9 +70,9 @@ def prove(
 
 
 def chosen_proof(loaded: LoadedModel, spec: str | type[Proof] | None, invariants: Sequence[str]) -> type[Proof] | None:
-    """The proof to try: the given proof (`spec`) or, if none is given, the proof that ships with the model.
+    """The proof to try: the given proof (`spec`) or, if `spec` is None, the proof that ships with the model.
 
-    If no proof is given, returns None if no proof ships, or if the shipped proof is not about all of `invariants`.
+    Returns None if `spec` is None and no proof that is about all of `invariants` ships with the model.
     """
     from isrcheck.checker.proofs.library import beside, load
 

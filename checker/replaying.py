@@ -1,4 +1,4 @@
-"""`replay` for Python: replays recorded traces. A file of traces can name a shipped model, but no file to be run."""
+"""`replay` for Python: replays recorded traces. A file of traces can name a shipped model, but not a file with code."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def replay(
     allows the trace (`outcome.valid`) and, if not, which step the model refuses first and why. The answer also says
     whether the trace ends as it was recorded (`confirmed`).
 
-    Raises OSError for a file that cannot be read, and `DamagedFile` for a file that is damaged, has no such trace, or
-    names no shipped model if `model` is None. Raises `UnknownName` for names and values that the model does not have,
-    `ModelError` for a mistake in the model.
+    Raises OSError for a file that cannot be read. Raises `DamagedFile` for a damaged file, for a file without a trace
+    (with `invariant`: without a trace of this invariant), and if `model` is None and the file names no shipped model.
+    Raises `UnknownName` for names and values that the model does not have, and `ModelError` for a mistake in the model.
     """
     traces = read(Path(file))
     loaded = model_of(traces, model)
@@ -53,7 +53,7 @@ def replay(
 def walked_again(interpreter: Interpreter, recording: Recording, implementation: Implementation | None) -> Replayed:
     """Replays a trace. For a confirmed trace of a refinement, adds why the specification does not allow the last step.
 
-    The reason is left out if the specification has too many states, or if it is undefined in one of its states.
+    The reason is left out if the specification has too many states, or if a step of the specification is undefined.
     """
     found = replayed(interpreter, recording, implementation)
     if recording.claim != "refinement" or not found.confirmed or implementation is None:
@@ -70,7 +70,7 @@ def walked_again(interpreter: Interpreter, recording: Recording, implementation:
 def with_specification(found: Replayed, traces: TraceFile, implementation: Implementation | None) -> Replayed:
     """Adds to each state of a confirmed trace the state of the specification that the mapping gives for this state.
 
-    Nothing is added unless the trace is of a refinement, or of a property of a specification.
+    Only a trace of a refinement, or of a property of a specification, gets these states.
     """
     if traces.against is None or implementation is None:
         return found
@@ -86,8 +86,8 @@ def model_of(traces: TraceFile, named: str | type[Model] | LoadedModel | None) -
     """The model that the user names, or else the shipped model that the file names.
 
     Raises `DamagedFile` if the user names no model and the file names no shipped model. A path in the file is never
-    opened. Conditions that the file contains as text become further invariants, unless a check of a refinement found
-    the traces.
+    opened. The name of a trace may be a condition written as text. Such conditions become further invariants, except in
+    a file from a check of a refinement.
     """
     loaded = _named_or_shipped(traces, named)
     texts = [] if traces.against is not None else [each.name for each in traces.recordings]
@@ -125,7 +125,7 @@ def walkers_of(
 
 
 def _specification(loaded: LoadedModel, name: str) -> LoadedModel:
-    """A specification that ships, or one in the user's file. A path in a file of traces is never opened."""
+    """A shipped specification, or one in the file of the user's model. A path in a file of traces is never opened."""
     file, _, cls = name.partition(":")
     if name in specifications():
         return load_specification(name)

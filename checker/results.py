@@ -1,4 +1,4 @@
-"""The result of a check as data: a verdict for each invariant, traces, counts. The JSON format is a contract."""
+"""The result of a check as data: a verdict for each invariant, traces, counts. Other programs rely on its JSON form."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Exit:
 
 
 class LimitTooSmall(ValueError):
-    """The memory limit is too small even for an empty search; `minimum` bytes would be enough."""
+    """The memory limit is too small even for an empty search. `minimum` bytes would be enough."""
 
     def __init__(self, limit: int, minimum: int) -> None:
         super().__init__(f"a search needs {minimum} bytes of memory to begin; the limit is {limit}")
@@ -48,7 +48,7 @@ class LimitTooSmall(ValueError):
 
 
 class CheckpointRefused(ValueError):
-    """A checkpoint is damaged, or belongs to another question. The message is one line with the remedy."""
+    """A checkpoint cannot be begun or resumed, for example a damaged one. The message is one line with the remedy."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Instance:
 class Held:
     """The last state of a trace in which a condition was true: its number from 1, or None if there is no such state.
 
-    `what` names the condition: "every member of the ISR has the record".
+    `what` names the condition, such as "every member of the ISR has the record".
     """
 
     what: str
@@ -86,7 +86,7 @@ class Held:
 
 @dataclass(frozen=True)
 class Trace:
-    """A path of the model from an initial state, replayed by the reference semantics.
+    """A path of the model, usually from an initial state. A counterexample to induction may begin in any state.
 
     `variables` names the variables of the states and gives their domains. A trace with a `loop` is a *lasso*, which
     goes on for ever: it repeats the steps from the state at position `loop` (counted from 0) to the last state of the
@@ -169,7 +169,7 @@ class Finding:
 
 
 def told_json(trace: Trace, story: Story | None) -> list[dict[str, Any]]:
-    """A trace as JSON data. Each step has its actor (`lane`) and its sentence."""
+    """A trace as JSON data. With a story, each step also has its actor in the story (`lane`) and its sentence."""
     steps = trace.to_json()
     for told in () if story is None else story.sentences:
         steps[told.position - 1] |= {"lane": told.lane.name, "sentence": told.sentence}
@@ -187,10 +187,10 @@ class Asked:
 
     A behaviour stays in the region in one state (an *end*) or in a strongly connected set of states (a *component*).
     `fair_ends` and `fair_components` count the ends and components with a violation, and `fair_states` counts the
-    states of these components. `unfair_components` counts the components without a violation. Steps that only
-    a bound or a constraint prevents count as enabled. `excused_ends` and `excused_components` count the ends and
-    components that have no violation only for this reason. `vacuous` says that the region is empty: nothing had to
-    happen. If the property holds, the fairness of the actions in `fairness_used` is enough for it.
+    states of these components. `unfair_components` counts the components without a violation. A step that only a bound
+    or a constraint prevents counts as enabled. `excused_ends` and `excused_components` count the ends and components
+    that have no violation only because of this rule. `vacuous` says that the region is empty, so nothing had to happen.
+    If the property holds, the fairness of the actions in `fairness_used` is enough for it.
 
     For a stable condition, the region has the states in which the condition is true. A violation is a step out of the
     region. The counts of ends and components are 0.
@@ -219,11 +219,11 @@ class PropertyFinding:
     For a violation, `trace` is a lasso for `choice`. For a violated stable condition, `trace` is no lasso: its last
     step ends the condition. `shortest_cycle` is false if the cycle of the lasso may not be the shortest.
 
-    `kept` says why the lasso is fair although its cycle never takes some actions with weak fairness. If such an action
-    is enabled in some state of the cycle, `kept` has its fairness obligation with a state of the cycle in which the
-    action is disabled (the position in the trace, counted from 1). A step that changes nothing does not make an action
-    enabled. `why` is the reason for an incomplete verdict. `canonical` is false if not everything was explored. Then
-    the counts are only about the explored part, and there may be a shorter lasso.
+    `kept` says why the lasso is fair although its cycle never takes some actions with weak fairness. It has a pair for
+    each such action that is enabled in some state of the cycle. The pair is the action's fairness obligation and a
+    state of the cycle in which the action is disabled (the position in the trace, counted from 1). Here an action whose
+    step would change nothing counts as disabled. `why` is the reason for an incomplete verdict. `canonical` is false if
+    not everything was explored. Then the counts are only about the explored part, and there may be a shorter lasso.
     """
 
     verdict: Verdict
@@ -290,7 +290,7 @@ FOUND: Final = (
 
 @dataclass(frozen=True)
 class EvaluationFailure:
-    """An error in the evaluation of the model: the message, the `file:line`, the action, and the trace to the state.
+    """An error in the evaluation of the model: message, `file:line`, action, and the trace to where it occurs.
 
     `canonical` is false if another such state, or another path of the same length, may come earlier in canonical order.
     """
@@ -307,11 +307,11 @@ class EvaluationFailure:
 class Result:
     """The whole result of a check.
 
-    `left` counts the states that were found but not expanded. `generated` maps each action to a list that has, for each
-    expanded level, the number of enabled instances of the action. `degrees` is the (least, mean, greatest) number of
-    enabled instances in an expanded state. If an engine enumerates no states, there are no counts, and `unrolled` is
-    the number of levels that the engine examined. Under symmetry all counts are about the kept states (one for each
-    orbit), and `orbits` has the counts of all states.
+    `left` counts the states that were found but not expanded. `generated` maps each action to a list with the number of
+    enabled instances of the action in each expanded level. `degrees` is the (least, mean, greatest) number of enabled
+    instances in an expanded state. If an engine enumerates no states, there are no counts, and `unrolled` is the number
+    of levels that the engine examined. Under symmetry, the search keeps one state of each orbit (see `OrbitCounts`).
+    Then all counts are about the kept states, except those in `orbits`, which are about all states.
 
     `profile` is the profile that the settings began with; None represents the defaults. The settings switch off the
     actions in `actions_without_instance` and the goals in `goals_switched_off`. `bounds_not_explored` names the bounds
@@ -374,7 +374,7 @@ class Result:
     def bound(self, name: str) -> str:
         """The note on a setting that is a bound: hit, not hit, or not explored.
 
-        The note is empty for any other setting, and if it is unknown whether the bound was hit.
+        The note is empty if the setting is no bound, or if the engine does not know whether the bound was hit.
         """
         if name in self.bounds_not_explored:
             return NOT_EXPLORED
@@ -392,7 +392,7 @@ class Result:
 
     @property
     def depth(self) -> int:
-        """The number of levels; the initial states are level 1."""
+        """The number of levels. The initial states are level 1."""
         return len(self.levels) if self.unrolled is None else self.unrolled
 
     @property

@@ -18,9 +18,9 @@ def load_at(spec: str, revision: str, folder: Path) -> LoadedModel:
     """The model of `file.py` or `file.py:Class` at a revision.
 
     The model's file and the Python files beside it are written to `folder`, which must be empty. Packages beside the
-    file, and modules that the file imports from elsewhere, are today's versions. Raises `UnknownName` for files or
-    revisions that git does not have, OSError if git is not installed. Raises `ModelError` for a mistake in the files,
-    or if a function imports a file beside the model's file.
+    file, and modules from elsewhere, are imported as they are now, not as they were at the revision. Raises
+    `UnknownName` for files or revisions that git does not have, OSError if git is not installed. Raises `ModelError`
+    for a mistake in the files, or if a function contains an import of a file beside the model's file.
     """
     path, _, wanted = spec.partition(":")
     file = Path(path)
@@ -76,7 +76,7 @@ def _git(file: Path, arguments: list[str], told: bytes = b"") -> bytes:
 
 @contextmanager
 def _without_modules_of(folder: Path, other: Path) -> Iterator[None]:
-    """Sets aside the loaded modules of `folder`. At the end, removes those of `other` and restores those of `folder`.
+    """Takes the modules of `folder` out of `sys.modules`. On exit, restores them and removes the modules of `other`.
 
     Files beside a model are imported by their bare names. Each version of a model must find only its own files.
     """
@@ -89,7 +89,7 @@ def _without_modules_of(folder: Path, other: Path) -> Iterator[None]:
 
 
 def _taken_away(folder: Path) -> dict[str, ModuleType]:
-    """Removes the modules of files directly in a folder from `sys.modules`, and returns them by their bare names."""
+    """Removes from `sys.modules` the modules whose files are directly in a folder. Returns these modules by name."""
     here = {
         name: module
         for name, module in list(sys.modules.items())
@@ -103,8 +103,8 @@ def _taken_away(folder: Path) -> dict[str, ModuleType]:
 def _refuse_imports_of_functions(file: Path) -> None:
     """Raises `ModelError` if a function in a model's file imports a file from the model's folder.
 
-    Functions in files that the model's file imports from this folder are checked, too. When such a function runs, its
-    import would find today's version of the imported file, or no file.
+    Functions in files that the model's file imports from this folder are checked, too. An import inside a function
+    would run only after the loading, and would then find the present version of the imported file, or no file.
     """
     trees, pending = {}, [file]
     while pending:

@@ -52,10 +52,10 @@ def simulate(
     """Walks at random through a model. Reports violations with short traces, or that no violation was found so far.
 
     `model`, `settings`, `profile`, `invariants` and `deadlock` are as for `check`. There are at most `walks` walks of
-    at most `depth` states. Without `walks` there are at most 10,000 walks, or, with `seconds`, as many as this time
-    allows. The walks run in rounds. The first round that finds a violation, deadlock or error is the last round. All
-    steps are drawn with `seed`. Without `seed` a seed is drawn and reported. The same seed gives the same result for
-    any number of `workers`, unless `seconds` or an interruption ends the walks.
+    at most `depth` states. If `walks` is None, only `seconds` limits the number of walks. If both are None, there are
+    at most 10,000 walks. The walks run in rounds. The first round that finds a violation, deadlock or error is the last
+    round. `seed` determines all random choices. If `seed` is None, a random seed is taken and reported. The same seed
+    gives the same result for any number of `workers`, unless `seconds` or an interruption ends the walks.
 
     Raises `UnknownName` for names and values that the model does not have, and for numbers out of range. Raises
     `ModelError` for a mistake in the model, OSError for a file that cannot be read.
@@ -124,7 +124,7 @@ def _numbers(interpreter: Interpreter, system: TransitionSystem) -> list[int]:
 
 
 def _answer(sampled: Sampled, paths: _Shown, walks: int | None) -> Exploration:
-    """The result of the walks as an `Exploration`. Only the initial states count as completely examined."""
+    """The result of the walks as an `Exploration`. Its only examined level is the level of the initial states."""
     found = Exploration(initial=len(sampled.start.system.initial), unrolled=(1, 0), workers=sampled.workers)
     as_asked = sampled.ended == "time" and walks is None and sampled.seen.walks > 0
     found.stopped = "sampled" if as_asked else sampled.ended or "sampled"
@@ -169,9 +169,10 @@ class _Shown:
             self.paths[name] = self._nearest(name, nearby, canonical) or self._made_short(name, nearby)
 
     def _nearest(self, name: str, nearby: Exploration, canonical: CanonicalPaths | None) -> Path | None:
-        """The canonical path to a violation or deadlock, or None if the small search has not found it in a whole level.
+        """The canonical path to a violation or deadlock, or None if the small search did not find this problem.
 
-        Also returns None for an error, and for a violation or deadlock in an initial state.
+        Also returns None for a violation that was found only in an unfinished level, for an error, and for a violation
+        or deadlock in an initial state.
         """
         length = nearby.deadlock if name == STUCK else nearby.violated.get(name)
         if length is None or length == 1 or canonical is None or name in nearby.partial_violations:

@@ -162,9 +162,10 @@ class Fact:
 
 @dataclass(frozen=True)
 class Reason:
-    """Facts that the step `end` made true, and all `steps` that led to these facts.
+    """Facts that the step `end` made true.
 
-    The number of a step is the number of the state that it leads to.
+    `steps` has `end` and the earlier steps that `end` depends on, except the steps of earlier reasons. The number of a
+    step is the number of the state that it leads to.
     """
 
     end: int
@@ -190,10 +191,10 @@ class Need:
 class Reasons:
     """The reasons why a trace ends in a violation. Each step is in at most one reason.
 
-    `at_once` is a chain of steps at the end of the trace: each is the only direct cause of the next, and the last is
-    the only direct cause of the violation. `reasons` are the reasons for the first step of the chain, or for the
-    violation if the chain is empty. `from_the_start` has the facts of the violation that are true since the first
-    state. `needs` has for each step the earlier steps that it needs directly.
+    `at_once` is a chain of steps that ends with the violation. Each step of the chain is the only direct cause of the
+    next step, and the last step is the only direct cause of the violation. `reasons` are the reasons for the first step
+    of the chain, or for the violation if the chain is empty. `from_the_start` has the facts of the violation that are
+    true since the first state. `needs` maps each step to the earlier steps that this step needs directly.
     """
 
     at_once: tuple[int, ...]
@@ -247,6 +248,7 @@ class Taken:
 class Run:
     """The steps of a trace that a fixed design takes. The design skips each step that it refuses and tries the next.
 
+    Up to the first difference from the trace, the design may replace a step by another step of the same actor.
     `at` has an entry for each state of the trace: the position in `taken` of the step that leads to this state, or None
     if the design skips the step. `false` is the position in `taken` of the first state in which the invariant is false,
     or None if there is no such state.
@@ -262,19 +264,19 @@ class Run:
 class Fix:
     """The step at which a fixed design differs from a trace, and how.
 
-    `how` has one of four values. `refused`: the fixed design refuses step `step`, at `where` (`file:line`), by the
-    requirement `source`. The part `condition` of this requirement is false, and `reads` has the values that this part
+    `how` has one of four values. `refused`: the fixed design refuses step `step` because of the requirement `source` at
+    `where` (`file:line`). The part `condition` of this requirement is false, and `reads` has the values that this part
     reads. `absent`: the fixed design has no such action instance. `differs`: the fixed design gives another value to a
     part of the state, and the rest of the trace depends on this part. `allows`: the fixed design allows every step, and
     `verdict` says whether the invariant holds at the end. `verdict` is None if the fixed design does not have the
     invariant, or if the invariant is undefined there.
 
     `enabled` has the steps that only the fixed design can take: in place of the refused or absent step, or at the end
-    of the trace. `changes` has the settings that the fix changes (and the model, if it is another one), each with its
-    value in the trace and its value with the fix. `rules` has the meanings of these settings. `rests_on` has the values
-    from which the trace computed the values that differ. `run` has the steps of the trace that the fixed design takes.
-    If a fix changes several settings of the same model, `singly` has the effect of each changed setting alone, except
-    settings that the model refuses alone.
+    of the trace. `changes` has each setting that the fix changes, with its value in the trace and its value with the
+    fix. If the fix is another model, the first entry of `changes` names the two models. `rules` has the meanings of
+    the changed settings. `rests_on` has the values that the trace read to compute the values that differ. `run` has the
+    steps of the trace that the fixed design takes. If a fix changes several settings of the same model, `singly` has
+    the effect of each changed setting alone. A setting is left out if the model does not accept this change alone.
     """
 
     control: str
@@ -332,9 +334,10 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Alternatives:
-    """The effects of other values of single settings. `passing` counts the values that allow the same violation.
+    """The effects of other values of single settings.
 
-    `length` is the number of states of the trace. `tried` has the results of searches with the remaining values.
+    `length` is the number of states of the trace. `passing` counts the values with which the model still allows the
+    trace and its violation. `tried` has the results of searches with the remaining values.
     """
 
     length: int

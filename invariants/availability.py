@@ -27,8 +27,8 @@ def service_goes_on(m: Any, s: Any) -> Any:
 def a_write_can_be_acknowledged(m: Any, s: Any) -> Any:
     """Where nothing more happens by itself, every partition has a leader that would acknowledge a write (acks=all).
 
-    This means that no written record still waits for other replicas, and that enough replicas fetch. A leader without
-    other replicas can serve readers, but it may be unable to acknowledge writes.
+    Such a leader has committed its whole log, and enough replicas fetch from it to commit another record (the model's
+    method `has_a_quorum`). A leader without other replicas can serve readers, but may be unable to acknowledge writes.
     """
     rest = quiescent(m, s)
 

@@ -65,7 +65,7 @@ def isr_is_active(m: Any, s: Any) -> Any:
 @invariant
 @needs("replica", "state")
 def no_version_from_the_future(m: Any, s: Any) -> Any:
-    """No broker knows a version of a partition that does not exist yet."""
+    """No broker knows a later version of a partition than the present version."""
     return for_all(
         lambda p, b: s.replica[p][b].version <= s.state[p].version,
         p=m.all_partitions,
@@ -100,7 +100,7 @@ def quorum_is_superset_of_isr(m: Any, s: Any) -> Any:
 @invariant
 @needs("state")
 def isr_is_assigned(m: Any, s: Any) -> Any:
-    """The ISR has only replicas to which the partition is assigned, or is being reassigned."""
+    """Each member of the ISR is a replica of the partition or, in V2, becomes one in the reassignment under way."""
     if not m.reassigns:
         raise UnknownName("invariant isr-is-assigned is about partitions that move; set reassignments to 1 or more")
     return for_all(
@@ -130,7 +130,7 @@ def leader_isr_is_of_its_replicas(m: Any, s: Any) -> Any:
 @invariant
 @needs("replica", "state", "seen_live", "channel")
 def what_is_decided_is_told(m: Any, s: Any) -> Any:
-    """A running broker that the controller has seen knows the latest leader epoch, unless a request is on its way."""
+    """A running replica that the controller sees as live knows the latest epoch if no request to it is in flight."""
 
     def has_heard(c: Any, p: int, b: Any) -> Any:
         """Whether a broker has received every request that a controller can have sent to it."""

@@ -107,7 +107,7 @@ def high_watermark_covers_what_is_committed(m: Any, s: Any) -> Any:
 
 
 def _least_min_isr(m: Any) -> int:
-    """The value of min.insync.replicas, or the smallest value that it ever has."""
+    """The value of min.insync.replicas or, in a model in which this value may change, a lower bound of it."""
     return int(getattr(m, "least_min_isr", m.min_isr))
 
 
@@ -183,7 +183,7 @@ def no_loss_with_acks_one(m: Any, s: Any) -> Any:
 @invariant
 @needs("log", "replica", "committed", "acknowledged")
 def commits_are_on_record(m: Any, s: Any) -> Any:
-    """Each record of a leader's epoch below its high watermark is noted as acknowledged and committed by the leader."""
+    """After a leader commits a record of its epoch, `acknowledged` has the record and `committed` names the leader."""
     # This invariant checks the ghost variables on which other invariants rely. The invariant holds if every leader
     # acknowledges each record that it commits (`min_isr` may prevent this), and if no two brokers lead in one epoch.
 

@@ -18,7 +18,7 @@ def single_committed_leader_per_epoch(m: Any, s: Any) -> Any:
 @invariant
 @needs("replica", "state")
 def latest_epoch_is_led_by_its_leader(m: Any, s: Any) -> Any:
-    """In the present leader epoch only the leader on record leads."""
+    """In the present leader epoch only the broker that the partition's state names as leader leads."""
     return for_all(
         lambda p, b: s.state[p].leader == b,
         where=lambda p, b: m.leads(s, p, b) & m.serves_the_topic(s, p, b) & (s.replica[p][b].epoch == s.state[p].epoch),
@@ -145,7 +145,7 @@ def logs_that_meet_agree_before(m: Any, s: Any) -> Any:
         return one.at(offset) == other.at(offset)
 
     def meet_later(p: int, a: Any, b: Any, offset: int) -> Any:
-        """Whether two different logs have the same record at the next offset. Neighbouring offsets are enough."""
+        """Whether two brokers' logs have the same record at the next offset. By induction, neighbours are enough."""
         one, other, later = s.log[p][a], s.log[p][b], offset + 1
         both = (one.length > later) & (other.length > later)
         return both & (one.at(later) == other.at(later)) if a != b else False
@@ -187,7 +187,10 @@ def deposed_leader_commits_what_the_isr_has(m: Any, s: Any) -> Any:
 @invariant
 @needs("log", "state")
 def epoch_cache_describes_the_log(m: Any, s: Any) -> Any:
-    """A leader-epoch cache has the start of each epoch of its log, and at most one more epoch, at the log end."""
+    """A leader-epoch cache has the start of each epoch in the log, and at most one further epoch, at the log end.
+
+    No epoch in the cache is later than the present leader epoch.
+    """
     if not m.has_epoch_cache:
         raise UnknownName(
             "invariant epoch-cache-describes-the-log is about leader-epoch caches; set truncation to kip-101, kip-279 "

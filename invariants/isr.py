@@ -69,7 +69,7 @@ def leader_in_isr_or_none(m: Any, s: Any) -> Any:
 @invariant
 @needs("controller", "leader", "offsets")
 def valid_high_watermark(m: Any, s: Any) -> Any:
-    """Every member of the controller's ISR reaches the leader's high watermark."""
+    """The log end of every member of the controller's ISR reaches the leader's high watermark."""
 
     return for_all(
         lambda member: s.offsets[member] >= m.high_watermark(s),

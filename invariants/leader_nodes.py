@@ -11,7 +11,7 @@ from isrcheck.model.language import for_all, invariant, needs, some
 @invariant
 @needs("watch", "state", "live")
 def leader_node_has_a_session(m: Any, s: Any) -> Any:
-    """The leader node names a broker that has a session: it vanishes with the session, and others are notified."""
+    """The broker that a leader node names has a session, because the node vanishes with the session."""
     return for_all(
         lambda p: s.live.has(s.state[p].leader),
         where=lambda p: ~s.state[p].leader.is_none,

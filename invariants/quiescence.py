@@ -3,6 +3,9 @@
 A *perturbation* is an action with a cause outside the protocol, such as a write, a crash or an expiry. Every other
 action is *healing*. A state is *quiescent* if no healing action is enabled. A fault in a quiescent state stays until a
 perturbation happens to repair it.
+
+The *leader on record* is the broker that the partition's state names as leader. It is *live* if it is up and has a
+session.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ def quiescent(m: Any, s: Any) -> Any:
 
 
 def _live_leader(m: Any, s: Any, p: int, b: Any) -> Any:
-    """Whether the leader on record is up and has a session."""
+    """Whether broker `b` is the leader on record of partition `p`, and is live."""
     return (s.state[p].leader == b) & s.live.has(b) & m.is_up(s, b)
 
 

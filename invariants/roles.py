@@ -70,7 +70,7 @@ def who_has_no_role_has_forgotten(m: Any, s: Any) -> Any:
 @invariant
 @needs("replica", "seen_live")  # "seen_live" excludes v1 and v2
 def who_has_a_role_knows_its_epoch(m: Any, s: Any) -> Any:
-    """A replica that leads or follows knows the leader epoch in which it does so."""
+    """A replica that leads or follows knows the leader epoch of this role."""
     return for_all(
         lambda p, b: s.replica[p][b].epoch >= 0,
         where=lambda p, b: s.replica[p][b].role != "none",
@@ -82,7 +82,7 @@ def who_has_a_role_knows_its_epoch(m: Any, s: Any) -> Any:
 @invariant
 @needs("replica", "state")  # "state" is not read: it selects the designs with an ISR
 def who_is_down_has_what_is_on_disk(m: Any, s: Any) -> Any:
-    """A broker that is down has at most the high watermark on its disk: a greater high watermark in memory is lost."""
+    """The high watermark of a broker that is down is at most the one on its disk, because the one in memory is lost."""
     return for_all(
         lambda p, b: s.replica[p][b].high_watermark <= s.checkpoint[p][b],
         where=lambda p, b: ~m.is_up(s, b) if m.has_crashes else False,

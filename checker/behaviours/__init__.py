@@ -1,1 +1,1 @@
-"""Compares the behaviours of two models by their histories, and shows a shortest behaviour that only one model has."""
+"""Compares the histories (see `inclusion`) of two models, and shows a shortest behaviour that only one model has."""

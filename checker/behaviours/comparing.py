@@ -41,9 +41,9 @@ class Side:
 class OneWay:
     """Whether the other side has every history of one side. The module `inclusion` defines a history.
 
-    The other side has the histories of all behaviours of up to `depth` states or, if `depth` is None, of all
-    behaviours. `pairs` and `sets` count the pairs and sets that were examined (see `inclusion`). `stopped` says why a
-    search ended without an answer.
+    The other side has the histories of all behaviours of this side with at most `depth` states. If `depth` is None,
+    the number of states is not limited. `pairs` and `sets` count the pairs and sets that were examined (see
+    `inclusion`). `stopped` says why a search ended without an answer.
     """
 
     verdict: Literal["none", "found", "incomplete"]
@@ -83,7 +83,7 @@ class Comparison:
 
     @property
     def exit_code(self) -> int:
-        """The exit code: 152 if a direction could not be decided, else 10 for a difference, else 0."""
+        """The exit code: 152 if `new` or `gone` is incomplete, else 10 if `new` or `gone` is found, else 0."""
         verdicts = {self.new.verdict, self.gone.verdict}
         codes = {"incomplete": Exit.LIMIT, "found": Exit.DIFFERENCE}
         return next((code for verdict, code in codes.items() if verdict in verdicts), Exit.HOLDS)
@@ -106,9 +106,9 @@ class Comparison:
 class Histories:
     """Two sides to compare, and the variables or parts of variables (`replica.isr`) that are visible in both sides.
 
-    `visible` names the visible parts. Without names, all variables are visible that both sides have with the same kind
-    of values. Raises `UnknownName`, before any search, for parts that the two sides do not share, and also if they
-    share no variable.
+    `visible` names the visible parts. If it is empty, the visible parts are the shared variables: both sides have them,
+    with the same kind of values. Raises `UnknownName`, before any search, for a name in `visible` that is not shared,
+    and also if the sides share no variable.
     """
 
     def __init__(self, a: Side, b: Side, visible: Iterable[str] = ()) -> None:
@@ -120,7 +120,7 @@ class Histories:
     def compare(self, bounds: Bounds = Bounds()) -> Comparison:
         """Finds for each side a shortest behaviour whose history the other side does not have, if there is one.
 
-        The bounds apply to each direction. Raises `EvaluationError` if a model is undefined in a visited state.
+        The bounds limit each of the two searches. Raises `EvaluationError` if a model is undefined in a visited state.
         """
         began = time.monotonic()
         a, b = self._sides

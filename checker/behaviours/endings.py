@@ -1,8 +1,8 @@
 """Turns a history that only one of two models has into a story with two endings, and replays both endings.
 
 The first ending is the last step of the model that has the history. Before this step, the other model may be in several
-states. The second ending begins in the one of these states that differs least from the state of the first model. There
-the step with the same name (or the most similar name) is refused, leads elsewhere, or does not exist.
+states. The second ending begins in the state among them that differs least from the first model's state. From there the
+step with the same name (or the most similar name) is refused, leads elsewhere, or does not exist.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Ending:
 
     For a refused step, `where` is `file:line`, `source` is the requirement as it is written, `condition` is its false
     part, and `reads` has the values that this part reads. An undefined step counts as refused, and `source` is then the
-    error. `room` says that the step is refused only by a bound of the search (`s.room`), which is no difference between
-    the protocols. For a step that leads elsewhere, `differs` has the parts of the state that differ after the step.
+    error. `room` is true if only bounds of the search (`s.room`) refuse the step. Such a refusal is no difference
+    of the protocols. For a step that leads elsewhere, `differs` has the parts of the state that differ after the step.
     """
 
     how: Literal["refused", "elsewhere", "absent"]
@@ -69,7 +69,7 @@ class Endings:
 
     @property
     def same_steps(self) -> bool:
-        """Whether both models reach the point of difference by the same instances."""
+        """Whether both models take the same steps (actions with parameters) up to the difference."""
         mine = [step.label for step in self.trace.steps[:-1]]
         return self.other is not None and mine == [step.label for step in self.other.steps]
 
@@ -96,7 +96,7 @@ def endings(left: Graph, right: Graph, found: Found) -> Endings:
 
 
 def replayed(graph: Graph, states: Iterable[int], transitions: Iterable[int]) -> Trace:
-    """A path of a graph, replayed by the reference semantics. Raises `AssertionError` if the path is not allowed."""
+    """Replays a path of a graph. Raises `AssertionError` if the reference semantics does not allow the path."""
     it, system = graph.interpreter, graph.system
     expected = [system.decode(leaves) for leaves in graph.leaves(states)]
     steps = [Step(None, None, expected[0])]
@@ -123,7 +123,7 @@ def _history(graph: Graph, states: Iterable[int]) -> list[int]:
 
 
 def _nearest(left: Graph, right: Graph, found: Found) -> int:
-    """The state in `found.right` that differs in the fewest scalars from the left state before the last step."""
+    """The state in `found.right` that differs in the fewest scalars from the last but one state in `found.states`."""
     (own,) = left.leaves(found.states[-2:-1])
     here, there = _words(left), _words(right)
     shared = _shared(here, there)
@@ -185,8 +185,8 @@ def _ending(left: Graph, right: Graph, trace: Trace, other: Trace) -> Ending:
 def _counterpart(label: Label, labels: list[Label]) -> Label | None:
     """The instance with the same action as `label` and the same values of the shared parameters.
 
-    If there is none, considers the instances with exactly the same parameters and values. Returns the one whose action
-    has the most similar name, or None if no name is similar enough (`LIKE`).
+    If there is no such instance, considers the instances with exactly the parameters and values of `label`. Among these
+    instances, returns one whose action has the most similar name, or None if no name is similar enough (`LIKE`).
     """
     same = next((other for other in labels if alike(other, label)), None)
     if same is not None:

@@ -1,7 +1,8 @@
 """The states of a model, their steps, and the visible part of each state. Steps are computed when first needed.
 
-States and visible parts are represented by numbers. Two graphs that are compared use the same numbers for visible
-parts. A step is *silent* if the visible part does not change.
+The *visible part* of a state is the values of the compared variables. States and visible parts are represented by
+numbers. Two graphs that are compared use the same numbers for visible parts. A step is *silent* if the visible part
+does not change.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from isrcheck.model.language.system import TransitionSystem
 
 Flags = npt.NDArray[np.bool_]
 BLOCK: Final = 1 << 12
-"""The most states that are expanded together."""
+"""The largest number of states that are expanded together."""
 NAMES: Final = re.compile(r"\w+(\.\w+)*")
 """The name of a variable, or of a field of a variable."""
 MANY: Final = 1 << 15
@@ -36,7 +37,7 @@ class View:
     """Gives numbers to the visible parts of states. Equal parts of the two systems have equal numbers.
 
     `names` are variables, or parts of them (`replica.isr`). Without names, all shared variables are visible. Raises
-    `UnknownName` for parts that the two systems do not share, and also if they share no variable.
+    `UnknownName` for a name that the systems do not share, and also if the systems share no variable.
     """
 
     def __init__(self, one: TransitionSystem, other: TransitionSystem, names: Iterable[str] = ()) -> None:
@@ -57,7 +58,7 @@ class View:
         self._numbers: dict[bytes, int] = {}
 
     def of(self, side: int, leaves: Integers) -> list[int]:
-        """The number of the visible part of each state of a side (0 or 1). `leaves` has a row for each state."""
+        """For each state of a side (0 or 1), the number of its visible part. `leaves` has a row for each state."""
         columns = self._from[side]
         values = np.where(columns < 0, self._fill, leaves[:, columns])
         numbers = self._numbers
@@ -123,7 +124,7 @@ class Graph:
         return len(self.rows)
 
     def leaves(self, states: Iterable[int]) -> list[tuple[int, ...]]:
-        """The leaves of each state."""
+        """The leaves of each state, which are the integers that encode the state."""
         return [tuple(row) for row in self.kernel.layout.unpack(self._packed(states)).tolist()]
 
     def expand(self, states: Iterable[int]) -> None:

@@ -3,13 +3,13 @@
 A *history* is the sequence of the visible parts of a behaviour, without successive repetitions. A *pair* belongs to a
 behaviour of the left graph. It has the last state of this behaviour, and the set of all states of the right graph in
 which a behaviour with the same history can end. If the set is empty, the right graph has no such history. The search
-visits pairs in the order of the length of the left behaviour. Therefore the first difference that the search finds has
-a shortest behaviour.
+visits pairs in the order of the length of the left behaviour. Therefore the first pair with an empty set belongs to a
+shortest behaviour whose history the right graph lacks.
 
 A new pair is left out if an earlier pair has the same state and a set that is contained in the new set. This loses no
-difference: if the larger set has no behaviour for the rest of a history, the smaller set has none either. So the sets
-that are kept for a state form an *antichain*: no set contains another (De Wulf, Doyen, Henzinger and Raskin,
-"Antichains", CAV 2006).
+difference. If no state of the larger set allows a continuation of the history, no state of the smaller set allows it.
+So the sets that are kept for a state form an *antichain*: no set contains another (De Wulf, Doyen, Henzinger and
+Raskin, "Antichains", CAV 2006).
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ Stop = Literal["pairs", "time", "memory"]
 SHARE: Final = 0.9
 """The share of the free memory that a search may take by default. The rest is for the system."""
 PART: Final = 1 << 12
-"""The most sets that are made between two checks of the time and the memory."""
+"""The largest number of sets that are made between two checks of the time and the memory."""
 
 
 @dataclass(frozen=True)
 class Bounds:
     """The limits of a search: the number of pairs, seconds, bytes in use.
 
-    None is no limit on pairs or seconds. For the memory, None means that a search may take a share (`SHARE`) of the
-    free memory.
+    If `pairs` or `seconds` is None, there is no such limit. If `memory` is None, a search may take a share (`SHARE`) of
+    the free memory.
     """
 
     pairs: int | None = None
@@ -46,8 +46,8 @@ class Bounds:
 class Found:
     """A behaviour of the left graph whose history the right graph lacks.
 
-    `right` has the states of the right graph in which the history before the last step can end. If the first state is
-    the difference, `right` is empty.
+    `right` has the states of the right graph in which the history before the last step can end. If the behaviour has
+    only one state, and so no step, `right` is empty.
     """
 
     states: tuple[int, ...]
@@ -129,7 +129,7 @@ class Inclusion:
         return next((Found((state,), (), ()) for state, number in pairs if not self._sets[number]), None)
 
     def _next(self, level: list[int]) -> tuple[Found | None, list[int]]:
-        """Returns the first difference that a step from a pair of this level shows, or the pairs of the next level."""
+        """Takes all steps from the pairs of a level. Returns the first difference, or the pairs of the next level."""
         self._look()
         left, visible = self.left, self.left.visible
         left.expand(self._state[pair] for pair in level)
@@ -173,7 +173,7 @@ class Inclusion:
     # --- sets ---------------------------------------------------------------------------------------------------------
 
     def _follow(self, level: Iterable[int]) -> None:
-        """Computes for each visible step from a pair of a level the set of the pair that the step leads to."""
+        """Computes the set of the next pair for each non-silent step from a pair of a level."""
         left, after = self.left, self._after
         wanted = dict.fromkeys(
             (self._set[pair], v)
@@ -189,7 +189,7 @@ class Inclusion:
                 self._look()
 
     def _moved(self, number: int, visible: int) -> frozenset[int]:
-        """The states with the visible part `visible` that visible steps reach from the states of a set."""
+        """The states with the visible part `visible` to which non-silent steps lead from the states of a set."""
         if number not in self._moves:
             found: dict[int, set[int]] = {}
             for n in self._sets[number]:

@@ -1,4 +1,4 @@
-"""Turns the verdicts of a check into test cases with source lines. `isrcheck regress` makes one case for a scenario."""
+"""Turns the verdicts of a check into test cases with source lines. `isrcheck regress` makes one case per scenario."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ search stopped at another violation. `error`: no answer for another reason.
 
 @dataclass(frozen=True)
 class Location:
-    """Lines of a file, counted from 1, with a message about these lines. `file` is a path from `repository_path`."""
+    """Lines of a file, counted from 1, with a message about these lines. `file` is a result of `repository_path`."""
 
     file: str
     line: int
@@ -46,9 +46,9 @@ class Case:
     the sentence that should be true.
 
     `path` has the lines of all actions of the trace, in order. `about` has the lines of the invariant or property.
-    `location` has the lines to show, if there are any. For a violation these are the lines of the last action of the
-    trace. For an evaluation error they are the lines of the action that failed. For a scenario they are the first line
-    of its file. For any other verdict, and for a violation in an initial state, they are the lines of `about`.
+    `location` has the lines to show, if there are any. After a violation, it has the last action of the trace. After an
+    evaluation error, it has the action that failed. For a scenario, it has the first line of the scenario's file. In
+    all other cases, and for a violation in an initial state, it is equal to `about`.
 
     `seconds` is the time of the answer. If several cases are answered together, each has an equal share of the time.
     """
@@ -70,13 +70,12 @@ def cases_of(result: Result, loaded: LoadedModel) -> list[Case]:
     """The verdicts of a check, as test cases.
 
     There is a case for each invariant and each property, and for deadlock if the search looked for deadlocks. An
-    evaluation error adds a case. If the outcome of a scenario is not as expected, the case `expectation` is added.
-    Otherwise exit code 10 adds the case `vacuity`.
+    evaluation error adds a case. If the outcome of a scenario is not as expected, the case `expectation` is added. If
+    the outcome is as expected but the exit code is 10, the case `vacuity` is added.
 
-    One search answers all invariants and deadlock. The properties are checked after this search, on its result. So each
-    invariant (and deadlock) gets an equal share of the time without the check of the properties. Each property gets an
-    equal share of the time of that check. If only properties are checked, they share the whole time. The shares add up
-    to the time of the whole check.
+    One search answers all invariants and deadlock. The properties are checked after this search, on its result. The
+    properties share the time of their check equally. The invariants and deadlock share the remaining time equally. If
+    only properties are checked, they share the whole time. The shares add up to the time of the whole check.
     """
     maker = _Maker(result, loaded)
     found = [maker.finding(name, f, loaded.invariants.get(name)) for name, f in result.findings.items()]

@@ -16,7 +16,7 @@ ELEMENTS: Final = {"failed": "failure", "error": "error", "skipped": "skipped"}
 
 
 def junit(cases: Sequence[Case], properties: dict[str, str], name: str = "isrcheck") -> str:
-    """JUnit XML with one test suite for each value of `suite` in the cases: for example, a model's name or `scenarios`.
+    """JUnit XML with one test suite for each value of `suite` in the cases, such as a model's name or `scenarios`.
 
     `properties` are the settings of the check. They are written into each test suite.
     """

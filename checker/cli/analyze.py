@@ -36,9 +36,10 @@ def command(
 
     With --variable it also shows how the values of a variable are distributed over the levels.
 
-    With --diff it also counts the states that only one of the two datasets has. It counts them by level, and by the
-    action that leads to them from a state of both datasets. States are compared by the common variables: those that
-    both datasets have, with the same kind of values. States that agree in the common variables count as one state.
+    With --diff it also counts, by level, the states that only one of the two datasets has. For each action, it counts
+    how many of these states a step of this action reaches from a state of both datasets. States are compared by the
+    common variables, which both datasets have with the same kind of values. States that agree in the common variables
+    count as one state.
 
     Exit codes: 0; with --diff, 10 if one dataset has states that the other does not have.
     """

@@ -57,7 +57,7 @@ class Asked:
 def asked_of(options: dict[str, Any]) -> Asked | None:
     """The comparison of behaviours that the options ask for, or None without --behaviours.
 
-    Without --behaviours, raises a usage error if an option is given that needs --behaviours.
+    Raises a usage error for an option that needs --behaviours, if --behaviours is not given.
     """
     wanted, sides = options.pop("behaviours"), Sides.of(options)
     given = sides.given or next((f"--{n.replace('_', '-')}" for n in options if options[n]), None)
@@ -85,7 +85,7 @@ def behaviours(one: str | None, other: str | None, json_path: str | None, asked:
 
 
 _OPTIONS: Final = (
-    click.option("--behaviours", is_flag=True, help="Compare what two models do, instead of two datasets."),
+    click.option("--behaviours", is_flag=True, help="Compare the behaviours of two models, instead of two datasets."),
     click.option("--plain", is_flag=True, help="Show plain states instead of the story."),
     click.option("--quiet", is_flag=True, help="Print only the outcome in one line."),
 )
@@ -97,8 +97,11 @@ _BOUNDS: Final = (
         help="Compare only changes of these variables or parts: log,replica.isr. By default all common variables.",
     ),
     click.option(
-        "--max-pairs", type=click.IntRange(min=1), metavar="N", help="Give up after N pairs in one direction [2000000]."
+        "--max-pairs",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Give up each search after N pairs (docs/review.md) [2000000].",
     ),
-    click.option("--max-seconds", type=seconds_of, metavar="S", help="Give up after S seconds in one direction."),
-    click.option("--max-memory", type=size_of, metavar="SIZE", help="Give up before the comparison takes more memory."),
+    click.option("--max-seconds", type=seconds_of, metavar="S", help="Give up each search after S seconds."),
+    click.option("--max-memory", type=size_of, metavar="SIZE", help="Give up if a search takes more memory than SIZE."),
 )

@@ -13,7 +13,7 @@ from isrcheck.checker.kernel.objects import VARIABLE, objects
 
 
 @click.command("cache", short_help="Says where compiled code is kept and how large it is, or clears it.")
-@click.option("--clear", is_flag=True, help="Delete all of it.")
+@click.option("--clear", is_flag=True, help="Delete all compiled code that is kept.")
 def command(clear: bool) -> None:
     """Shows the folder that keeps compiled code between runs, and its size.
 
@@ -45,7 +45,7 @@ def _asked(ctx: click.Context, param: click.Parameter, value: bool) -> None:
 
 @contextmanager
 def _nothing_kept() -> Iterator[None]:
-    """Within this context, this process and those that it starts neither load nor keep compiled code."""
+    """Within this context, this process and its child processes neither load nor keep compiled code."""
     before = os.environ.get(VARIABLE)
     os.environ[VARIABLE] = ""
     try:
@@ -59,5 +59,5 @@ def _nothing_kept() -> Iterator[None]:
 
 def no_cache_option() -> Any:
     """The option `--no-cache` of the commands in `COMPILING` (`isrcheck.checker.cli`)."""
-    words = "Neither use nor keep compiled code of other runs."
+    words = "Load no compiled code of earlier runs, and keep none for later runs."
     return click.Option(["--no-cache"], is_flag=True, expose_value=False, callback=_asked, help=words)

@@ -118,7 +118,7 @@ class Question:
 )
 @click.option("--fail-on-vacuity", is_flag=True, help="Exit 10 if an action never fires or a goal is never reached.")
 @control_option
-@click.option("--fixes", is_flag=True, help="Search for a setting that prevents the violation with another value.")
+@click.option("--fixes", is_flag=True, help="Search for other values of single settings that prevent the violation.")
 @click.option("--plain", is_flag=True, help="Show traces as changes of variables, without their story.")
 @click.option("--quiet", is_flag=True, help="Print only the verdict, and actions and goals never seen; no progress.")
 @click.option("--watch", is_flag=True, help="Check your own file again each time that it is saved.")

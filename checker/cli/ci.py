@@ -23,7 +23,9 @@ SUMMARY: Final = "GITHUB_STEP_SUMMARY"
 Command = TypeVar("Command", bound=Callable[..., Any])
 _JUNIT = click.option("--junit", metavar="FILE", help="Write the verdicts as JUnit XML; - is standard output.")
 _SARIF = click.option("--sarif", metavar="FILE", help="Write the verdicts as SARIF; - is standard output.")
-_GITHUB = click.option("--github", is_flag=True, help="Print GitHub's annotations, and add to the step's summary.")
+_GITHUB = click.option(
+    "--github", is_flag=True, help="Print annotations for GitHub, and add the verdicts to the step's summary."
+)
 _MERMAID = click.option(
     "--mermaid", metavar="FILE", help="Write the shortest counterexample as a sequence diagram; - is standard output."
 )

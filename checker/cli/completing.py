@@ -23,7 +23,7 @@ def models(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[
 
 
 def scenarios(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Names of scenarios: the project's own and the shipped ones."""
+    """The names of the scenarios in `./counterexamples`, if this folder exists, and of the shipped scenarios."""
     from isrcheck.checker.scenarios.collection import folders, shipped
 
     names = {folder.name for root in ((), (str(shipped()),)) for folder, _ in folders(root)}
@@ -31,7 +31,7 @@ def scenarios(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 
 
 def settings(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Completes the name of a setting, with an equals sign. After the sign, completes a choice, or true and false."""
+    """Completes the name of a setting, with an equals sign. After the sign, completes a choice, or true or false."""
     loaded = _model(ctx)
     if loaded is None:
         return []

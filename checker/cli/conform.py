@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 )
 @click.option("--depth", type=click.IntRange(min=1), metavar="N", default=40, show_default=True, help="Steps per walk.")
 @click.option("--seed", type=int, metavar="N", default=1, show_default=True, help="The seed of the walks.")
-@click.option("--cover", is_flag=True, help="Prefer the actions driven least, at settings that enable all actions.")
+@click.option(
+    "--cover", is_flag=True, help="Prefer the actions driven least, and use settings that enable all actions."
+)
 @click.option("--keep-going", is_flag=True, help="Go on after a path that differs.")
 @click.option("--plain", is_flag=True, help="Show changes of variables, without the story.")
 @click.option("--quiet", is_flag=True, help="Print only the outcome in one line, and no progress.")
@@ -54,8 +56,9 @@ def command(
     empty text.
 
     Exit codes: 0 every path conforms as far as it was driven; 14 a path differs; 150 an unknown name or version; 153
-    Java or Maven is missing or has failed. Two kinds of differences do not change exit code 0: known differences, and
-    differences of paths with settings that do not describe this version of Kafka (docs/conformance.md).
+    Java or Maven is missing or has failed. Two kinds of differences leave the exit code at 0 (docs/conformance.md):
+    a difference on the list of known differences, and a difference because a setting of the path does not describe this
+    version of Kafka.
     """
     require_writable(json_path)
     from isrcheck.checker.conformance.report import headline, report_text

@@ -25,9 +25,17 @@ if TYPE_CHECKING:
 @settings_option
 @profile_option
 @click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Check only NAME; may be repeated.")
-@click.option("--with", "tools", multiple=True, type=click.Choice(["spin", "rumur"]), help="Default: all installed.")
+@click.option(
+    "--with",
+    "tools",
+    multiple=True,
+    type=click.Choice(["spin", "rumur"]),
+    help="Compare only with this tool; may be repeated. Default: all installed tools.",
+)
 @click.option("--json", metavar="FILE", help="Write the comparison as JSON; - is standard output.")
-@click.option("--max-seconds", type=seconds_of, metavar="S", help="Give up on a tool if one step takes more seconds.")
+@click.option(
+    "--max-seconds", type=seconds_of, metavar="S", help="Give up if a command of a tool takes more than S seconds."
+)
 @click.option("--max-memory", type=size_of, metavar="SIZE", default="16GiB", help="The memory that a tool may use.")
 def command(
     model: str,

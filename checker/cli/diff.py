@@ -32,16 +32,16 @@ OF_DATASETS: Final = ("model_a", "model_b", "plot", "master", "conf")
 def command(one: str | None, other: str | None, json_path: str | None, **options: Any) -> None:
     """Counts the states of dataset A that are not in dataset B, by level, and shows a shortest trace to one of them.
 
-    States are compared by the common variables: those that both datasets have, with the same kind of values. States
-    that agree in the common variables count as one state.
+    States are compared by the common variables, which both datasets have with the same kind of values. States that
+    agree in the common variables count as one state.
 
     With --behaviours, A and B are models. Without B, both sides are A, and an option such as --b-setting or --a-ref
     says what differs. With --scenario, the sides are a scenario and its control. The command shows a shortest behaviour
     that only B has, and a shortest behaviour that only A has. Two behaviours differ if the visible variables
     (--visible) change differently. Steps that change no visible variable do not count.
 
-    Exit codes: 0 no difference, 10 a difference, 152 a limit was reached before it was known what only B has, or what
-    only A has.
+    Exit codes: 0 no difference, 10 a difference, 152 a limit ended the search for what only A has, or the search for
+    what only B has.
     """
     of_datasets = {f"--{name.replace('_', '-')}": options.pop(name) for name in OF_DATASETS}
     asked = asked_of(options)

@@ -51,7 +51,7 @@ def tell(error: BaseException) -> int:
 
 
 def _forget_output() -> None:
-    """Drops output that cannot be written. Otherwise Python would print an error at its end, and exit with code 120."""
+    """Drops output that cannot be written. Otherwise Python would print an error on exit, and end with code 120."""
     for stream in (sys.stdout, sys.stderr):
         try:
             if stream is not None:

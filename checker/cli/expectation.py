@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def settle(scenario: Scenario, loaded: LoadedModel, given: Iterable[str], result: Result) -> None:
-    """Notes in the result how the outcome differs from the expected one. Then also sets its exit code to 10.
+    """Notes in the result each difference from the expected outcome, and sets exit code 10 if there is a difference.
 
-    The exit code is not changed if it comes before 10 in `Exit.PRECEDENCE`. `given` names the settings of the command
+    An exit code that comes before 10 in `Exit.PRECEDENCE` is not changed. `given` names the settings of the command
     line. If a setting in `given` has another value than in the scenario, no outcome is expected.
     """
     if not _changed(scenario, loaded, given, result):

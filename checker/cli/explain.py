@@ -22,13 +22,19 @@ if TYPE_CHECKING:
 
 @click.command("explain", short_help="Explains a recorded run of a real system by a model.")
 @click.argument("file")
-@click.option("--model", "spec", metavar="SPEC", help="The model, if it is not a shipped one: my_model.py.")
+@click.option(
+    "--model", "spec", metavar="SPEC", help="The model, such as my_model.py; needed if FILE names no shipped model."
+)
 @settings_option
 @click.option(
-    "--hidden", "at_most", type=click.IntRange(min=0), metavar="N", help="The most hidden steps in a row; 3 by default."
+    "--hidden",
+    "at_most",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="The largest number of hidden steps in a row; 3 by default.",
 )
 @click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="Stop after N states [2,000,000].")
-@click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after so many seconds.")
+@click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after S seconds.")
 @click.option("--plain", is_flag=True, help="Show changes of variables, without the story.")
 @click.option("--quiet", is_flag=True, help="Print only the answer in one line, and no progress.")
 @click.option("--json", "json_path", metavar="FILE", help="Write the answer as JSON; - is standard output.")
@@ -48,12 +54,12 @@ def command(
     """Looks for a behaviour of the model in which all lines of FILE occur, with hidden (unrecorded) steps between them.
 
     FILE is a recording (docs/explain.md). A lane is the log of one process. The order of the lines in one lane is
-    known. The order of lines in different lanes is not known, unless a line gives it. The answer is a story with all
-    lines. If there is no such story, the answer is a story with as many lines as possible. Then the answer also has the
-    lines that come next in the lanes, and the reasons why they cannot happen.
+    known. The order of two lines in different lanes is not known, unless one line says that it comes after the other.
+    The answer is a story with all lines. If there is no such story, the answer is a story with as many lines as
+    possible. Then the answer also has the next line of each lane, and the reason why the line cannot happen.
 
     Exit codes: 0 explained; 12 explained, and an invariant is false in the story; 15 not explained; 75 the model is
-    undefined somewhere; 150 a damaged file, or an unknown name; 152 a limit was reached first.
+    undefined in a state; 150 a damaged file, or an unknown name; 152 a limit was reached first.
     """
     require_different({"--json": json_path, "--html": html})
     failure: Failure | None = None

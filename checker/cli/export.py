@@ -24,7 +24,13 @@ LANGUAGES: Final = ("promela", "murphi", "tla")
 @model_or_scenario
 @click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Export only NAME; may be repeated.")
 @liveness_options
-@click.option("--to", "language", type=click.Choice(LANGUAGES), required=True, help="Spin, Rumur (CMurphi), or TLC.")
+@click.option(
+    "--to",
+    "language",
+    type=click.Choice(LANGUAGES),
+    required=True,
+    help="The language: of Spin, Rumur (and CMurphi), or TLC.",
+)
 @click.option("--output", metavar="FILE", default=STDOUT, help="The file to write; - (the default) is standard output.")
 def command(
     model: str,
@@ -38,7 +44,7 @@ def command(
     """Writes MODEL at the given settings in another language: a block for each transition, grouped by actions.
 
     With --to tla, a configuration for TLC is written beside FILE, with the ending .cfg. If FILE is standard output, no
-    configuration is written. --liveness needs --to tla. It adds properties, and the fairness that they assume.
+    configuration is written. --liveness (only with --to tla) adds properties, and the fairness that they assume.
     """
     fairness = fairness_of(asked)
     if asked["liveness"] and language != "tla":
@@ -97,7 +103,7 @@ def promised(
     liveness: tuple[str, ...],
     fairness: Fairness,
 ) -> tuple[TransitionSystem, tuple[Obligation, ...]]:
-    """The transition system of a model with the named liveness properties, and the fairness of the transitions.
+    """Returns a model's transition system with the named liveness properties, and the fairness of its transitions.
 
     Raises `UnknownName` for a property about steps, which TLC cannot check.
     """

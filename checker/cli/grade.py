@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.argument("exercise", required=False)
 @click.argument("answer", required=False)
 @click.option(
-    "--start", metavar="FILE", help="Begin an answer: write the file, or the folder of two scenarios, that you change."
+    "--start", metavar="FILE", help="Begin an answer: write a file, or a folder with two scenarios, for you to change."
 )
 @click.option("--json", "json_file", metavar="FILE", help="Write the criteria as JSON; - is standard output.")
 def command(exercise: str | None, answer: str | None, start: str | None, json_file: str | None) -> None:

@@ -38,7 +38,7 @@ LIMIT: Final = 1000
     default=LIMIT,
     show_default=True,
     metavar="N",
-    help="Give up if there are more states.",
+    help="Give up if there are more than N states.",
 )
 @click.option("--output", metavar="FILE", default=STDOUT, help="The file to write; - (the default) is standard output.")
 def command(
@@ -57,8 +57,8 @@ def command(
     With --around it writes only the states of a trace, and the states that can be reached from them in at most --radius
     steps. The settings are then those of the trace, unless -s changes them.
 
-    States outside the model's constraints are left out, except the last state of such a trace. If there are more states
-    than --max-states, nothing is written, and the exit code is 152.
+    States outside the model's constraints are left out, except the last state of the trace of --around. If there are
+    more states than --max-states, nothing is written, and the exit code is 152.
     """
     if radius is not None and around is None:
         raise click.UsageError("--radius goes with --around")

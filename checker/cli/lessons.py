@@ -18,7 +18,9 @@ from isrcheck.model.language.errors import UnknownName
 @click.argument("number", required=False, type=int)
 @click.option("--plain", is_flag=True, help="Print the Markdown source, also on a terminal.")
 @click.option(
-    "--slides", metavar="FILE", help="Write the lessons, or this one, as slides for a browser; - is standard output."
+    "--slides",
+    metavar="FILE",
+    help="Write all lessons, or lesson NUMBER, as slides for a browser; - is standard output.",
 )
 def command(number: int | None, plain: bool, slides: str | None) -> None:
     """Lists the lessons, or shows lesson NUMBER.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Write JSON instead of text.")
 @click.option("--source", is_flag=True, help="Print the text of the model's file.")
 @click.option("--types", is_flag=True, help="Print the class of the model's state, for editors and type checkers.")
-@click.option("--as", "class_name", metavar="CLASS", help="With --types: the name of that class.")
+@click.option("--as", "class_name", metavar="CLASS", help="With --types: the name of the printed class.")
 @settings_option
 def command(
     names: tuple[str, ...],
@@ -37,10 +37,11 @@ def command(
 
     NAME is a shipped model or a file of your own.
 
-    With --types it prints a Python module with a class that has the type of each variable. The types fit all settings
-    or, with -s, the settings of -s. If a method of the model declares this class as the type of its state, an editor
-    can complete and check the method. --as names the class. Models that share methods can share one class: with several
-    NAMEs the class has the variables of all these models. Several NAMEs need --as, and do not go with -s.
+    With --types it prints a Python module with a class that has the type of each variable. Without -s, the
+    types fit all settings. With -s, they fit the given settings and the defaults of the other settings. If a method of
+    the model declares this class as the type of its state, an editor can complete and check the method. --as names the
+    class. Models that share methods can share one class: with several NAMEs the class has the variables of all these
+    models. Several NAMEs need --as, and do not go with -s.
     """
     from isrcheck.checker.library import load_model_class, model_names
 

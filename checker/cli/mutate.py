@@ -21,14 +21,17 @@ if TYPE_CHECKING:
 @click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Check only NAME; may be repeated.")
 @liveness_options
 @click.option("--action", "actions", multiple=True, metavar="NAME", help="Mutate only NAME; may be repeated.")
-@click.option("--scenarios", is_flag=True, help="Check unnoticed mutants in the recorded scenarios of MODEL, too.")
+@click.option("--scenarios", is_flag=True, help="Check mutants also in the recorded scenarios of MODEL.")
 @click.option("--show", type=click.IntRange(min=1), metavar="N", help="Check mutant N alone and print its trace.")
 @click.option("--json", "json_path", metavar="FILE", help="Write the outcome as JSON; - is standard output.")
-@click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="Give up on a mutant after so many states.")
+@click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="Give up on a mutant after N states.")
 @click.option(
-    "--max-memory", type=size_of, metavar="SIZE", help="Give up on a mutant before its states take more memory."
+    "--max-memory",
+    type=size_of,
+    metavar="SIZE",
+    help="Give up on a mutant before its states take more memory than SIZE.",
 )
-@click.option("--max-seconds", type=seconds_of, metavar="S", help="Give up on a mutant after so many seconds.")
+@click.option("--max-seconds", type=seconds_of, metavar="S", help="Give up on a mutant after S seconds.")
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes; by default one for each core.")
 @click.option("--quiet", is_flag=True, help="Print only the outcome in one line; no progress.")
 def command(
@@ -51,20 +54,20 @@ def command(
 
     In a mutant, one conjunct of a guard is removed or weakened, or one update is dropped. A mutant is killed if an
     invariant is violated in it. A mutant survives if every invariant holds in it, and if it may reach states that MODEL
-    does not reach. Some mutants are neither killed nor survive: for example, an action or goal of MODEL never occurs in
-    the mutant, or the mutant leaves a domain. docs/mutation.md lists all outcomes.
+    does not reach. There are other outcomes: for example, an action or goal of MODEL never occurs in the mutant, or the
+    mutant cannot be evaluated in a state. docs/mutation.md lists all outcomes.
 
     Exit codes: 0 no mutant survives; 10 a mutant survives; 152 a mutant was not checked to the end. If MODEL itself is
     violated (12), is undefined in a state (75) or is not checked to the end (152), the exit code is that of MODEL.
 
     With --scenarios, mutants are also checked in recorded scenarios in which MODEL holds, with every invariant that
     holds there. A mutant is not checked further once it is killed, is vacuous (an action or goal of MODEL never occurs
-    in it), or leaves a domain. The scenarios are those of ./counterexamples, or else the shipped ones. Those with fewer
-    states come first, and those with more states than --max-states are left out.
+    in it), or cannot be evaluated in a state. The scenarios are those of ./counterexamples, or else the shipped ones.
+    Scenarios with fewer states come first. Scenarios with more states than --max-states are left out.
 
-    With --liveness, a mutant that behaves differently from MODEL, and that no invariant kills, is checked for liveness.
-    It is killed if it violates a property. Only properties that hold in MODEL, and not vacuously, are checked. The exit
-    code is also 152 if a property has no answer within the limits.
+    --liveness adds a check of properties. It checks each mutant that behaves differently from MODEL and that no
+    invariant kills. The mutant is killed if it violates a property. Only properties that hold in MODEL, and not
+    vacuously, are checked. The exit code is also 152 if a property has no answer within the limits.
     """
     fairness, liveness = fairness_of(promised), promised["liveness"]
     require_writable(json_path)

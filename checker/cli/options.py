@@ -25,7 +25,7 @@ SIZE: Final = re.compile(r"(\d{1,18}(?:\.\d{1,9})?(?:e\d{1,2})?) ?([KMGT]?)(i?)(
 
 
 def size_of(text: str) -> int:
-    """The number of bytes in a text such as `512MB`, `2GiB` or `1e9`. `MB` is decimal. `M` and `MiB` are binary."""
+    """The number of bytes of a size such as `512MB`, `2GiB` or `1e9`. `MB` is decimal. `M` and `MiB` are binary."""
     found = SIZE.fullmatch(text)
     count = 0 if found is None else int(float(found[1]) * _unit(found[2].upper(), bool(found[3]), bool(found[4])))
     if count < 1:
@@ -213,10 +213,15 @@ _LIMITS: Final = (
         "--max-states",
         type=click.IntRange(min=1),
         metavar="N",
-        help="Stop after the level in which the states become more than N.",
+        help="Stop at the end of a level if more than N states were found.",
     ),
-    click.option("--max-memory", type=size_of, metavar="SIZE", help="Stop before states take more: 512MB, 2GiB."),
-    click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after so many seconds."),
+    click.option(
+        "--max-memory",
+        type=size_of,
+        metavar="SIZE",
+        help="Stop before the states take more memory than SIZE: 512MB, 2GiB.",
+    ),
+    click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after S seconds."),
     click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Threads; by default one per core."),
 )
 _SPECIFICATION: Final = (
@@ -243,9 +248,14 @@ _STORING: Final = (
 )
 _CLUSTER: Final = (
     click.option("--master", metavar="URL", help="Where Spark runs; by default as the platform says, or local[*]."),
-    click.option("--partitions", type=click.IntRange(1, 10**5), metavar="N", help="Partitions of the states."),
     click.option(
-        "--spark-threshold", type=click.IntRange(min=0), metavar="N", help="Use Spark only for levels with more states."
+        "--partitions", type=click.IntRange(1, 10**5), metavar="N", help="The number of partitions of the states."
+    ),
+    click.option(
+        "--spark-threshold",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="Use Spark only for levels with more than N states.",
     ),
     click.option(
         "--conf",
@@ -300,10 +310,15 @@ def model_at(loaded: LoadedModel, texts: dict[str, str], profile: str | None) ->
 
 _LIVENESS: Final = (
     click.option(
-        "--liveness", multiple=True, metavar="NAME", help="Check a liveness property, by name, or all; repeatable."
+        "--liveness",
+        multiple=True,
+        metavar="NAME",
+        help="Check the liveness property NAME; 'all' stands for every property; repeatable.",
     ),
     click.option(
-        "--fairness", type=click.Choice(["weak", "strong"]), help="The fairness of every healing action [weak]."
+        "--fairness",
+        type=click.Choice(["weak", "strong"]),
+        help="The default fairness of all actions but perturbations [weak].",
     ),
     click.option("--strong", multiple=True, metavar="ACTION", help="Assume strong fairness of an action."),
     click.option("--weak", multiple=True, metavar="ACTION", help="Assume weak fairness of an action."),

@@ -29,11 +29,16 @@ if TYPE_CHECKING:
 @click.option("--unbounded", is_flag=True, help="Prove without bounds; only the number of brokers stays bounded.")
 @click.option("--redundant", is_flag=True, help="Say which lemmas can be dropped.")
 @click.option("--houdini", is_flag=True, help="Drop lemmas that a step can break, until the rest is inductive.")
-@click.option("--mutants", is_flag=True, help="Try the proof on models that lack a needed rule: it must fail there.")
+@click.option("--mutants", is_flag=True, help="Check that the proof fails for models that lack a needed rule.")
 @click.option("--certificate", metavar="DIR", help="Write every obligation as SMT-LIB into a new folder.")
 @click.option("--json", "json_path", metavar="FILE", help="Write the result as JSON; - is standard output.")
-@click.option("--max-memory", type=size_of, metavar="SIZE", help="Stop before the solver takes more: 512MB, 2GiB.")
-@click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after so many seconds.")
+@click.option(
+    "--max-memory",
+    type=size_of,
+    metavar="SIZE",
+    help="Stop before the solver takes more memory than SIZE: 512MB, 2GiB.",
+)
+@click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after S seconds.")
 @click.option("--all", "every", is_flag=True, help="Show every counterexample to induction.")
 @click.option("--quiet", is_flag=True, help="Print only the verdict; no progress.")
 def command(model: str, settings: dict[str, str], json_path: str | None, **options: Any) -> None:
@@ -41,9 +46,9 @@ def command(model: str, settings: dict[str, str], json_path: str | None, **optio
 
     Without --profile the settings are the bare defaults, for which the shipped proofs were written.
 
-    Without --proof and --k it tries the shipped proof of the model if this proof covers the invariants. Otherwise it
-    tries plain induction. Some options need a proof with lemmas: --unbounded, --redundant, --houdini, --mutants and
-    --certificate. With one of these, the command fails (150) if there is no such proof.
+    If neither --proof nor --k is given, the command tries the shipped proof of the model. If no shipped proof covers
+    the invariants, it tries plain induction. Some options need a proof with lemmas: --unbounded, --redundant,
+    --houdini, --mutants and --certificate. With one of these, the command fails (150) if there is no such proof.
 
     Exit codes: 0 proved, 10 not proved (which says nothing about reachable states), 12 violated, 152 a limit, 150
     unknown names.

@@ -52,10 +52,10 @@ def command(model: str, settings: dict[str, str], quiet: bool, plain: bool, **as
     """Explores MODEL (a name, my_model.py or my_model.py:Class) and compares each of its steps with a specification.
 
     A mapping turns each state of the model into a state of the specification. Initial states must become initial states
-    of the specification. A step of the model must change nothing in the specification's state, or steps of the
-    specification must be able to make the same change: any number of steps, or at most --steps. If an initial state or
-    a step does not fulfil this, the command shows a shortest trace to it, with exit code 12. With --liveness, the named
-    liveness properties of the specification are also checked, with exit code 13 if one is violated.
+    of the specification. A step of the model may leave the specification's state unchanged. Otherwise, steps of the
+    specification must make the same change: any number of steps, or at most --steps. If an initial state or a step
+    breaks these rules, the command shows a shortest trace that ends there, with exit code 12. With --liveness, the
+    named liveness properties of the specification are also checked, with exit code 13 if one is violated.
     """
     output, asked["fairness"] = Output.taken(asked), fairness_of(asked)
     output.require_apart()
@@ -106,8 +106,8 @@ def _answer(model: str, texts: dict[str, str], quiet: bool, asked: dict[str, Any
 def _explain(found: Refined, loaded: LoadedModel, controls: list[Control], mapping: Any) -> None:
     """Adds to the finding the step at which each control (a fixed design) differs from the trace.
 
-    The controls are those of the scenario and of --control. Nothing is added unless the trace ends in a step that the
-    specification refuses.
+    The controls are those of the scenario and of --control. These steps are added only if the trace ends in a step that
+    the specification refuses.
     """
     from isrcheck.checker.explaining import parted
     from isrcheck.checker.refinement.named import with_history

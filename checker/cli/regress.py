@@ -25,15 +25,18 @@ if TYPE_CHECKING:
     from isrcheck.checker.scenarios.scenario import Scenario
 
     Answer: TypeAlias = tuple[Derived | tuple[str, int], float]
-    """The files of a scenario (or the reason why it could not run, with an exit code), and the seconds that it took."""
+    """The generated files of a scenario, and the seconds that the scenario took.
+
+    If the scenario could not run, a pair (reason, exit code) takes the place of the files.
+    """
 
 ORDER: Final = (*Exit.PRECEDENCE[:-2], Exit.UNKNOWN, *Exit.PRECEDENCE[-2:])
-"""Exit codes by precedence: `Exit.PRECEDENCE`, with `UNKNOWN` (a damaged scenario) before `DIFFERENCE`."""
+"""`Exit.PRECEDENCE`, with `UNKNOWN` (a damaged scenario) before `DIFFERENCE`. The first code that applies is used."""
 
 
 @dataclass
 class Regression:
-    """The outcome of one scenario. `drift` lists what is not as recorded, and `unmet` what is not as expected.
+    """The outcome of one scenario. `drift` lists differences from the recorded files. `unmet` lists unmet expectations.
 
     `reason` says why the scenario could not run. `rewritten` names the files that were updated. `seconds` is the time
     that the scenario took in its process.
@@ -49,7 +52,7 @@ class Regression:
     reason: str | None = None
     scenario: Scenario | None = None
     story: dict[str, Any] | None = None
-    """The data of a page about the scenario."""
+    """The data of a page about the scenario's trace."""
     seconds: float = 0.0
 
     @property
@@ -71,10 +74,8 @@ class Regression:
 @html_option
 @ci_options
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes; by default one for each core.")
-@click.option(
-    "--max-states", type=click.IntRange(min=1), metavar="N", help="Give up on a scenario after so many states."
-)
-@click.option("--max-seconds", type=seconds_of, metavar="S", help="Give up on a scenario after so many seconds.")
+@click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="Give up on a scenario after N states.")
+@click.option("--max-seconds", type=seconds_of, metavar="S", help="Give up on a scenario after S seconds.")
 def command(
     paths: tuple[str, ...],
     shipped: bool,
@@ -89,8 +90,9 @@ def command(
     Without PATH it checks those in ./counterexamples. If there is no such folder, or with --shipped, it checks those
     that come with isrcheck.
 
-    Exit codes: 0 all as recorded and as expected, 10 a difference. If a scenario could not run, the exit code says why:
-    for example, 75, 150 or 152. With --update, a difference from what is recorded does not count.
+    Exit codes: 0 all as recorded and as expected, 10 a difference. If a scenario could not run, the exit code says why
+    (for example: 75 its model cannot be evaluated, 150 the scenario is damaged, 152 a limit). With --update, a
+    difference from the recorded files does not lead to exit code 10.
     """
     output = Output.taken(options)
     output.require_apart()
@@ -155,7 +157,7 @@ def _read(pair: tuple[Path, Path]) -> Scenario | Regression:
 
 
 def _derived(scenario: Scenario, limits: Limits, told: bool) -> Answer:
-    """The files of a scenario (or the reason why it could not run, with an exit code), and the seconds that it took.
+    """The generated files of a scenario (or a reason and an exit code), and the seconds that the scenario took.
 
     This function runs in a separate process, so it returns plain data.
     """
@@ -231,7 +233,7 @@ def _not_run(outcome: Regression, reason: str, code: int) -> Regression:
 
 
 def _write_reports(reports: Reports, outcomes: list[Regression], code: int, failure: Failure | None) -> None:
-    """Writes the reports for continuous integration: each scenario is a test case, located at the scenario's file."""
+    """Writes the reports for continuous integration. Each scenario is a test case at line 1 of its `scenario.toml`."""
     from isrcheck.checker.ci.cases import Case, Location, Outcome, unfinished
     from isrcheck.checker.scenarios.scenario import FILE
     from isrcheck.checker.wording.source import repository_path

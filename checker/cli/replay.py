@@ -84,7 +84,7 @@ def command(
 def shown(replayed: list[Replayed], plain: bool, quiet: bool) -> list[str]:
     """Lines that say whether each trace is valid. Unless `quiet` is true, stories of the traces follow.
 
-    A trace has a story if the model allows all its steps. Traces with the same steps have one story together.
+    A trace has a story if the model allows all its steps. Traces with the same steps share one story.
     """
     from isrcheck.checker.reports.counterexample import replayed_text
 
@@ -156,7 +156,10 @@ def replayed_file(
 def _explained(
     told: list[Replayed], interpreter: Interpreter, controls: list[Control], implementation: Implementation | None
 ) -> list[Replayed]:
-    """For each trace with a `finding`, adds the steps at which the controls (fixed designs) differ from the trace."""
+    """Adds to the `finding` of each trace the steps at which the controls (fixed designs) differ from the trace.
+
+    A trace without a `finding` is returned unchanged.
+    """
     from isrcheck.checker.explaining import explain, parted
     from isrcheck.checker.refinement.named import with_history
 

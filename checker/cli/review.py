@@ -20,14 +20,17 @@ from isrcheck.checker.cli.sides import Sides, side_options
 @side_options
 @bounds_options
 @click.option(
-    "--max-states", type=click.IntRange(min=1), metavar="N", help="Leave a question open if it needs more states."
+    "--max-states",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Leave a question open if it needs more than N states.",
 )
 @click.option("--no-scenarios", is_flag=True, help="Do not check the recorded scenarios.")
 @click.option(
-    "--mutate", is_flag=True, help="Mutate changed actions: say which mutants no invariant or property notices."
+    "--mutate", is_flag=True, help="Mutate changed actions, and show mutants that no invariant or property detects."
 )
 @click.option("--prove", is_flag=True, help="Say whether the proof of each version succeeds.")
-@click.option("--markdown", metavar="FILE", help="Write it as Markdown, for a comment on a pull request.")
+@click.option("--markdown", metavar="FILE", help="Write the review as Markdown, for a comment on a pull request.")
 @click.option("--html", metavar="FILE", help="Write the review as a page.")
 @click.option("--json", "json_path", metavar="FILE", help="Write the review as JSON; - is standard output.")
 @click.option("--quiet", is_flag=True, help="Print only the first three lines; no progress.")
@@ -47,8 +50,8 @@ def command(
     """Shows what differs between two versions of a model, and the effects of the differences.
 
     OLD and NEW are two models, or one model with different settings (--b-setting) or revisions in git (--a-ref). With
-    --scenario, they are a scenario and its control. -s and --profile apply to both. Each limit applies to each part of
-    the review separately.
+    --scenario, the two versions are a scenario and its control (the scenario with a fix). -s and --profile apply to
+    both. Each limit applies to each part of the review separately.
 
     Exit codes: 0 everything that held still holds, 12 an invariant that held (or is new) is violated, 13 a property
     that held (or is new) is violated, 152 a question is open, 75 a model cannot be evaluated.

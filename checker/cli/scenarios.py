@@ -68,10 +68,11 @@ def new(
 ) -> None:
     """Begins the scenario NAME: checks MODEL, and writes the result into a folder of that name.
 
-    Without --in, the folder is made beside the other scenarios of MODEL: in the folder of ./counterexamples that has
-    most of them. If there are none, it is made in ./counterexamples/MODEL or, for a model in a file, in
-    ./counterexamples. An existing folder is not changed (exit code 153). Settings not given are the bare defaults.
-    Title, source and story are yours to write.
+    Without --in, the folder is made beside the other scenarios of MODEL: in ./counterexamples, or in the folder of
+    ./counterexamples that has most of these scenarios. If MODEL has no scenario yet, the folder is made in
+    ./counterexamples/MODEL or, for a model in a file, in ./counterexamples. An existing folder is not changed (exit
+    code 153). Settings that are not given have their bare defaults, without a profile. Write the title, source and
+    story of the scenario yourself.
     """
     from isrcheck.checker.library import load_model_class
     from isrcheck.checker.profiles import settings_of

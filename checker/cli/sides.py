@@ -49,7 +49,7 @@ class Sides:
 
     @property
     def given(self) -> str | None:
-        """The name of the first option for the sides that the command line gives, or None."""
+        """The name of a given option for the sides (the first one in `names`), or None if no such option is given."""
         names = ("-s", "--profile", "--a-setting", "--b-setting", "--a-ref", "--b-ref", "--scenario")
         values = (self.settings, self.profile, *self.own_settings, *self.refs, self.scenario)
         return next((name for name, value in zip(names, values, strict=True) if value), None)
@@ -95,7 +95,7 @@ class Sides:
         return loaded, f"{loaded.name} at {revision}", f"{loaded.origin}{wanted and ':' + wanted}"
 
     def _of_scenario(self, one: str | None, other: str | None) -> tuple[Side, Side]:
-        """A scenario and its first control. If only one of the two is expected to hold, it is the second side."""
+        """A scenario and its first control. If exactly one of them is expected to hold, this one is the second side."""
         if one is not None or other is not None or self.profile or any(self.refs):
             raise click.UsageError("--scenario compares a scenario with its control; take all else away")
         from isrcheck.checker.scenarios.collection import one as scenario_named

@@ -32,12 +32,17 @@ DEPTH: Final = 100
     "--walks", type=click.IntRange(min=1), metavar="N", help="Number of walks; 10,000 unless --seconds is given."
 )
 @click.option(
-    "--depth", type=click.IntRange(2, 10**6), default=DEPTH, show_default=True, metavar="N", help="States of a walk."
+    "--depth",
+    type=click.IntRange(2, 10**6),
+    default=DEPTH,
+    show_default=True,
+    metavar="N",
+    help="The most states of a walk.",
 )
 @click.option(
     "--seed", type=click.IntRange(0, 2**63 - 1), metavar="N", help="The seed of the walks; by default a random one."
 )
-@click.option("--seconds", type=seconds_of, metavar="S", help="Walk for so many seconds.")
+@click.option("--seconds", type=seconds_of, metavar="S", help="Walk for S seconds.")
 @click.option("--deadlock", is_flag=True, help="Look for deadlocks: states without a successor.")
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Threads; by default one per core.")
 @click.option("--json", metavar="FILE", help="Write the result as JSON; - is standard output.")
@@ -47,9 +52,9 @@ def command(model: str, settings: dict[str, str], quiet: bool, **asked: Any) -> 
     """Walks at random through MODEL (a name, my_model.py or my_model.py:Class) and shows what it finds.
 
     Each step is drawn from all enabled steps, all equally likely. The trace to a violation is shortened before it is
-    shown. If no violation is found, the model may still have one. Then exit code 0 means only that the walks were done:
-    all of --walks or, with --seconds alone, as many as the time allows. Exit code 152 means that the time ended before
-    all of --walks were done, or before the first walk was done.
+    shown. Exit code 0 means that the walks found no violation, but the model may still have a violation. Exit code 0
+    requires all of --walks or, with --seconds alone, as many walks as the time allows. Exit code 152 means that the
+    time ended before all of --walks were done or, with --seconds alone, before the first walk was done.
     """
     output = Output.taken(asked)
     output.require_apart()

@@ -22,14 +22,16 @@ from isrcheck.checker.results import FORMAT, Exit
 from isrcheck.checker.sweeps.matrix import Cell
 
 ORDER: Final = (*Exit.PRECEDENCE[:-2], Exit.UNKNOWN, *Exit.PRECEDENCE[-2:])
-"""Exit codes by precedence: `Exit.PRECEDENCE`, with `UNKNOWN` before `DIFFERENCE`."""
+"""`Exit.PRECEDENCE`, with `UNKNOWN` before `DIFFERENCE`. The exit code is the first code that a check has."""
 
 
 @click.command("sweep", short_help="Checks a matrix of models, settings and invariants.")
 @click.argument("file", metavar="FILE")
 @click.option("--json", "json_path", metavar="FILE", help="Write the outcomes as JSON; - is standard output.")
 @click.option(
-    "--results", metavar="FILE", help="Append each outcome to this file; checks that are in it already are skipped."
+    "--results",
+    metavar="FILE",
+    help="Append each outcome to this file, and skip a check if the file has its verdict and no source has changed.",
 )
 @click.option("--plot", type=plot_file, metavar="FILE", help="Write heat maps of the verdicts, in SVG or PNG.")
 @click.option("--axes", metavar="A,B", help="The two settings of the heat maps; the first is the horizontal axis.")
@@ -42,8 +44,8 @@ def command(
 ) -> None:  # fmt: skip
     """Runs the checks of FILE (TOML, see docs/scenarios.md), each with the local engine, and prints a table.
 
-    A check that fails or exceeds a limit does not stop the others. The exit code is the first of 255, 153, 75, 12, 13,
-    11, 130, 152, 150 and 10 that a check has, and 0 if no check has one of them.
+    A check that fails or exceeds a limit does not stop the others. The exit code of the sweep is the exit code of one
+    of its checks: the first in the order 255, 153, 75, 12, 13, 11, 130, 152, 150, 10, 0.
     """
     if master is None and conf:
         raise click.UsageError("--conf is a setting of Spark; say with --master where it runs")

@@ -23,18 +23,20 @@ if TYPE_CHECKING:
 @click.option("--patience", type=seconds_of, default="20", help="Seconds that cvc5 gets for each obligation.")
 @click.option("--z3-only", is_flag=True, help="Use only z3: cvc5 takes long for large certificates.")
 @click.option("--json", "json_path", metavar="FILE", help="Write the outcome as JSON; - is standard output.")
-@click.option("--max-memory", type=size_of, metavar="SIZE", help="Stop before z3 takes more: 512MB, 2GiB.")
-@click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after so many seconds.")
+@click.option(
+    "--max-memory", type=size_of, metavar="SIZE", help="Stop before z3 takes more memory than SIZE: 512MB, 2GiB."
+)
+@click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after S seconds.")
 @click.option("--quiet", is_flag=True, help="Print only the verdict; no progress.")
 def command(folder: str, json_path: str | None, quiet: bool, **options: Any) -> None:
     """Checks that the files of FOLDER are the obligations of its proof, and that z3 finds each of them unsatisfiable.
 
     An obligation is a formula that must be unsatisfiable for the proof to be valid. If cvc5 is installed, it is asked
-    as well, unless --z3-only is given. cvc5 need not decide every obligation, but it must find none satisfiable. The
-    command also checks the side conditions of the proof: these show that the proof is about this model.
+    as well, unless --z3-only is given. cvc5 need not decide every obligation, but must not find any obligation
+    satisfiable. The command also checks the side conditions of the proof. They show that the proof is about this model.
 
     Exit codes: 0 accepted, 10 rejected (an obligation is satisfiable, z3 does not know, or a side condition fails), 150
-    the folder is no certificate, or is not word for word the certificate that its model and proof give, 152 a limit.
+    the folder is no certificate, or differs from the certificate that its model and proof give, 152 a limit.
     """
     try:
         require_writable(json_path)

@@ -69,9 +69,9 @@ MOVED: Final[Mapping[str, Mapping[str, str]]] = {
     "4.3": _SINCE_4_3,
     "4.4": _SINCE_4_4,
 }
-"""For each version of Kafka (its first two numbers): the imports in the harness's sources that must be changed.
+"""For each version of Kafka (its first two numbers), the changes to imports in the harness's sources.
 
-Maps the beginning of an imported name in the sources to the beginning of the same name in that version.
+A change maps the beginning of an imported name in the sources to the beginning that the name has in that version.
 """
 NEWEST: Final = "4.4.0"
 BUILD_SECONDS: Final = 540
@@ -208,7 +208,7 @@ def _build(version: str, profile: str, folder: Path) -> None:
 def _maven(arguments: list[str], folder: Path, what: str) -> None:
     """Runs Maven in a folder. Raises `Failure` (exit code 153) if Maven is missing, takes too long or fails.
 
-    `what` says in the message what Maven was to do.
+    `what` is Maven's task, in words for the error message (`build the harness`).
     """
     command = [_tool("mvn"), "-q", "-B", *arguments]
     try:

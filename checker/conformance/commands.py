@@ -23,7 +23,7 @@ Values = dict[str, Any]
 class Moment:
     """A step of the model: the action's arguments by name, and the states before and after the step, as JSON data.
 
-    The data of a state map the names of variables to their values. `last_batch` is the number of the last batch in
+    The data of a state are a dict from names of variables to values. `last_batch` is the number of the last batch in
     Kafka's metadata log before the step, counted from 0.
     """
 
@@ -42,7 +42,7 @@ class Conformance(Protocol):
     """
 
     walks: Mapping[str, Any]
-    """Settings of random walks, unless the user gives others."""
+    """The model's settings for random walks. Settings that the user gives take precedence."""
     covering: Mapping[str, Any]
     """Settings that covering walks (`covering.py`) add to `walks`, so that more actions are possible."""
     weights: Mapping[str, int]
@@ -55,9 +55,9 @@ class Conformance(Protocol):
     """For each action that the harness can take, a function that returns the calls that carry out the action."""
 
     def of_kafka(self, version: str) -> Mapping[str, tuple[Any, ...]]:
-        """For each setting that says how Kafka works, the values that describe a version of Kafka.
+        """Maps each setting about Kafka's behaviour to the values that are true of a version of Kafka.
 
-        Random walks use the first value, unless `walks`, `covering` or the user gives another one.
+        Random walks use the setting's first value, unless `walks`, `covering` or the user gives another one.
         """
 
     def decided(self, moment: Moment, answer: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -69,7 +69,7 @@ class Conformance(Protocol):
     def offers(
         self, model: Any, state: Mapping[str, Any], seen: SeenState, answer: Mapping[str, Any]
     ) -> Mapping[str, bool]:
-        """For each action that can be compared, whether Kafka would take it now."""
+        """Says of some actions whether Kafka would take them now. Only these actions are compared with the model."""
 
     def known(self, model: Any, driven: Any) -> str | None:
         """A description of the difference that a path has shown, or None if this difference is not known yet."""
@@ -81,7 +81,7 @@ class Conformance(Protocol):
         """The values of the model to compare. `seen` is the same state, for calls of the model's methods."""
 
     def found(self, model: Any, state: Mapping[str, Any], answer: Mapping[str, Any]) -> Values:
-        """The values of Kafka to compare, under the same names."""
+        """The values of Kafka to compare, under the names that `expected` uses."""
 
 
 def as_data(domains: Mapping[str, Domain], state: State) -> dict[str, Any]:

@@ -32,10 +32,10 @@ TRACE: Final = "trace.itf.json"
 class Outcome:
     """The outcome of one path.
 
-    `of_others` has the model's settings whose values do not describe this version of Kafka. If there are such settings
-    and the path differs, the verdict names these settings as the cause. For a recorded path, `Conforming.controlled`
-    tests whether they are the cause. `length` is the number of steps of a recorded path, and None for a random walk.
-    `known` describes the difference if it is a known one.
+    `of_others` has the model's settings whose values do not describe this version of Kafka. A path that differs at such
+    settings has the verdict `differs-as-its-settings-do`. For a recorded path, `Conforming.controlled` tests whether
+    the settings are the cause. `length` is the number of steps of a recorded path, and None for a random walk. `known`
+    describes the difference if the mapping knows this difference, else it is None.
     """
 
     name: str
@@ -87,7 +87,7 @@ class Report:
     """The outcomes of all paths of one run. `shown` is the first path with the verdict `differs`, shortened.
 
     `known` has the names of the model's actions. `pairs` counts pairs of successive actions. After covering walks,
-    `why` has the reason why no path took an action, for each action in `never`. If coverage is measured, `reached` has
+    `why` maps each action in `never` to the reason why no path took the action. If coverage is measured, `reached` has
     a row for each of the measured classes of Kafka.
     """
 
@@ -190,8 +190,9 @@ class Conforming:
         """Drives a path again at Kafka's own settings, to test whether the settings of a scenario cause a difference.
 
         `outcome` is the outcome at the scenario's settings. If model and Kafka differ in the test too, returns the
-        driver and the outcome of the test. Otherwise returns `driver` and `outcome`. If the test did not take all steps
-        before the difference, it shows nothing about the settings. Then `of_others` of the returned outcome is empty.
+        driver and the outcome of the test. Otherwise returns `driver` and `outcome`. A test that did not take all steps
+        before the difference shows nothing about the settings. After such a test, the returned outcome has an empty
+        `of_others`.
         """
         kafka = self.mapping.of_kafka(self.report.kafka)
         own = {name: kafka[name][0] for name in outcome.of_others}
@@ -209,7 +210,7 @@ class Conforming:
         return Driver(self.harness, Interpreter(model, {}), self.mapping)
 
     def walks(self, count: int, depth: int, cover: bool = False) -> None:
-        """Drives random walks. With `cover` these are covering walks, which also count the steps of earlier paths."""
+        """Drives random walks. With `cover`, drives covering walks, whose counts include the steps of earlier paths."""
         driver = self._driver(self.loaded.cls(**self.report.settings))
         covering = Covering(Counter(self.report.pairs), set(self.report.actions)) if cover else None
         for number in range(1, count + 1):
@@ -252,7 +253,7 @@ def recorded(loaded: LoadedModel, scenario: Scenario) -> tuple[Model, list[Step]
 
 
 def with_traces(model: str, names: tuple[str, ...]) -> list[Scenario]:
-    """The scenarios with these names or, without names, the shipped scenarios of a model that have a recorded path.
+    """The scenarios with these names. Without names, all shipped scenarios of the model that have a recorded path.
 
     Raises `UnknownName` if a named scenario does not exist, is of another model or has no recorded path.
     """

@@ -24,7 +24,7 @@ from isrcheck.checker.failures import Failure, os_words
 from isrcheck.checker.results import Exit
 
 JARS: Final = ("kafka_2.13-", "kafka-metadata-", "kafka-server-", "kafka-storage-")
-"""The beginnings of the names of the jars in which classes are looked for."""
+"""Classes are looked for only in jars whose names begin with one of these texts."""
 RECORD: Final = "jacoco.exec"
 METHODS: Final = "methods.csv"
 REPORT_SECONDS: Final = 300

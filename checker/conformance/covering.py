@@ -18,7 +18,7 @@ Pair = tuple[str, str]
 """An action and the next action. The first action of a path comes after START."""
 START: Final = "start"
 SHARE: Final = 0.5
-"""The probability that a step of a covering walk takes the enabled action that was tried least after the last action.
+"""The probability that a step of a covering walk takes the enabled action tried least after the previous action.
 
 The other steps are as in a random walk. They are needed because some actions need long preparation: for example, a
 replica must first catch up. A walk that always takes the action tried least would rarely reach these actions.
@@ -26,15 +26,15 @@ replica must first catch up. A walk that always takes the action tried least wou
 
 
 DECIDED: Final = "what Kafka has decided itself"
-"""Counted in place of a condition if the model enables an instance that Kafka cannot take."""
+"""This text is counted in place of a condition if the model enables an instance, but Kafka cannot take the instance."""
 
 
 @dataclass
 class Covering:
-    """Counts over all walks: how often each action was tried after another action, and which conditions refused it.
+    """Counts over all walks. `tried` says for each pair of actions how often the second was tried after the first.
 
-    `driven` has the actions that a path has taken. Until an action is in `driven`, `refused` counts the conditions
-    (`file:line`) that disabled its instances.
+    `driven` has the actions that a path has taken. For each action, `refused` counts the conditions (`file:line`) that
+    disabled the action's instances, until the action is in `driven`.
     """
 
     tried: Counter[Pair] = field(default_factory=Counter)
@@ -54,7 +54,7 @@ class Covering:
             self.driven.add(action)
 
     def note_refusals(self, interpreter: Interpreter, state: State, action: str, instances: Sequence[int]) -> None:
-        """Counts the conditions that disable these instances of an action, or `DECIDED`.
+        """Counts for each instance the condition that disables it, or `DECIDED` if the model enables the instance.
 
         Does nothing if a path has already taken the action.
         """
@@ -85,7 +85,7 @@ def pairs_of(actions: Sequence[str]) -> Counter[Pair]:
 
 
 def by_first(pairs: Mapping[Pair, int]) -> dict[str, dict[str, int]]:
-    """The counted pairs as JSON data: for each first action, how often each action was the next action."""
+    """The counted pairs as JSON data. Maps each first action to the counts of its next actions."""
     found: dict[str, dict[str, int]] = {}
     for (before, action), count in sorted(pairs.items()):
         found.setdefault(before, {})[action] = count

@@ -32,10 +32,11 @@ INDEX: Final = re.compile(r"\[[^\]]*\]|\(\d+\)")
 
 @dataclass(frozen=True)
 class Difference:
-    """The first step that Kafka refuses or after which Kafka's state differs. Steps count from 1; 0 is the start.
+    """The first step that Kafka refuses or after which Kafka's state differs. `step` is the number of this step.
 
-    `refused` is Kafka's error or unexpected exception in words, or None if only the states differ. `parts` has the name
-    of each differing part of the state, with the values of this part in the model and in Kafka.
+    The first step of a path has the number 1, and the start has 0. `refused` is Kafka's error or unexpected exception
+    in words, or None if only the states differ. `parts` has the name of each differing part of the state, with the
+    values of this part in the model and in Kafka.
     """
 
     step: int
@@ -63,7 +64,7 @@ class Difference:
 class Driven:
     """The driven steps of a path: up to a difference, to an action that the harness cannot take, or to the end.
 
-    `unreached` is the name of this action, if there is one.
+    `unreached` names the action that the harness cannot take, if the path ended there.
     """
 
     steps: tuple[Step, ...]
@@ -215,10 +216,10 @@ class Driver:
     def shortened(self, driven: Driven) -> Driven:
         """The shortest path that was found with the same kind of difference, or `driven` itself.
 
-        Tries to leave out many successive steps first, then fewer, then single steps, then pairs of steps, but never
-        the last step. If a later step then becomes impossible, another instance of the same action by the same actor
-        replaces it, or it is left out too. For example, a step with an offset in the metadata log becomes impossible if
-        the offset changes because an earlier batch is left out.
+        Tries to leave out many successive steps first, then fewer, then single steps, then pairs of steps. The last
+        step always stays. A later step may become impossible. Then another instance of the same action by the same
+        actor replaces this step or, if no such instance is possible, the step is left out too. For example, a step with
+        an offset in the metadata log becomes impossible if an earlier batch is left out and so the offset changes.
         """
         best, tries, kind = driven, 0, _kind(driven)
         parts = self._parts(best)
@@ -281,7 +282,7 @@ def _kind(driven: Driven) -> str | None:
 
 
 def differences(says: Values, has: Values) -> Iterator[tuple[str, Any, Any]]:
-    """The parts that differ, each with its value in the model and in Kafka. A missing value is "nothing"."""
+    """The parts that differ, each with its value in the model and in Kafka. "nothing" stands for a missing value."""
     for part in [*says, *(name for name in has if name not in says)]:
         model, kafka = says.get(part, MISSING), has.get(part, MISSING)
         if model != kafka:

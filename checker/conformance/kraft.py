@@ -55,7 +55,10 @@ _TODAY: Mapping[str, tuple[Any, ...]] = {
     "assigned_directory": ("keeps-elr",),
     "awaited_in_isr": ("added-or-all-if-fewer",),
 }
-"""For each setting, the values that describe Kafka 4.4. If there are several, each is true in some situations."""
+"""For each setting about Kafka's behaviour, the values that describe Kafka 4.4.
+
+A setting has several values if Kafka behaves differently in different situations.
+"""
 
 _BEFORE: Mapping[tuple[int, ...], Mapping[str, tuple[Any, ...]]] = {
     (4, 0, 0): {"elr": (False,)},
@@ -63,13 +66,13 @@ _BEFORE: Mapping[tuple[int, ...], Mapping[str, tuple[Any, ...]]] = {
     (4, 1, 1): {"last_known_leader": ("may-be-dead",)},
     (4, 3, 0): {"assigned_directory": ("clears-elr",), "awaited_in_isr": ("all",)},
 }
-"""Maps the first version with a change to the values that describe earlier versions (but see `_BACKPORTED`).
+"""Maps a version to the settings that it changed, with their values for earlier versions (but see `_BACKPORTED`).
 
-The changes are, version by version: KIP-966; KAFKA-18991; KAFKA-19522; apache/kafka#20716 and KAFKA-19975.
+The changes are, in this order: KIP-966, KAFKA-18991, KAFKA-19522, and in 4.3.0 apache/kafka#20716 and KAFKA-19975.
 """
 
 _BACKPORTED: Mapping[tuple[int, ...], tuple[int, ...]] = {(4, 0, 1): (3, 9, 1)}
-"""Changes that an older release line has too: maps a key of `_BEFORE` to that line's first version with the change."""
+"""For each backported change, maps its key in `_BEFORE` to the first version of an older line that has the change."""
 
 
 def of_kafka(version: str) -> Mapping[str, tuple[Any, ...]]:
@@ -156,8 +159,8 @@ def _publish(x: Moment) -> list[Command]:
     """A broker publishes the metadata up to a batch, and late answers arrive.
 
     If the model drops an answer to the broker's fetch because the fetcher restarts, the answer is late from now on. The
-    harness gives a late answer to Kafka immediately, and again whenever the broker publishes metadata, until the next
-    fetch from this leader. A late answer must change nothing.
+    harness gives a late answer to Kafka immediately, and again whenever the broker publishes metadata, until the broker
+    sends its next fetch to the leader that answered. A late answer must change nothing.
     """
     b, first = x.arguments["b"], x.last_batch - (len(x.before["metadata"]) - 1)
     late = [c for f, leader in dropped(x) for c in _call("late_answer", broker=f, leader=leader) if f == b]
@@ -173,8 +176,8 @@ def _stop_partitions(x: Moment) -> list[Command]:
 def _stop(x: Moment) -> list[Command]:
     """A broker is killed (kill -9), crashes and loses the end of its log, or is shut down.
 
-    With the setting `clean_crashes`, a crash that loses nothing is a shutdown that the controller is not told about. If
-    the model drops answers to fetches of other brokers in this step, these answers are lost on their way.
+    With the setting `clean_crashes`, a crash without loss stops the broker cleanly, but the controller is not told. If
+    the model drops answers to fetches of other brokers in this step, the harness drops the same answers.
     """
     b, clean = x.arguments["b"], x.action == "finish-controlled-shutdown"
     last = _call("finish_shutdown", broker=b) if clean else []
@@ -303,10 +306,9 @@ def is_possible(model: Any, action: str, arguments: Mapping[str, Any], answer: M
     """Whether Kafka can take an action instance now.
 
     Kafka has one preferred leader, but a model with `election = any-order` allows any leader. Kafka moves a log only if
-    the broker has the partition. In the model any broker may move its log, and without the partition this changes
-    nothing. If the controller has another directory for a broker's replica than the one with the log, the directory
-    with the log cannot fail. First the broker must tell the controller about it, in a step that the model does not
-    have.
+    the broker has the partition. In the model any broker may move its log, but nothing changes if the broker does not
+    have the partition. The directory with a broker's log cannot fail while the controller knows another directory for
+    the replica. The broker must first report its directory to the controller, in a step that the model does not have.
     """
     if action == "maybe-replace-current-with-future-replica":
         return bool(answer["brokers"][str(arguments["b"])]["role"] != "none")
@@ -321,7 +323,7 @@ def is_possible(model: Any, action: str, arguments: Mapping[str, Any], answer: M
 def offers(model: Any, s: State, seen: SeenState, answer: Mapping[str, Any]) -> dict[str, bool]:
     """Whether Kafka's controller would take an action now, for each action that can be compared.
 
-    Actions that are forbidden by a bound of the search or by a budget are not compared.
+    Actions that a bound of the search or a budget (a number such as `unclean_elections`) forbids are not compared.
     """
     real, nobody_leads = answer["controller"], s["state"][P]["leader"] is None
     if not asked(seen, model.has_room):
@@ -341,7 +343,7 @@ def in_order(model: Any) -> list[int]:
 
 
 def dropped(x: Moment) -> Iterator[tuple[int, int]]:
-    """Each follower and leader such that the model drops the leader's answer to the follower in this step."""
+    """Yields (follower, leader) for each leader's answer to a follower's fetch that the model drops in this step."""
     if "answer" in x.before:
         for f, by_leader in enumerate(x.before["answer"][P]):
             for leader, answer in enumerate(by_leader):

@@ -19,7 +19,7 @@ PREFERRED: Final = "enabled(elect-preferred-leader)"
 MOVE: Final = "maybe-replace-current-with-future-replica"
 STARTS_AND_STOPS: Final = ("register-broker", "finish-controlled-shutdown")
 LOADS: Final = ("apply-local-leaders", "apply-local-followers", "update-metadata-cache", "stop-partitions")
-"""The actions in which a broker loads its logs, if it has not done so since its start."""
+"""A broker loads its logs in the first of these actions after its start."""
 
 
 def known(model: Any, driven: Driven) -> str | None:
@@ -30,7 +30,7 @@ def known(model: Any, driven: Driven) -> str | None:
 def _cleared_elr(model: Any, driven: Driven) -> bool:
     """A broker registers after an unclean stop, and Kafka increases the partition's version once more than the model.
 
-    The cause is an ELR that was cleared, but is still in Kafka's index of ELRs by broker.
+    The cause is in Kafka: a cleared ELR (eligible leader replicas) stays in the index of ELRs by broker.
     """
     *before, label = _labels(driven)
     parts, cleared = _parts(driven), any(x.action == "incremental-alter-configs" for x in before)
@@ -121,7 +121,7 @@ def _labels(driven: Driven) -> list[Label]:
 
 
 def _partition(model: Any, driven: Driven, place: int = -1) -> dict[str, Any]:
-    """The partition's registration in the model's controller after the step at a position in the path."""
+    """The partition's registration in the model's controller, after the step `driven.steps[place]`."""
     found: dict[str, Any] = as_data(model.domains, driven.steps[place].state)["state"][0]
     return found
 
@@ -133,6 +133,6 @@ def _parts(driven: Driven) -> dict[str, tuple[Any, Any]]:
 
 
 def _is_of_the_partition(driven: Driven) -> bool:
-    """Whether some parts differ, all of them in the controller's data about the partition or in enabled actions."""
+    """Whether parts differ, and each belongs to the controller's data about the partition or to the enabled actions."""
     parts = _parts(driven)
     return bool(parts) and all(name in (STATE, "elr[0]", LAST) or name.startswith("enabled(") for name in parts)

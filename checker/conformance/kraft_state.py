@@ -60,9 +60,9 @@ def expected(model: Any, s: State, seen: SeenState) -> Values:
 def found(model: Any, s: State, answer: Mapping[str, Any]) -> Values:
     """The values of Kafka to compare, under the same names as in the model.
 
-    The model's state `s` is used for two things only. It says which values to compare, and how many batches its
-    `metadata` has. This number tells which of Kafka's batches is the first in `metadata`, because the model forgets
-    batches that all running brokers have applied.
+    The model's state `s` only says which values to compare, and how many batches its `metadata` has. This number is
+    needed because the model forgets batches that all running brokers have applied. It shows which of Kafka's batches is
+    the first one in `metadata`.
     """
     brokers, values = range(len(model.brokers)), Values()
     first_batch = answer["last_batch"] - (len(s["metadata"]) - 1)
@@ -171,7 +171,10 @@ def _asked(real: Mapping[str, Any] | None, with_epochs: bool, brokers: range) ->
 
 
 def _answered(real: Mapping[str, Any] | None, epoch: int) -> Values:
-    """The controller's answer to a request. A success that completes a reassignment may begin a new leader epoch."""
+    """The model's `stage` for the controller's answer to a request, and the partition epoch in the answer (or 0).
+
+    A successful request may complete a reassignment and so begin a later leader epoch (`success-in-later-epoch`).
+    """
     if real is None:
         return {"stage": "asked", "said_version": 0}
     if real["error"] != "NONE":
@@ -181,7 +184,7 @@ def _answered(real: Mapping[str, Any] | None, epoch: int) -> Values:
 
 
 def _said(answer: Mapping[str, Any]) -> Values | None:
-    """The answer on its way to a follower that fetched, without the fields that this kind of answer does not use."""
+    """The answer on its way to a follower, with only the fields that this kind of answer uses."""
     if answer["kind"] == "none":
         return None
     values = {name: answer[name] for name in ("kind", "epoch", "offset")}

@@ -2,8 +2,8 @@
 
 On a local file system the file `.lock` is locked. The lock ends when its process ends, even if the process is killed.
 Some file systems have no locks, for example HDFS and object stores. Therefore the file `.claim.json` also names the
-search that was the last to take the dataset. Before a search commits a level, it reads this name. It stops if the name
-is not its own.
+search that was the last to take the dataset. Before a search commits a level, it reads this name. The search stops if
+it does not find its own name.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The columns of the tables for queries: each variable becomes one or more columns, according to its domain.
 
 Each part of a record or of `per(...)` becomes a column, with the name that `analyze --variable` uses
-(`replica[0].isr`). A flag becomes a boolean, a number or a broker becomes an integer (null for no broker), and a named
-value becomes a string. A set, a sequence, a channel, a bag or a set of messages becomes a list, and its elements become
-structs if they are records. Spark's executors do not know domains, so a *shape* describes a column to them. A shape is
-a list `[kind, ...]`, from which `engines/spark/decoding.py` builds arrays.
+(`replica[0].isr`). A flag becomes a boolean. A number or a broker becomes an integer (null for no broker). A named
+value becomes a string. A set, a sequence, a channel, a bag or a set of messages becomes a list. Elements that are
+records become structs. Spark's executors do not know domains, so a *shape* describes a column to them. A shape is a
+list `[kind, ...]`, from which `engines/spark/decoding.py` builds arrays.
 """
 
 from __future__ import annotations

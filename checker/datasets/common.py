@@ -17,8 +17,8 @@ class Common:
 
     A *leaf* is a scalar part of a state. For each model, `numbers` has the indices of the common leaves in a state of
     the model. An index is -1 if the model does not have the leaf. For example, a model with shorter logs lacks the
-    leaves of the last records. A missing leaf counts as having its value in `fill`. This is the leaf's least value. An
-    unused leaf of a sequence has the same value.
+    leaves of the last records. A missing leaf counts as if it had the value in `fill`, the leaf's least value. Unused
+    leaves of a sequence have this value too.
     """
 
     variables: tuple[str, ...]
@@ -58,7 +58,7 @@ def common(one: TransitionSystem, other: TransitionSystem) -> Common:
 
 
 def comparable(one: Domain, other: Domain) -> bool:
-    """Whether equal values of two domains have equal leaves, in all leaves that both domains have."""
+    """Whether equal values of the two domains agree in each leaf that both domains have."""
     match one, other:
         case (Number(), Number()):
             return True

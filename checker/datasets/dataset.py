@@ -10,7 +10,7 @@
 
 Files of states, transitions and merged states get new names and are never renamed or overwritten. They are used only if
 a manifest names them. The manifest of a level is written last. Then two kinds of files are removed: files of the level
-that its manifest does not name, and merged files that were merged again. Cones are removed after the search for the
+that its manifest does not name, and merged files replaced by newer ones. Cones are removed after the search for the
 trace. A resumed search removes what killed processes left: files of committed levels that their manifests do not name,
 merged files that the last manifest does not name, and cones. If a merged file is damaged, a resumed search removes all
 merged files. Nothing else is ever removed. If a manifest is missing, but one of a later level is there, the dataset is
@@ -36,7 +36,7 @@ FORMAT: Final = 2
 HEADER: Final = "dataset.json"
 CONES: Final = "cones"
 READERS: Final = 8
-"""Threads that check whether files are whole."""
+"""The number of threads that look for missing or changed files."""
 MUCH: Final = 1 << 30
 """From this many bytes on, a cluster checks files faster than `READERS` threads."""
 Entries = Iterable[dict[str, Any]]
@@ -88,7 +88,7 @@ class Dataset:
         """A dataset with all its committed levels, open for reading.
 
         Raises `DatasetRefused` if the header or a manifest is missing or damaged, or if the dataset has another version
-        of the format. If only the last manifests are missing, this is not noticed.
+        of the format. Missing manifests are not noticed if no later manifest exists.
         """
         storage = Storage(root)
         dataset = Dataset(storage, _header(storage))

@@ -27,7 +27,7 @@ NAME: Final = re.compile(r"level-(\d{5})\.json")
 
 @dataclass(frozen=True)
 class Level:
-    """The data of a manifest: about a level, and about the expansion of the level before (finding its successors).
+    """The data of a manifest, about a level and about the expansion of the level before (the search for successors).
 
     `distinct` is the number of states of the level, and `files` are the entries of the files with these states. A
     *verdict bit* of a state says, for example, whether the state violates an invariant. `counts[bit]` is the number of
@@ -36,10 +36,10 @@ class Level:
 
     The other fields are about the expansion. `generated` counts the enabled instances by action, and `degrees` are the
     least and the greatest number of enabled instances in a state. Both fields are None for level 1. `rejected` counts
-    the successors outside the constraints, and for level 1 the initial states outside them. A verdict bit is set in
-    `outside` if it is set in a state that `rejected` counts. `transitions` are the entries of the files with the steps
-    from the level before. `by` says where the expansion ran (`driver` or `spark`), and `cost` has its seconds and
-    bytes.
+    the successors outside the constraints or, for level 1, the initial states outside the constraints. `outside` has
+    the verdict bits that are set in at least one of the states that `rejected` counts. `transitions` are the entries of
+    the files with the steps from the level before. `by` says where the expansion ran (`driver` or `spark`), and `cost`
+    has the seconds and bytes of the expansion.
     """
 
     number: int

@@ -43,7 +43,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Shapes, with a title that a screen reader says. In a file the background is white."""
+    """Shapes, with a title that a page gives to screen readers. In a file the background is white."""
 
     title: str
     width: int

@@ -17,7 +17,7 @@ from isrcheck.checker.datasets.places import is_uri, located
 from isrcheck.checker.datasets.refusals import Unreachable
 
 OBJECT_STORES: Final = ("s3", "gcs", "abfs")
-"""Object stores have no folders, and a file appears in them only when it is complete."""
+"""pyarrow's names for object stores. An object store has no folders, and shows a file only when it is complete."""
 ALIASES: Final = {"s3a": "s3", "s3n": "s3"}
 """Hadoop's names for schemes that pyarrow knows by another name."""
 KNOWN: Final = ("abfs", "abfss", "file", "gcs", "gs", "hdfs", "s3", "viewfs")
@@ -66,7 +66,7 @@ class Storage:
         return size
 
     def make(self, folder: str) -> None:
-        """Makes a folder and those above it, if the file system has folders."""
+        """Makes a folder and its missing parent folders, if the file system has folders."""
         if not self.in_object_store:
             self.filesystem.create_dir(self.at(folder), recursive=True)
 

@@ -36,10 +36,10 @@ def whole(dataset: Dataset) -> bool:
 
 
 def _by_level(dataset: Dataset, bits: dict[str, int]) -> dict[str, Any]:
-    """For each predicate: the number of states in which its bit is set, by level, and the first level with the bit set.
+    """Counts by level the states in which each predicate's bit is set (`states`), and finds the first such level.
 
-    States outside the constraints are not counted in `states`. But the `first_level` of an invariant may be the level
-    of such a state, so the number at this level may be 0.
+    An invariant may first be false in a state outside the constraints. `states` does not count such a state, so the
+    number at the `first_level` of an invariant may be 0.
     """
     return {
         name: {
@@ -79,10 +79,10 @@ def leaves_named(dataset: Dataset, names: tuple[str, ...]) -> tuple[list[int], l
 def add_difference(
     data: dict[str, Any], other: Dataset, compared: tuple[tuple[str, ...], tuple[str, ...]], sides: list[dict[str, Any]]
 ) -> None:
-    """Adds the differences from another dataset: the states that only one of them has, and the violations of each.
+    """Adds to `data` the differences from another dataset: states that only one dataset has, and violations in both.
 
-    `compared` are the common variables, and the variables that are left out. `sides` has the counts of the states that
-    only one dataset has, by level and by action.
+    `compared` has the names of the common variables, then the names of the variables that are not compared. For each
+    dataset, `sides` counts the states that only this dataset has, by level and by action.
     """
     theirs = summary(other)
     found = [
@@ -170,7 +170,7 @@ def _summed(rows: list[dict[str, int]], key: str) -> dict[int, int]:
 
 
 def panels(data: dict[str, Any]) -> list[Panel]:
-    """The panels of the plots: states and actions over levels, out-degrees, and each requested variable."""
+    """The panels of the plots: states by level, enabled instances by level, and requested out-degrees and variables."""
     labels = [str(row["level"]) for row in data["levels"]]
     expanded = labels[: max(map(len, data["actions"].values()), default=0)]
     found = [

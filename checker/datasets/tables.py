@@ -29,9 +29,9 @@ Rows = tuple[tuple[str, ...], list[dict[str, Any]]]
 
 
 def level_rows(levels: list[Level]) -> Rows:
-    """A row for each level that has states: states, bytes, and values from the expansion of the level.
+    """A row for each level that has states. It has the number of states, the bytes, and values from the expansion.
 
-    The values from the expansion are null if the level is not expanded yet.
+    The values from the expansion of the level are null if the level is not expanded yet.
     """
     columns = ("level", "states", "generated", "rejected", "least_degree", "greatest_degree", "bytes")
     after: list[Level | None] = [*levels[1:], None]
@@ -62,7 +62,7 @@ def action_rows(levels: list[Level], actions: tuple[str, ...]) -> Rows:
 
 
 def violation_rows(levels: list[Level], invariants: dict[str, int]) -> Rows:
-    """A row for each level and each invariant that is false there, even if only outside the constraints.
+    """A row for each level and each invariant that is false in a state of this level or outside the constraints.
 
     `states` counts the states of the level in which the invariant is false. `outside` is 1 if the invariant is false in
     a state outside the constraints, otherwise 0.

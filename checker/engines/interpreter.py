@@ -87,7 +87,7 @@ class Interpreter:
         return is_instance(self.model, state, method, arguments)
 
     def asked(self, state: State, name: str) -> dict[Asked, tuple[bool, ...]]:
-        """Whether the one or two conditions of a property hold in a state, for each choice of its parameters.
+        """For each choice of a property's parameters, whether the property's one or two conditions hold in a state.
 
         Raises `EvaluationError` if a condition is undefined.
         """

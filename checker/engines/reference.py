@@ -1,7 +1,7 @@
 """The reference engine: a whole model checker in one short file. All other engines are tested against it.
 
 The engine runs the action methods themselves on concrete states. It compiles no methods and packs no states. The search
-is breadth-first, so no violation has a shorter trace than the first violation found.
+is breadth-first, so the first violation found has the shortest trace of all violations.
 """
 
 from __future__ import annotations
@@ -106,7 +106,10 @@ class _Tally:
         self.degrees.append(degree)
 
     def admits(self, state: State) -> bool:
-        """True if all constraints are defined and true in a state. For any other state, checks the invariants."""
+        """Whether all constraints are defined and true in a state.
+
+        If not, counts the state as rejected, and records the invariants that are false in the state.
+        """
         if not self.interpreter.constraints:
             return True
         if state not in self.seen:
@@ -122,7 +125,10 @@ class _Tally:
         self.bounds |= self._named(state, self.interpreter.bounds, True)
 
     def _named(self, state: State, predicates: dict[str, Predicate], *wanted: bool | None) -> set[str]:
-        """The names of the predicates with a wanted answer. Records the state if a predicate is undefined in it."""
+        """The names of the predicates whose answer in the state is in `wanted`. The answer None means undefined.
+
+        Records the state if a predicate is undefined in it.
+        """
         answers = self.interpreter.judged(state, predicates)
         if None in answers.values():
             self.meaningless.append(self.interpreter.leaves(state))
@@ -152,7 +158,7 @@ class _Tally:
 
 
 class _Enough(Exception):
-    """Raised when a limit is reached."""
+    """Raised when the limit of time or memory is reached."""
 
     def __init__(self, reason: Stop) -> None:
         self.reason: Stop = reason

@@ -12,7 +12,7 @@ from isrcheck.model.language.profiles import BARE
 from isrcheck.model.language.together import said
 
 STATES: Final = 5_000_000
-"""The most states that an answer may have. A right answer has at most a million."""
+"""The limit on the states of each check of an answer. A check of a right answer has at most a million states."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,11 @@ def require_meaning(result: Result) -> None:
 
 
 def unheld(result: Result, goals: tuple[str, ...], fires: tuple[str, ...]) -> list[str]:
-    """The reasons why a check does not hold or, if it holds, the wanted goals and actions that never occur."""
+    """A message about each invariant and property that does not hold.
+
+    If all of them hold, the messages are about wanted goals that are never reached and wanted actions that never
+    happen.
+    """
     found = [_broken(name, each) for name, each in _findings(result).items() if each.verdict != "holds"]
     if found:
         return found

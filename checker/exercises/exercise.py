@@ -1,9 +1,9 @@
 """An *exercise*: a folder with the conditions on an answer (`exercise.toml`) and the files with which a learner starts.
 
 There are three kinds of exercises: *guard*, *invariant* and *scenario*. The answer to a guard or an invariant is a file
-with models, in which the learner writes some functions, the *gap*. Each `[[asks]]` is one check of one of these models.
-The answer to a scenario is a folder with two scenarios, `question` and `control`, and `[pair]` has the conditions on
-them.
+with models, in which the learner writes some functions, the *gap*. Each table `[[asks]]` of `exercise.toml` describes
+one check of one of these models. The answer to a scenario is a folder with two scenarios, `question` and `control`. The
+table `[pair]` has the conditions on these two scenarios.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ PAGE: Final = "exercise.md"
 START: Final = "answer.py"
 QUESTION: Final = "question"
 CONTROL: Final = "control"
-"""The folders of the two scenarios in an answer. A learner starts with `question.toml` and `control.toml` of the
-exercise."""
+"""The folders of the two scenarios in an answer. At the start, the `scenario.toml` of each folder is a copy of the
+exercise's `question.toml` or `control.toml`."""
 KINDS: Final = ("guard", "invariant", "scenario")
 
 
@@ -36,9 +36,9 @@ class DamagedExercise(ModelError):
 class Ask:
     """One check of an answer: a model in the answer's file, the model's settings, and the expected result.
 
-    If the invariants should hold, `goals` must be reached and the actions `fires` must happen. So an answer that
-    forbids everything is wrong. If the invariants should be violated, each of `invariants` must be violated, but not in
-    an initial state.
+    If `expect` is "holds", `invariants` and `liveness` must hold, `goals` must be reached, and the actions `fires` must
+    happen. So an answer that forbids everything is wrong. If `expect` is "violated", each of `invariants` must be
+    violated, but none of them in an initial state.
     """
 
     title: str
@@ -53,11 +53,11 @@ class Ask:
 
 @dataclass(frozen=True)
 class Pair:
-    """The conditions on a scenario and its control. Both must check `invariant` in the shipped model `model`.
+    """The conditions on two scenarios: question and control. Both must check `invariant` in the shipped model `model`.
 
     `steps` are actions that the trace of the question must contain, so that the trace tells the intended story. `goals`
-    must be reached and the actions `fires` must happen in the control. In both scenarios, the settings that `settings`
-    names must have the values given there.
+    must be reached and the actions `fires` must happen in the control. In both scenarios, each setting in `settings`
+    must have the value in `settings`.
     """
 
     model: str
@@ -86,7 +86,7 @@ class Exercise:
         return self.folder.name
 
     def starts(self) -> dict[str, str]:
-        """The texts that a learner starts with, by path in the answer. The path is '' if the answer is one file."""
+        """For each path in an answer: the text that a learner starts with. The path is '' if the answer is one file."""
         if self.pair is None:
             return {"": (self.folder / START).read_text(encoding="utf-8")}
         parts = QUESTION, CONTROL
@@ -100,7 +100,7 @@ def exercises() -> dict[str, Exercise]:
 
 
 def one(text: str) -> Exercise:
-    """The exercise with this name, or in the folder with this path. Raises `UnknownName` if it does not exist."""
+    """The exercise in folder `text`, or else the shipped exercise `text`. Raises `UnknownName` if neither exists."""
     if (Path(text) / FILE).is_file():
         return read(Path(text))
     known = exercises()
@@ -133,7 +133,10 @@ def _lists(data: Any) -> dict[str, Any]:
 
 
 def _require_sense(path: Path, made: Exercise) -> None:
-    """Raises `DamagedExercise` for a wrong kind, missing parts, or a check without an expected result or invariants."""
+    """Raises `DamagedExercise` for a wrong kind, for parts that do not fit the kind, and for an incomplete check.
+
+    A complete check has an expected result and at least one invariant.
+    """
     if made.kind not in KINDS:
         raise DamagedExercise(f"{path}: kind is {made.kind!r}; {nearest(str(made.kind), KINDS)}")
     if (made.kind == "scenario") != (made.pair is not None) or (made.pair is None) != bool(made.asks and made.gap):
@@ -146,7 +149,8 @@ def _require_sense(path: Path, made: Exercise) -> None:
 def write_start(exercise: Exercise, target: Path) -> list[Path]:
     """Writes the files that a learner starts with, and returns their paths.
 
-    Raises `Failure` if `target` exists, and `UnknownName` if it should be a Python file and has no suitable name.
+    Raises `Failure` if `target` exists. Raises `UnknownName` if the answer is a Python file and `target` is not a
+    suitable name for this file (such as `my_answer.py`).
     """
     if target.exists() or target.is_symlink():
         raise Failure(f"{target} is there already; name another {'folder' if exercise.pair else 'file'}", Exit.OUTPUT)

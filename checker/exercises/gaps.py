@@ -20,7 +20,7 @@ CHANGE: Final = ("append", "truncate", "remove_first", "add", "remove", "put", "
 class Part:
     """A statement of a file, or of a class (`inside`) in the file: its name if it has one, its line, and its text.
 
-    An answer may add *helpers*: functions without a decorator and, outside of classes, constants and imports.
+    An answer may add *helpers*: functions without a decorator anywhere, and constants and imports outside of classes.
     """
 
     inside: str
@@ -39,8 +39,8 @@ def changed(start: str, answer: str, file: str, gap: tuple[str, ...], models: di
     """Messages about the statements outside of the gap that an answer adds, changes or omits.
 
     `models` are the classes of the answer. Helpers may be added, but must not replace anything that these classes
-    inherit. Imports may be added and removed. But a name of the starting file must keep its meaning, also if the file
-    imports the name.
+    inherit. Imports may be added and removed. But an answer must not redefine a name that the starting file defines or
+    imports.
     """
     before, after = list(_of(_tree(start, file).body, gap, "")), list(_of(_tree(answer, file).body, gap, ""))
     kept, taken = {(x.inside, x.text) for x in before}, {x.place for x in before}
@@ -54,7 +54,7 @@ def changed(start: str, answer: str, file: str, gap: tuple[str, ...], models: di
 
 
 def assigning(answer: str, file: str) -> list[str]:
-    """Messages about functions without a decorator that change their arguments, because conditions may only read."""
+    """Messages about conditions that change their arguments. Conditions may only read their arguments."""
     tree = _tree(answer, file)
     functions = [x for x in ast.walk(tree) if isinstance(x, ast.FunctionDef) and not x.decorator_list]
     return [f"{file}:{line}: {x.name} is a condition, and assigns" for x in functions for line in _assignments(x)]

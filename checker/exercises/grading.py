@@ -49,9 +49,9 @@ class Grade:
 def grade(exercise: Exercise, answer: Path) -> Grade:
     """Grades an answer: a learner's Python file, which is run, or a folder with two scenarios.
 
-    Raises `ModelError` for a mistake in the answer; the message names its line. Raises `UnknownName` if the answer
-    should be a Python file but does not end in `.py`. Raises `Failure` (exit code 75) if the model is undefined in some
-    state.
+    Raises `ModelError` for a mistake in the answer. If the mistake is in Python code, the message names the line.
+    Raises `UnknownName` if the answer should be a Python file but does not end in `.py`. Raises `Failure` (exit code
+    75) if the model is undefined in some state.
     """
     if exercise.pair is not None:
         return Grade(exercise, tuple(paired(exercise.pair, answer)))

@@ -1,4 +1,4 @@
-"""Checks two scenarios: the question is violated, its control holds, and they differ in exactly one setting."""
+"""Checks two scenarios: `question` violates the invariant, `control` does not, and exactly one setting differs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def paired(pair: Pair, answer: Path) -> Iterator[Criterion]:
     """The criteria for a scenario and its control.
 
     If a scenario has a wrong model, wrong checks or a wrong expected result, there is only the first criterion. The
-    criterion about given settings is left out if the exercise gives none.
+    criterion about given settings is left out if the exercise gives no settings.
 
     Raises `DamagedScenario` if one of the scenarios is missing or damaged, and `UnknownName` for settings that do not
     exist.

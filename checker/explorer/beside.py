@@ -26,7 +26,10 @@ from isrcheck.model.language.tracing import trace
 
 
 class Beside:
-    """A specification, to which a mapping maps the states of a walk. `settings` override those of the mapping."""
+    """A specification, and a mapping from the states of a walk to the specification's states.
+
+    `settings` override the settings that the mapping chooses for the specification.
+    """
 
     def __init__(self, specification: LoadedModel, mapping: Mapping, model: Model, settings: dict[str, Any]) -> None:
         self._specification = specification
@@ -74,7 +77,7 @@ class Beside:
             return None
 
     def refusals(self, old: State | None, new: State) -> tuple[Change, ...]:
-        """The changes of the specification's state in a step that is not allowed. A refused change has the reason.
+        """The changes of the specification's state in a step that is not allowed. Refused changes have a reason.
 
         Without `old`, `new` is an initial state that is not allowed. Then every part of the specification's state is a
         refused change.

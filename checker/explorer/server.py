@@ -1,7 +1,7 @@
 """The explorer's server: serves a page and answers questions in JSON, on the loopback address only.
 
-The server keeps nothing between requests. It answers only requests to its own address (`Host`). If the browser names
-the page that sends a request (`Origin`), this must be the server's own page. So a foreign page cannot read the model,
+The server keeps nothing between requests. It answers only requests to its own address (`Host`). If a request names the
+page that sends the request (`Origin`), the page must be the server's own. So a foreign page cannot read the model,
 even if it uses a host name of its own that resolves to 127.0.0.1.
 """
 
@@ -22,7 +22,7 @@ from isrcheck.model.language.errors import EvaluationError, ModelError
 
 LOOPBACK: Final = "127.0.0.1"
 LARGEST_QUESTION: Final = 8 * 2**20
-"""The largest question in bytes. The largest questions are trace files."""
+"""The limit on the size of a question, in bytes. The largest questions contain a trace file."""
 PATIENCE: Final = 30.0
 """The seconds after which a silent connection is closed."""
 POLICY: Final = (

@@ -108,7 +108,7 @@ class Walking:
     def _unasked(self) -> Iterator[tuple[str, str]]:
         """The invariants that do not fit the model at these settings, each with the message of the `ModelError`.
 
-        An invariant that is undefined in the first initial state (`EvaluationError`) is not among them.
+        An invariant that is undefined in the first initial state (`EvaluationError`) counts as fitting.
         """
         for name, predicate in self.loaded.invariants.items():
             try:
@@ -157,7 +157,10 @@ class Walking:
     # --- the current state ------------------------------------------------------------------------------------------
 
     def state(self, path: Path) -> dict[str, Any]:
-        """The story of the path, the possible next steps with their changes, and which conditions are true here."""
+        """The story of a path, and data about its current state.
+
+        The data are the possible next steps with their changes, and the values of all conditions.
+        """
         trace = self._walked(path)
         here = trace.steps[path.at].state
         judged = self.interpreter.judged(here, self.interpreter.invariants)
@@ -179,7 +182,7 @@ class Walking:
         return trace if self.beside is None else self.beside.along(trace)
 
     def _refines(self, trace: Trace, at: int) -> dict[str, bool | None]:
-        """Whether the specification, if any, allows the step into a state. The key is the name of the refinement."""
+        """Maps the refinement's name, if any, to whether the specification allows the step to the state at `at`."""
         if self.beside is None:
             return {}
         return {self.beside.name: self.beside.allows(*_into(trace, at))}
@@ -236,7 +239,10 @@ class Walking:
         return [] if self.beside is None or self.beside.allows(here, after) is not False else [self.beside.name]
 
     def _meant(self, after: State | EvaluationError) -> State | EvaluationError:
-        """The state, or an error if it maps to no state of the specification. The walk cannot go to such a state."""
+        """The state `after`, or an error if `after` maps to no state of the specification.
+
+        A walk cannot take a step with an error.
+        """
         if self.beside is not None and not isinstance(after, EvaluationError):
             try:
                 self.beside.stands_for(after)
@@ -254,7 +260,7 @@ class Walking:
     def disabled(self, path: Path, number: Any) -> dict[str, Any]:
         """Why an instance is disabled in a path's current state: the false requirement, and the values it reads.
 
-        If there is no false requirement, `reason` says why.
+        If no requirement is false, `reason` says what is the case instead (such as that the instance is possible).
         """
         if not _is_number(number):
             raise Unanswerable("name an instance by its number")
@@ -272,7 +278,7 @@ class Walking:
         return {**about, "condition": unmet.condition, "where": unmet.where, "values": list(unmet.values), "reason": ""}
 
     def violated(self, path: Path, name: Any) -> dict[str, Any]:
-        """Why an invariant is false in a path's current state: the choice of `for_all`, and the values read.
+        """Why an invariant is false in a path's current state: for which elements of `for_all`, and with which values.
 
         If the invariant is true or undefined there, `reason` says so.
         """
@@ -321,8 +327,8 @@ class Walking:
     def evaluated(self, path: Path, text: Any) -> dict[str, Any]:
         """The value of an expression in each state of a path, as text.
 
-        Raises `Unanswerable` if there is no text or the path is impossible, and `ModelError` for a mistake in the
-        expression.
+        Raises `Unanswerable` if the expression is empty or the path is impossible, and `ModelError` for a mistake in
+        the expression.
         """
         if not isinstance(text, str) or not text.strip():
             raise Unanswerable("write an expression, such as s.quorum.isr")
@@ -337,8 +343,8 @@ class Walking:
     def loaded_traces(self, content: str) -> dict[str, Any]:
         """The paths of the traces in a file. Each path ends before the first step that the model does not allow.
 
-        Raises `DamagedFile` if the file is damaged or has no trace, and `Unanswerable` if the file is of another model
-        or of other settings, or if a trace does not begin in an initial state or is too long.
+        Raises `DamagedFile` if the file is damaged or has no trace. Raises `Unanswerable` if the file is of another
+        model, if it is of other settings, or if a trace is too long or does not begin in an initial state.
         """
         file = recognised(content.encode(errors="surrogatepass"))
         if file.model is not None and file.model != self.loaded.name:

@@ -1,4 +1,4 @@
-"""All variables that a model has at some of its settings. An editor needs them for code that several settings share.
+"""Finds each variable that a model has for at least one choice of its settings. An editor needs all these variables.
 
 A method checks a setting before it reads a variable that exists only at some settings. A type cannot check settings, so
 the type of a state has all these variables. To find them, settings are changed one by one, starting from the defaults.
@@ -20,7 +20,7 @@ Change = tuple[str, Any]
 
 
 class Unlike(Domain):
-    """The domain of a part of a state that has different kinds of domains at different settings."""
+    """The domain of a part of a state whose kind of domain (such as flag or record) depends on the settings."""
 
 
 def at_any_settings(models: Iterable[type[Model]]) -> Variables:
@@ -34,8 +34,8 @@ def at_any_settings(models: Iterable[type[Model]]) -> Variables:
 def _from(model: type[Model]) -> Variables:
     """The variables of a model at its defaults, with each setting changed, and with combinations of changes.
 
-    If a change of a setting adds a variable or a part of one, the change is kept while every other setting is changed.
-    In this way the search finds a variable that needs two settings.
+    A change that adds a variable, or a part of a variable, is kept. Then all changes are tried again, together with the
+    kept changes. In this way the search finds a variable that needs two changes.
     """
     found, showing, before = _variables(model, {}), dict[Change, None](), -1
     while before < len(showing):
@@ -55,8 +55,8 @@ def _from(model: type[Model]) -> Variables:
 def _variables(model: type[Model], settings: Mapping[str, Any]) -> Variables:
     """The variables of a model at these settings; an empty mapping if the settings do not fit together.
 
-    Any error counts, also one in the model's own code. It is not reported, because the user did not choose these
-    settings.
+    Any error, even in the model's own code, means that the settings do not fit together. Errors are not reported,
+    because the user did not choose these settings.
     """
     try:
         return model(**settings).domains
@@ -74,7 +74,10 @@ def _changed(model: type[Model], changes: Iterable[Change]) -> dict[str, Any]:
 
 
 def _changes(model: type[Model]) -> list[Change]:
-    """All changes of one setting. A flag or text gets any other choice, a number its least value or default + 1."""
+    """Every change of a single setting.
+
+    A flag or text is changed to each of its other choices. A number is changed to its least value and to default + 1.
+    """
     declared = model.declared_settings().items()
     return [(name, value) for name, setting in declared for value in _values(setting) if value != setting.default]
 
@@ -95,7 +98,7 @@ def _joined(one: Mapping[str, Domain], other: Mapping[str, Domain]) -> Variables
 
 
 def _join(one: Domain, other: Domain) -> Domain:
-    """A domain that has the parts of two domains if they are of the same kind, otherwise `Unlike`.
+    """A domain with the parts of both domains, or `Unlike` if the two domains are of different kinds.
 
     Numbers and identities together become a `Number`.
     """

@@ -19,13 +19,13 @@ from isrcheck.checker.exports.promela import promela
 from isrcheck.model.language.system import TransitionSystem
 
 PATH: Final = 1 << 16
-"""The first limit on the path of Spin's depth-first search, in steps. Spin allocates memory for the whole limit."""
+"""The limit on the path of Spin's depth-first search, in steps. Spin allocates memory for a path of this length."""
 STEP: Final = 512
-"""The second limit on the path is the memory limit, divided by this many bytes. A step takes about sixty bytes, so the
-path gets about an eighth of the memory, and the states get the rest."""
+"""If `PATH` is too short, the limit is the memory limit divided by this many bytes. A step takes about sixty bytes. So
+the path gets about an eighth of the memory, and the states get the rest."""
 TOO_SHORT: Final = "max search depth too small"
 WHOLE: Final = ("-o1", "-o2", "-o3")
-"""Options with which Spin keeps variables that nothing reads. Without them, it would count different states as one."""
+"""Options with which Spin keeps variables that nothing reads. Otherwise, Spin would count different states as one."""
 LARGE: Final = 300_000
 """If the model has at least this many steps, as isrcheck counts them, gcc optimises the generated code. For fewer
 steps, optimising takes longer than it saves."""
@@ -35,7 +35,7 @@ MEMORY: Final = 1 << 34
 
 @dataclass(frozen=True)
 class Found:
-    """A tool's result: the number of distinct states, and `generated` as isrcheck counts it.
+    """A tool's result: the number of distinct states, and the number of initial states and steps (`generated`).
 
     `violated` says whether an invariant is violated or a step is undefined.
     """
@@ -80,7 +80,7 @@ def spin(
 
 
 def _searched(options: Sequence[str], folder: Path, seconds: float | None, memory: int) -> str:
-    """The output of Spin's program, run with a path limit that is long enough if the memory allows it."""
+    """The output of the program that Spin has written. If `PATH` is too short, the program runs with a longer limit."""
     said = _run(["./pan", "-E", *options, f"-m{PATH}"], folder, seconds)
     return said if TOO_SHORT not in said else _run(["./pan", "-E", *options, f"-m{memory // STEP}"], folder, seconds)
 

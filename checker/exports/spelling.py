@@ -1,9 +1,9 @@
 """The common part of all exported forms of a model: identifiers, and names for values that several expressions need.
 
 Expressions form a graph in which a node may have many parents. Written as trees, the expressions could become very
-large. So a node that is used more than once is written only once and gets a name, if it is larger than a comparison of
-two leaves (a *leaf* is a scalar part of a state). Only `inlined`, which writes the guards in Murphi and Promela, uses
-no names.
+large. So a node gets a name and is written only once, if it is used more than once and is larger than a comparison of
+two leaves. A *leaf* is a scalar part of a state. Only `inlined`, which writes the guards in Murphi and Promela, uses no
+names.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from isrcheck.model.language.system import Transition, TransitionSystem
 
 Text = TypeVar("Text")
 SMALL: Final = 4
-"""The least size, in nodes, of an expression that gets a name if it is used more than once."""
+"""An expression that is used more than once gets a name if it has at least this many nodes."""
 
 
 @dataclass(frozen=True)
 class Spelled(Generic[Text]):
     """The texts of expressions (`roots`), and the names that these texts use (`named`).
 
-    Each name comes with its expression and with the text of the expression. A name may use the names before it.
+    Each name comes with its expression and with the text of the expression. The text may use earlier names.
     """
 
     named: tuple[tuple[str, Expression, Text], ...]

@@ -38,7 +38,10 @@ INDEX: Final = {
 
 
 def state_types(name: str, of: str, variables: Mapping[str, domains.Domain], command: str) -> str:
-    """The text of the module with the class `name`, for these variables of the model `of`. The text cites `command`."""
+    """The text of the module with the class `name`, for these variables of the model `of`.
+
+    The docstring of the module says that `command` writes the module.
+    """
     writer = _Writer()
     fields = [(variable, *writer.of(domain, _capital(variable))) for variable, domain in variables.items()]
     used, brokers = sorted({"Place", "State", *writer.used}), sorted(writer.brokers)

@@ -1,6 +1,6 @@
 """Writes a model in TLA+, for TLC: an operator for each transition and action, and the module's configuration.
 
-Sets of brokers are sets, flags are Booleans, "none" is -1, and a named value is its position in its domain.
+A set of brokers is a TLA+ set, a flag is a Boolean, -1 is no broker, and a named value is its position in its domain.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ def tla(system: TransitionSystem, obligations: Sequence[Obligation] = ()) -> str
     """The text of the TLA+ module. It must be in a file that has the module's name (see `module_name`).
 
     `obligations` are the fairness assumptions of the properties. They refer to the system's transitions by position.
-    TLC does not know which steps are impossible only because of a bound, so TLC may report a behaviour that isrcheck
-    excuses.
+    For fairness, isrcheck counts a step that only a bound prevents as enabled. TLC counts this step as disabled, so TLC
+    may report a violation where isrcheck reports none.
     """
     return _Tla(system, obligations).text()
 

@@ -58,7 +58,7 @@ def state_graph(interpreter: Interpreter, limit: int) -> nx.MultiDiGraph:
 
 
 def around(interpreter: Interpreter, trace: Trace, radius: int, limit: int) -> nx.MultiDiGraph:
-    """The graph around a trace: its states, the states at most `radius` steps after them, and the steps between these.
+    """The graph of the states of a trace, the states at most `radius` steps later, and the steps between all of them.
 
     Of the states outside the constraints, only the last state of the trace can be in the graph. Raises the same errors
     as `state_graph`.

@@ -1,9 +1,9 @@
-"""Chooses the word of each leaf so that the words of the states that a search will meet have few distinct values.
+"""Chooses the word of a packed state for each leaf, so that each word has few distinct values in a search.
 
-The search for large spaces keeps the distinct values of each word (`isrcheck.checker.engines.local.dictionaries`).
-There are fewest if leaves that depend on each other share a word. The choice is made for a sample of states, from
-random walks. It changes the time and the memory of a search, but no result. The same system and the same first states
-give the same choice.
+The search for large spaces keeps the distinct values of each word (`isrcheck.checker.engines.local.dictionaries`). A
+word has few distinct values if its leaves depend on each other. The choice is made for a sample of states from random
+walks. It changes the time and the memory of a search, but no result. The same system and the same first states give the
+same choice.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from isrcheck.model.language.system import TransitionSystem
 WALKS: Final = 1 << 9
 STEPS: Final = 40
 FIRST: Final = 1 << 12
-"""About so many of the first states are where random walks begin."""
+"""Random walks begin in the first levels that together have at least this many states, or in all known levels."""
 SAMPLE: Final = 1 << 12
-"""About the number of states that the choice is made for."""
+"""The choice is made for at most this many states."""
 EFFORT: Final = 1 << 12
-"""How many sets of leaves are tried as words. For each of them, the distinct values in the sample are counted."""
+"""The search for better words ends after about this many tries. A try counts the distinct values of a set of leaves."""
 WORTHWHILE: Final = 0.9
-"""Other words are chosen only if the sum of their distinct values is at most this part of the sum without a choice."""
+"""Other words are chosen only if their total of distinct values is at most this part of the usual words' total."""
 LARGEST: Final = 32
-"""This many groups of leaves, those with the most bits, are also exchanged."""
+"""Any group of leaves may be moved to another word. Only this many groups, the largest in bits, may be exchanged."""
 
 Group = tuple[int, ...]
 """The numbers of some leaves, in ascending order."""
@@ -40,8 +40,8 @@ Group = tuple[int, ...]
 def arranged(system: TransitionSystem, levels: Sequence[Words]) -> Kernel:
     """A kernel with the chosen words, or with the usual ones if no choice is clearly better.
 
-    `levels` are the first levels of the search in the usual layout, if they are known. Both layouts have the same
-    number of words.
+    `levels` are the first levels of the search in the usual layout, if they are known. The chosen layout has as many
+    words as the usual layout.
     """
     kernel = Kernel(system)
     if kernel.words == 1:
@@ -54,7 +54,7 @@ def arranged(system: TransitionSystem, levels: Sequence[Words]) -> Kernel:
 
 
 def _first(levels: Sequence[Words]) -> Words:
-    """The states of the first levels, as many levels as have `FIRST` states together."""
+    """The states of the first levels that together have at least `FIRST` states, or of all levels."""
     enough = int(np.searchsorted(np.cumsum([len(level) for level in levels]), FIRST)) + 1
     return np.concatenate(levels[:enough])
 
@@ -78,10 +78,11 @@ def _walked(system: TransitionSystem, kernel: Kernel, known: Words) -> Words:
 
 
 class _Choice:
-    """The word of each leaf in `words`, improved step by step.
+    """A choice that is improved step by step. `words` has the word of each leaf.
 
-    A set of leaves has as many distinct values in the sample as the exclusive or of random numbers, one for each value
-    of each of these leaves. (Two values may get the same number by chance, with a probability that does not matter.)
+    The hash of a set of leaves in a state is the exclusive or of random numbers, one for the value of each leaf. The
+    number of distinct hashes in the sample stands for the number of distinct values of the set. (Two values may have
+    the same hash by chance, with a probability that does not matter.)
     """
 
     def __init__(self, leaves: Sequence[Leaf], layout: Layout, sample: Words) -> None:
@@ -109,7 +110,7 @@ class _Choice:
         return 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))
 
     def improve(self) -> None:
-        """Moves and exchanges groups while the total becomes less, or until `EFFORT` is spent."""
+        """Moves and exchanges groups until the total of distinct values no longer falls, or until `EFFORT` is spent."""
         large = sorted(self._groups, key=lambda group: (-self._bits[group], group))[:LARGEST]
         before = self.total + 1
         while self.total < before and self._tries < EFFORT:
@@ -120,9 +121,10 @@ class _Choice:
                 self._try(group, ((self.words[other[0]], other) for other in large))
 
     def _try(self, group: Group, changes: Iterator[tuple[int, Group]]) -> None:
-        """Moves a group to another word, and a second group, if there is one, back: the best of some changes, or none.
+        """Makes the best of some changes, or no change if none reduces the number of distinct values.
 
-        Does nothing if a group's leaves are not all in one word.
+        A change moves `group` to another word, and a second group (or no leaves) from this word to the former word of
+        `group`. A group moves only if all its leaves are in one word.
         """
         best, here = None, self.words[group[0]]
         if not self._in_one_word(group) or self._tries >= EFFORT:
@@ -162,9 +164,9 @@ def _hashes(values: Integers) -> Words:
 
 
 def _groups(leaves: Sequence[Leaf], widths: Sequence[int]) -> list[Group]:
-    """Leaves that may belong together: each leaf, the leaves of each variable and of each part of one.
+    """Leaves that may belong together: one leaf, the leaves of a variable, or the leaves of a part of a variable.
 
-    Also the same parts for all indexes, such as all `replica[.].leader`. Larger groups come first.
+    A group may also have the same part at all indexes, such as all `replica[.].leader`. Larger groups come first.
     """
     groups = dict[str, list[int]]()
     for i, leaf in enumerate(leaves):

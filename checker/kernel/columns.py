@@ -11,7 +11,7 @@ processor's cache.
 
 The programs give the same successors in the same order, the same tallies and the same verdicts as the LLVM text of
 `isrcheck.checker.kernel.llvm`. But this text must be compiled before it runs. If the time for compiling is counted, the
-programs are faster in searches of up to some hundred thousand states.
+programs are faster in searches of up to a few hundred thousand states.
 """
 
 from __future__ import annotations

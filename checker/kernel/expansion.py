@@ -191,7 +191,10 @@ def _changed(loop: Groups, value: str, word: int, change: _Change, lane: str) ->
 
 
 def _degrees(loop: Groups, none: int, bits: int) -> None:
-    """Updates the least and the greatest degree in each lane. `none` is greater than any degree."""
+    """Updates the least and the greatest degree in each lane.
+
+    The least degree in a lane without a state is `none`, which is greater than any degree.
+    """
     w, kind = loop.writer, vector(bits)
     degree = loop.get("%degree", kind)
     there = w.let(f"bitcast i64 {loop.valid} to {vector(1)}")

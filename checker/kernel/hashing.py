@@ -1,4 +1,4 @@
-"""The owner hash of a state. Some hash tables also take the slots of states from this hash.
+"""The owner hash of a state. Some hash tables also use this hash to find the slot of a state.
 
 The Spark engine divides the states into parts, the *owners*. The hash of a state says which owner has the state.
 

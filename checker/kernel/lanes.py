@@ -24,7 +24,7 @@ _ARITHMETIC: Final = {"add": "add", "subtract": "sub", "multiply": "mul", "union
 
 
 def width(low: int, high: int) -> int:
-    """The width in bits of the narrowest lane that holds an interval, with a sign."""
+    """The width in bits of the narrowest lane that holds all numbers of an interval as signed integers."""
     return next(bits for bits in SIZES if -(1 << bits - 1) <= low and high < 1 << bits - 1)
 
 
@@ -34,7 +34,7 @@ def width_of(*nodes: Expression) -> int:
 
 
 def stored_width(bits: int) -> int:
-    """The width of the narrowest lane that has room for `bits` bits, without a sign."""
+    """The width in bits of the narrowest lane that holds an unsigned integer of `bits` bits."""
     return next(size for size in SIZES if bits <= size)
 
 
@@ -215,7 +215,10 @@ class Lanes:
         return self._once(("bit", broker), bits, lambda: self._resized(one, wide, bits))
 
     def _picked(self, broker: Expression, bits: int) -> str:
-        """Compares the value with each broker in turn, because x86 cannot shift each byte by its own count."""
+        """The set of `_bit`, in lanes of 8 bits.
+
+        Compares the value with each broker in turn, because x86 cannot shift each byte by its own count.
+        """
         result, name = "zeroinitializer", self._as(broker, bits)
         for number in range(max(broker.low, 0), broker.high + 1):
             mine = self._where("eq", name, splat(number, bits), bits)

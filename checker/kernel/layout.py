@@ -1,8 +1,9 @@
 """How a state is packed into 64-bit words.
 
 A leaf (one of the integers that make up a state) takes `(high - low).bit_length()` bits and stores `value - low`.
-Leaves are placed in order, each in the first word that has room for the leaf. No leaf spans two words. Bit 0 of word 0
-is always 1. So no packed state begins with a zero word, and zeroed memory means "no state".
+Leaves are placed in order, each in the first word that has room for the leaf, unless `Layout` gets other words. No leaf
+spans two words. Bit 0 of word 0 is always 1. So no packed state begins with a zero word, and zeroed memory means "no
+state".
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Place:
 class Layout:
     """The places of some leaves, in order, and the number of words of a state. `bits` is the number of used bits.
 
-    `words` has the word of each leaf. Without it, each leaf is in the first word that has room.
+    The argument `words` has the word of each leaf. Without this argument, each leaf is in the first word with room.
 
     `row_bytes` is the number of bytes of a state, without the bytes at its end that are always zero.
     """

@@ -120,7 +120,7 @@ def _judge(layout: Layout, bits: Sequence[Expression]) -> str:
 def _survey(layout: Layout, bits: Sequence[Expression]) -> str:
     """Writes `survey`, which calls `judge` on blocks of states.
 
-    A copy of the code of `judge` would be long if there are many verdict bits.
+    `survey` has no copy of the code of `judge`, because this code is long if there are many verdict bits.
     """
     words, size = layout.words, (len(bits) + 63) // 64
     totals = "\n".join(

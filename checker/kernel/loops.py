@@ -1,7 +1,7 @@
 """Loops: Python functions that run as compiled code over numbers and arrays. Numba compiles them.
 
-A *loop* is a function with the decorator `Loop`. Its arguments are integers, contiguous arrays, and tuples of these. To
-Python it returns nothing or one number. A loop allocates nothing and raises nothing. It may call other loops and
+A *loop* is a function with the decorator `Loop`. Its arguments are integers, contiguous arrays, and tuples of these. A
+loop returns nothing or one number to Python. It allocates nothing and raises nothing. It may call other loops and
 *instructions*. Instructions are operations that Python does not have, such as an atomic addition
 (`isrcheck.checker.kernel.instructions`).
 
@@ -43,7 +43,7 @@ BARE: Final = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": Fal
 """Options of Numba that leave out what a loop does not need: Numba's wrappers for calls from Python and from C, and
 memory that Numba manages."""
 OUTSIDE: Final = frozenset({"memcpy", "memset", "memmove", "pread"})
-"""The functions of the C library that a loop may call. Other outside functions, except LLVM's, may need Numba."""
+"""The functions of the C library that a loop may call. Any others, except LLVM's own functions, may need Numba."""
 RETURNED: Final[dict[str, Any]] = {
     "none": None,
     "bool": ctypes.c_bool,
@@ -58,7 +58,7 @@ NUMBERS: Final[dict[type, str]] = {np.uint64: "uint64"} | dict.fromkeys(NARROW, 
 numbers have 64 bits, because platforms pass narrower numbers to functions in different ways."""
 LEAST: Final = -(1 << 63)
 GREATEST: Final = (1 << 63) - 1
-"""The range of the integers with a sign that a loop takes."""
+"""`LEAST` and `GREATEST`: the range of the signed integers that a loop takes."""
 NOTHING: Final = -2
 """Numba's status of a compiled function that returned None. If the function returned a value, the status is 0."""
 
@@ -200,7 +200,7 @@ class Loop:
 
 @cache
 def _hash_of(file: str) -> str:
-    """A hash of a file of this project. The file is read at the first call, while Python imports the file."""
+    """A hash of a file of this project. The file is read only at the first call, when Python imports the file."""
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()
 
 

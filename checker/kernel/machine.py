@@ -1,8 +1,9 @@
-"""Compiled code that runs instructions over columns.
+"""Compiled code that runs instructions over columns. A column is an array with one value for each state.
 
-One function, `run`, runs the instructions of every program, because the instructions are its argument. numpy needs most
-of a microsecond to begin an instruction, whatever the number of states. `run` needs some nanoseconds. It is compiled
-once and kept on disk like all compiled code. But loading it takes longer than a small search with numpy.
+One function, `run`, runs the instructions of every program, because the instructions are an argument of `run`. To begin
+an instruction, numpy needs most of a microsecond, and `run` some nanoseconds, whatever the number of states. `run` is
+compiled once and kept on disk like all compiled code. Small searches use numpy, because loading `run` takes longer than
+such a search.
 
 `run(program, count, first, last)` runs the `count` instructions at the address `program` on the lanes from `first` to
 before `last`. A lane is the position of a state in a column. An instruction is four 64-bit integers: the number of its
@@ -47,7 +48,7 @@ _WIDTHS: Final[dict[Function, tuple[tuple[int, int], ...]]] = {
     np.less_equal: _FLAGS,
     copied: ((NARROW, WIDE), (WIDE, NARROW)),
 }
-"""The functions of instructions. Each has its possible pairs of widths in bits: of the operands, and of the result."""
+"""For each function of an instruction, the possible pairs of widths in bits: (width of the operands, of the result)."""
 OPERATIONS: Final = {
     (function, *bits): number
     for number, (function, bits) in enumerate((f, bits) for f, widths in _WIDTHS.items() for bits in widths)
@@ -69,13 +70,13 @@ _MAKING: Final = Lock()
 
 def machine() -> Mapping[str, Any]:
     """The compiled functions by name. They are compiled, or loaded from disk, when one of them is first needed."""
-    with _MAKING:  # `cache` alone would let two threads make one each, and one of these would be freed during a call
+    with _MAKING:  # with `cache` alone, two threads could each make a `Code`, and one would be freed during a call
         return _code().calls
 
 
 @cache
 def _code() -> Code:
-    """The code object that keeps the functions alive."""
+    """The `Code` object that keeps the compiled functions alive."""
     from isrcheck.checker.kernel.native import Code
     from isrcheck.checker.kernel.objects import objects
 
@@ -140,7 +141,7 @@ operation{n}:
 
 
 def _value(n: int, function: Function, given: int, gives: int) -> list[str]:
-    """LLVM instructions that compute `%o` from `%a` and `%b`. Each of these names ends with the number `n`."""
+    """LLVM instructions for operation `n`: if `n` is 7, they compute `%o7` from `%a7` and `%b7`."""
     taken, made = f"<{BLOCK} x i{given}>", f"<{BLOCK} x i{gives}>"
     if function in _PLAIN:
         return [f"%o{n} = {_PLAIN[function]} {taken} %a{n}, %b{n}"]

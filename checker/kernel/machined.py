@@ -1,4 +1,8 @@
-"""Programs over columns as records of integers, which the compiled code of `isrcheck.checker.kernel.passes` runs."""
+"""Runs programs over columns with the compiled code of `isrcheck.checker.kernel.passes`.
+
+This code reads a program as *records*. A record is a few integers in a fixed order, for example those of a `Change`.
+A *leaf* is one of the integers of a state.
+"""
 
 from __future__ import annotations
 
@@ -18,22 +22,22 @@ INTEGER: Final = 8
 
 
 class Expanded(NamedTuple):
-    """All successors of some states, sorted by group of 64 states, and within a group by transition."""
+    """All successors of some states. They are sorted by group of 64 source states, and within a group by transition."""
 
     rows: Words
     positions: Integers
     transitions: Integers
     numbers: Integers
-    """The numbers of all transitions that fired, perhaps also of others. `counts` says how often each of them fired."""
+    """Numbers of transitions, among them all that fired. `counts` says how often each of these transitions fired."""
     counts: Integers
     degrees: npt.NDArray[np.int32]
     failing: int
-    """How many instances fail in the states, all states together."""
+    """The number of failing instances, summed over the states."""
 
 
 class Machined:
-    """A program whose parts are records of integers. A column has `lanes` entries, one for each state of a
-    call. So a call takes at most `lanes` states.
+    """A program whose parts are records of integers. A column has `lanes` entries, one for each state. So `expand` and
+    `judge` take at most `lanes` states at a time.
 
     `leaves` has a pair for each leaf: the number of its column, and its place in a state of `words` words. `addresses`
     has the address of each column. The lowest bit of an address is set if the column has 64-bit integers.
@@ -62,7 +66,7 @@ class Machined:
         return self._kept[-1].ctypes.data
 
     def _records(self, parts: Sequence[Placed]) -> int:
-        """Stores the records of the parts, their changes and values. Returns the address of the parts' records."""
+        """Stores the records of parts, of changes and of values. Returns the address of the records of parts."""
         all_changes = [change for part in parts for change in part.changes]
         values = self._array([(self._address[at], shift) for change in all_changes for at, shift in change.values])
         rows = list[tuple[int, ...]]()
@@ -91,7 +95,7 @@ class Machined:
         machine()["unpack"](self._leaves, self._leaf_count, words.ctypes.data, words.shape[1], len(states))
 
     def expand(self, states: Words, first: int) -> Expanded:
-        """The successors of some states. `first` is added to the position of each successor's source in `states`."""
+        """The successors of some states. `positions` has the positions of their sources in `states`, plus `first`."""
         n, size, width, count = len(states), len(states) * self._firing, states.shape[1], self._part_count
         if len(self._sources) < size:
             self._out, self._sources = np.empty((size, width), dtype=np.uint64), np.empty(size, dtype=np.int64)

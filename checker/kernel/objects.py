@@ -28,7 +28,7 @@ LARGEST: Final = 512 << 20
 HASH: Final = hashlib.sha256
 SIZE: Final = HASH().digest_size
 NAMES: Final = re.compile(rf"[0-9a-f]{{{2 * SIZE}}}|\.[a-z0-9_]{{8}}\.part")
-"""The names of the files of objects, and of the temporary files in which objects are written."""
+"""Matches the names of files with objects, and of temporary files. An object is first written to a temporary file."""
 
 
 def objects() -> Folder | None:
@@ -59,9 +59,9 @@ class Folder:
 
     The file begins with a hash of the key and the object, which shows whether the file was changed. Several processes
     may use the folder at the same time, because a file appears whole or not at all. `get` and `put` raise no OSError.
-    An object that cannot be stored is not kept, and an object that cannot be read counts as missing. If the files have
-    more than `largest` bytes, the least recently used are removed. Files with other names than `NAMES` are not counted
-    and never removed.
+    An object that cannot be stored is not kept, and an object that cannot be read counts as missing. After each `put`,
+    the least recently used files are removed until all files together have at most `largest` bytes. Files whose names
+    do not match `NAMES` are neither counted nor removed.
     """
 
     path: Path
@@ -108,7 +108,7 @@ class Folder:
         return sorted(self._files(), key=lambda pair: (pair[1].st_mtime_ns, pair[0].name))
 
     def clear(self) -> int:
-        """Removes all objects. Returns how many files there were."""
+        """Removes all objects and temporary files. Returns how many files there were."""
         found = self.files()
         for path, _ in found:
             path.unlink(missing_ok=True)

@@ -1,5 +1,5 @@
-"""Writes expressions as instructions over columns. A column has bytes if its values fit into bytes, else 64-bit
-integers."""
+"""Writes expressions as instructions over columns. A column has signed bytes if all its values fit into them, else
+64-bit integers."""
 
 from __future__ import annotations
 
@@ -15,23 +15,22 @@ from isrcheck.model.language.expressions import Expression, Leaf
 
 LEAST: Final = -128
 MOST: Final = 127
-"""The greatest number in a byte."""
+"""The greatest number that a signed byte can hold. `LEAST` is the least."""
 _BYTES: Final = {function: number for (function, given, _), number in OPERATIONS.items() if given == NARROW}
 AND, OR, XOR = (_BYTES[f] for f in (np.bitwise_and, np.bitwise_or, np.bitwise_xor))
 ADD, SUBTRACT, MULTIPLY, SHIFT = (_BYTES[f] for f in (np.add, np.subtract, np.multiply, np.left_shift))
 EQUAL, NOT_EQUAL, LESS_EQUAL = (_BYTES[f] for f in (np.equal, np.not_equal, np.less_equal))
 COPY, COUNT = _BYTES[copied], _BYTES[counted]
-"""The numbers of operations on bytes. One more is the number of the same operation on 64-bit integers."""
+"""The numbers of operations on bytes. Add 1 to get the number of the same operation on 64-bit integers."""
 
 
 class Writer:
     """Writes instructions for expressions. An expression is written once, where it is first needed.
 
     There is one exception. Instructions that are written between a call of `body` and the next call of `shared` do not
-    always run. So their results are used only there, and later instructions that need the same expressions compute them
-    again. `code` has four integers for each instruction: an operation, and the registers
-    (`isrcheck.checker.kernel.registers`) of two operands and of the result. In all methods, `wide` is 1 for 64-bit
-    integers and 0 for bytes.
+    always run. So later instructions do not use their results. An expression that is needed again is written again.
+    `code` has four integers for each instruction: an operation, and the registers (`isrcheck.checker.kernel.registers`)
+    of two operands and of the result. In all methods, `wide` is 1 for 64-bit integers and 0 for bytes.
     """
 
     def __init__(self) -> None:
@@ -62,7 +61,7 @@ class Writer:
         return len(self)
 
     def register(self, of: Expression) -> Register:
-        """The register of an expression, as wide as the expression's interval requires. Writes missing instructions."""
+        """The register of an expression, wide if its values need more than a byte. Writes missing instructions."""
         known, stack = self._known, [of]
         while stack:
             node = stack[-1]
@@ -141,7 +140,7 @@ class Writer:
         return result
 
     def _operands(self, node: Expression, least: int) -> tuple[Register, Register, int]:
-        """The registers of two operands in a common width, and this width, which is at least `least`."""
+        """The registers of the two operands in a common width of at least `least`, and this width."""
         first, second = node.arguments
         a, b = self._known[first], self._known[second]
         if (wide := (a | b) & 1 | least) == 0:
@@ -177,7 +176,7 @@ class Writer:
         return self._once(SUBTRACT, self.number(0, wide), self._as(condition, wide), wide)
 
     def _bit(self, broker: Expression, wide: int) -> Register:
-        """The set of one broker. No broker (-1) gives the empty set, because in numpy a shift by -1 gives zero."""
+        """The set of one broker. The value -1 (no broker) gives the empty set, because a shift by -1 gives 0."""
         require_in_set(broker)
         if isinstance(broker.value, int):
             return self.number(1 << broker.value if broker.value >= 0 else 0, wide)

@@ -1,6 +1,7 @@
 """LLVM text for orbits of states under permutations of interchangeable brokers.
 
-Members of other scalarsets (`isrcheck.checker.symmetry.exchanges`) are treated like brokers.
+`isrcheck.checker.symmetry.exchanges` defines scalarsets and leaves. The brokers are a scalarset. Members of other
+scalarsets are treated like brokers.
 
 A *class* lists interchangeable brokers. The *orbit* of a state consists of the states that result from permuting the
 brokers within their classes. The *representative* of an orbit is its state with the least packed words, compared from
@@ -8,10 +9,10 @@ the first word on. The code goes through an orbit by exchanges of two neighbours
 is such that every permutation comes up once. An exchange changes the packed words of eight states at a time, in two
 steps:
 
-* Each field (a leaf for a broker) that holds one of the two brokers gets the other broker. Fields of a word that have
+* Each field (a leaf that holds a broker) with one of the two brokers gets the other broker. Fields of a word that have
   the same width and the same least value are changed together.
-* Then pairs of bits are exchanged: members of sets, flags of messages, counts in bags, and values per broker. Pairs
-  with the same two words and the same distance of their bits are exchanged together.
+* Then pairs of bits are exchanged. These are the bits of sets, of flags of messages, of counts in bags, and of values
+  per broker. Pairs with the same two words and the same distance of their bits are exchanged together.
 
 `representatives(states, n, out)`
     Writes the representative of each state. `out` may be the array `states`.
@@ -113,8 +114,8 @@ def affordable(classes: Classes) -> list[list[Member]]:
 def walk(classes: Classes) -> Iterator[Pair]:
     """Exchanges of neighbours in a class. They lead from the identity through all other permutations, each once.
 
-    From any order of a class, the exchanges of the class lead through all its orders. So the exchanges can be repeated
-    without being undone before.
+    The exchanges of a class lead through all orders of the class, whichever order comes first. So `walk` can repeat
+    them after each exchange in another class, without first undoing them.
     """
     if not classes:
         return
@@ -152,8 +153,8 @@ def _numbered(steps: Iterable[Pair]) -> list[int]:
 class _Field:
     """A leaf that holds a broker.
 
-    If the leaf lies in a sequence, `length` is the leaf with the length of the sequence, and the leaf is in use if the
-    sequence is longer than `offset`. Otherwise `length` is None.
+    If the field lies in a sequence, `length` is the number of the leaf with the length of the sequence. Then the field
+    is in use if the sequence is longer than `offset`. Otherwise `length` is None.
     """
 
     leaf: int
@@ -174,9 +175,10 @@ class Exchanging:
         self.pairs = self._pairs(system, bits)
 
     def _bits(self, domain: Domain, start: int, length: int | None, offset: int) -> list[Bit]:
-        """For each bit of a value, the bit whose content it gets by the exchange of bits.
+        """For each bit of a value, the bit from which it gets its content when pairs of bits are exchanged.
 
-        Adds leaves with brokers to `fields`. The bits of these leaves stay. `length` and `offset` are as in `_Field`.
+        Adds leaves that hold brokers to `fields`. The exchange of pairs leaves the bits of these leaves unchanged.
+        `length` and `offset` are as in `_Field`.
         """
         match domain:
             case Broker() if self._exchange.moves(domain):

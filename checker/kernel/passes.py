@@ -3,12 +3,13 @@
 The functions are the same for all models and are compiled together with `run` of `isrcheck.checker.kernel.machine`.
 All arguments are 64-bit integers, many of them addresses. A *part* of a program (the instructions for a transition
 or a flag) is `PART` integers, in the order of the names from `INSTRUCTIONS` to `NUMBER`. Columns have bytes or 64-bit
-integers. In the records of leaves and values, the address of a column of 64-bit integers has its lowest bit set.
-(Columns are aligned, so this bit is free.)
+integers. A leaf is one of the integers of a state. In the records of leaves and values, the address of a column of
+64-bit integers has its lowest bit set. (Columns are aligned, so this bit is free.)
 
 `unpack(leaves, count, words, stride, lanes)`
-    Fills the columns of leaves from the words of states. Word w of all states is an array, which begins at
-    `words + 8 * stride * w`. A leaf is `LEAF` integers: address of its column, word, shift, mask, least value.
+    Fills the columns of leaves from the words of states. The words number w of all states are an array that begins at
+    `words + 8 * stride * w`. The record of a leaf is `LEAF` integers: address of its column, word, shift, mask, least
+    value.
 `expand(parts, count, rows, words, lanes, degrees, masks, ends, out, sources, counts) -> failures`
     Writes the successors of states, part by part. `rows` has the packed states, of `words` words each. Adds the number
     of each state's successors to `degrees` (32 bits for each lane), and the number of successors of each group of 64
@@ -100,7 +101,7 @@ def _run(r: Routine, instructions: str, steps: str, first: str, last: str) -> No
 
 
 def _bits(r: Routine, column: str, lane: str) -> str:
-    """The lanes from `lane` on in which a flag holds, as 64 bits. Lanes without a state are left out."""
+    """64 bits, which say in which of the lanes from `lane` on a flag holds. The bit of a lane without a state is 0."""
     flags = r.let(f"icmp ne {_BYTES} {r.load(r.plus(column, lane), _BYTES, 1)}, zeroinitializer")
     bits, left = r.let(f"bitcast {_FLAGS} {flags} to i64"), r.let(f"sub i64 %lanes, {lane}")
     below = r.let(f"sub i64 {r.let(f'shl i64 1, {left}')}, 1")
@@ -113,7 +114,7 @@ def _population(r: Routine, bits: str) -> str:
 
 
 def _lowest(r: Routine, bits: str, lane: str) -> str:
-    """The lane of the lowest set bit. Bit 0 is the lane `lane`."""
+    """The lane for which the lowest set bit stands. Bit 0 stands for the lane `lane`."""
     return r.plus(r.let(f"call i64 @llvm.cttz.i64(i64 {bits}, i1 true)"), lane)
 
 
@@ -156,7 +157,8 @@ def _expand() -> str:
 def _enabled(r: Routine, flag: str, failure: str) -> None:
     """Finds the lanes in which a part fires. Stores their bits in `masks` and their number in `fired`.
 
-    Stores the range of the blocks that have such lanes in `first` and `last`. Updates `failing`, `ends` and `degrees`.
+    Stores in `first` the beginning of the first block that has such a lane, and in `last` the end of the last block
+    that has one. Updates `failing`, `ends` and `degrees`.
     """
     with r.each("lane", "%lanes", step=BLOCK) as lane:
         r.put("bits", _bits(r, flag, lane))

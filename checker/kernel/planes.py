@@ -1,9 +1,9 @@
 """LLVM text that converts rows of packed states to *planes* and back. A plane has one byte of each of `GROUP` states.
 
-Both conversions are perfect shuffles. The rows of 2**k states lie in memory state by state. So the position of a byte
-consists of the k bits of the state's number, followed by the byte's position in the row. One step interleaves the first
-half of all bytes with the second half. This moves the first bit of each position to the end. After k steps the bytes
-lie plane by plane. The conversion back to rows works in the same way.
+Both conversions are perfect shuffles. The rows of 2**k states lie in memory state by state. So the bits of a byte's
+position are first the k bits of the state's number, then the bits of the byte's position in the row. One step
+interleaves the first half of all bytes with the second half. This step moves the first bit of each byte's position to
+the end of the position. After k steps the bytes lie plane by plane. The conversion back to rows works in the same way.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ WORD: Final = 8
 
 
 def _picked(first: int) -> str:
-    """The mask of a shuffle that takes bytes from two vectors alternately, in each from position `first` on."""
+    """The mask of a shuffle that takes bytes alternately from two vectors, beginning at position `first` of each."""
     return ", ".join(f"i32 {first + i // 2 + GROUP * (i % 2)}" for i in range(GROUP))
 
 
@@ -69,7 +69,7 @@ def room(writer: Writer, name: str, vectors: int) -> None:
 
 
 def planes(writer: Writer, states: str, words: int) -> None:
-    """Writes the planes of the states at the address `states` to `%planes`. Overwrites `%spare`, which is as large."""
+    """Writes the planes of the states at the address `states` to `%planes`. Overwrites `%spare` of equal size."""
     _shuffled(writer, states, WORD * words, GROUP, "%planes", "%spare")
 
 
@@ -80,10 +80,10 @@ def plane(writer: Writer, word: int, byte: int) -> str:
 
 
 def rows(writer: Writer, of: Mapping[int, str], width: int, place: str) -> None:
-    """Stores an array with a number for each state at the address `place`.
+    """Stores an array at the address `place`. The array has a number for each state.
 
-    The numbers have `width` bytes, a power of two. `of` has planes by the position of their bytes in the numbers. All
-    other bytes are zero. If `width` is not 1, `%parts` and `%spare` are overwritten.
+    The numbers have `width` bytes, a power of two. `of` maps a position in the numbers to the plane with the
+    bytes at this position. Bytes without a plane are zero. If `width` is not 1, `%parts` and `%spare` are overwritten.
     """
     for byte in range(width):
         at = writer.let(f"getelementptr {BYTES}, ptr {place if width == 1 else '%parts'}, i64 {byte}")

@@ -39,8 +39,8 @@ def expansion(system: TransitionSystem, layout: Layout) -> Program:
 
 
 def _changes(writer: Writer, layout: Layout, transition: Transition) -> list[Change]:
-    """The changes of words by a transition. Fields of a word do not overlap, so a word is the sum of its fields. An
-    intermediate sum may be below 0, so sums are computed modulo 2**64."""
+    """How a transition changes the words of a state. Fields of a word do not overlap, so a word is the sum of its
+    fields. An intermediate sum may be below 0, so sums are computed modulo 2**64."""
     changes = dict[int, Change]()
     updates = [(layout.places[i], update) for i, update in transition.updates.items() if layout.places[i].width]
     for place, update in sorted(updates, key=lambda x: x[0].word):
@@ -189,7 +189,7 @@ def by_group(sources: Integers) -> Integers:
 
 
 def _changed(part: Placed, words: Words, where: Integers, columns: Sequence[Column]) -> Words:
-    """Changes the words of states by a transition, and returns the words.
+    """Makes the changes of a transition in the words of some states. Returns these words.
 
     `words` has one row for each word of a state. `where` has the lanes of the states.
     """

@@ -67,7 +67,7 @@ class Routine(Writer):
 
     @contextmanager
     def when(self, condition: str) -> Iterator[None]:
-        """The body of the `with` statement runs only if a condition holds, such as `"ne i64 %a, 0"`."""
+        """The text written in the body of the `with` statement runs only if a condition holds (`"ne i64 %a, 0"`)."""
         label = self._label()
         self.do(f"br i1 {self.let(f'icmp {condition}')}, label %{label}yes, label %{label}end")
         self.block(f"{label}yes")
@@ -77,7 +77,7 @@ class Routine(Writer):
 
     @contextmanager
     def while_not_zero(self, variable: str) -> Iterator[None]:
-        """The body of the `with` statement is repeated until a variable is 0."""
+        """The text written in the body of the `with` statement runs again and again until a variable is 0."""
         label = self._label()
         self.do(f"br label %{label}head")
         self.block(f"{label}head")
@@ -90,9 +90,9 @@ class Routine(Writer):
 
     @contextmanager
     def each(self, variable: str, limit: str, first: str | int = 0, step: int = 1) -> Iterator[str]:
-        """The body of the `with` statement is repeated for every `step`-th number from `first` to below `limit`.
+        """The text written in the body of the `with` statement runs for every `step`-th number from `first` on.
 
-        Yields the name of the number.
+        All these numbers are below `limit`. Yields the name that the number has in the text.
         """
         label = self._label()
         self.put(variable, first)

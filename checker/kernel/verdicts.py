@@ -1,4 +1,4 @@
-"""The verdict bits of a state: the values of the system's predicates in the state, and whether one is undefined."""
+"""The verdict bits of a state: the values of the system's predicates, and whether a predicate is undefined."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Verdicts:
     """The verdict bits of a state, in order: FAILED, OUTSIDE, then violated invariants, reached goals, hit bounds.
 
     If properties are checked, more bits follow. Each question (an instance of a property) has three bits: its `region`,
-    `source` and `mark`. `questions` has the positions of these bits. After them, each instance that can be cut has one
-    bit. An action instance is *cut* in a state if only its `s.room` conditions disable it. `cuts` has the label of each
-    such instance and the position of its bit.
+    `source` and `mark`. `questions` has the positions of these bits. An action instance is *cut* in a state if only its
+    `s.room` conditions disable the instance. The last bits are for the action instances that can be cut, one for each.
+    `cuts` has the label of each of these instances and the position of its bit.
 
     Goals and bounds are checked only in states that the constraints allow. If an invariant, goal or bound is undefined,
     its own bit is not set.

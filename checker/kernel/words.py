@@ -1,7 +1,7 @@
 """Writes LLVM text that works on eight packed states at once.
 
-A vector of eight 64-bit lanes has the same word of each state. Such a vector fills one AVX-512 register. On narrower
-machines LLVM splits the vectors, so the text is the same everywhere.
+A vector has eight 64-bit lanes, one for each state. Each lane has the same word of its state, for example the first.
+A vector fills one AVX-512 register. On narrower machines LLVM splits the vectors, so the text is the same everywhere.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ class Writer:
         self.lines.append(f"{label}:")
 
     def shuffle(self, a: str, b: str, lanes: int, picked: Sequence[int], bits: int = 64) -> str:
-        """A vector of the lanes at the positions `picked` in `a` followed by `b`. These two have `lanes` lanes each."""
+        """A vector of lanes of `a` and `b`, which have `lanes` lanes each. In `picked`, b's lanes begin at `lanes`."""
         mask = ", ".join(f"i32 {i}" for i in picked)
         kind = f"<{lanes} x i{bits}>"
         return self.let(f"shufflevector {kind} {a}, {kind} {b}, <{len(picked)} x i32> <{mask}>")
 
     def interleave(self, words: Sequence[str]) -> str:
-        """Joins vectors into one. Vector j has word j of each of eight states. The result has state after state."""
+        """Joins vectors. Vector j has word j of each of eight states. The result has the words state by state."""
         joined, lanes = list(words), LANES
         while len(joined) > 1:
             if len(joined) % 2:

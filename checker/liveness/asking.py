@@ -1,4 +1,4 @@
-"""Answers the questions about an exploration.
+"""Answers the questions about an exploration. A question is an instance of a property.
 
 If the exploration ended early, only the levels whose steps are known are examined.
 """
@@ -21,7 +21,7 @@ from isrcheck.model.language.fairness import Obligation
 from isrcheck.model.language.system import Question
 
 COMPONENT: Final = 24
-"""Bytes for each state while components are found, without the sets of obligations that each component has."""
+"""Bytes that the search for components needs for each state. Sets of obligations are counted separately."""
 
 
 @dataclass(frozen=True)

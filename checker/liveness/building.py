@@ -1,11 +1,11 @@
 """Builds the region of a question: the states that sources lead to while the question stays open, and their steps.
 
 A question is open in a state if its condition `region` (`isrcheck.model.language.system.Question`) holds there. The
-number of a state is the state's place in the store's table. If the levels have no such places, the number is the
-state's position in a list (`Listed`). Until the region of a question is built, the question needs one byte for each
-number. The states that are reached from sources are kept in a queue. A state joins the queue when it is first reached.
-Its place in the queue is its number in the region, and each step to the state stores this number as its target. The
-name of a state (see `Numbers`) is kept only until the state is expanded.
+number of a state is the state's place in the store's table. If the store has no table, the number is the state's
+position in a list (`Listed`). Until the region of a question is built, the question needs one byte for each number. The
+states that are reached from sources are kept in a queue. A state joins the queue when it is first reached. Inside the
+region, a state is identified by its place in the queue and not by its number. So the target of a step is a place in the
+queue. The name of a state (see `Numbers`) is kept only until the state is expanded.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ class Listed:
 class Candidates:
     """The states in which a question is open.
 
-    For each number, `flags` has the flags of the state with this number, or 0 if the question is not open there.
+    For each number, `flags` has the flags of the state with this number. The flags are 0 if the question is not open in
+    the state, or if no state has the number.
     """
 
     numbers: Numbers
@@ -228,7 +229,7 @@ class Builder:
         return Candidates(Listed(self.levels, rows.astype(np.uint64), of), flags)
 
     def _flags(self, number: int, verdicts: Words, levels: Narrow) -> Bytes:
-        """The flags of states with these verdicts in these levels, or 0 where the question is not open."""
+        """The flags of states from their verdicts and levels. A state in which the question is not open has 0."""
         region, source, mark = self.levels.kernel.verdicts.questions[number]
         begun = flag(verdicts, source) & ((levels == 1) | (not self._system.questions[number].initially))
         found = loops.INSIDE + loops.SOURCE * begun + loops.MARKED * flag(verdicts, mark)
@@ -239,8 +240,8 @@ class Builder:
     def _closed(self, among: Candidates) -> Reached:
         """All states that sources lead to, in the order of a breadth-first search.
 
-        The search begins at the sources among the initial states and continues from the other sources, level by level.
-        This order puts states that are few steps apart near each other in the queue.
+        The search begins at the sources among the initial states. Then the other sources join the queue, those of one
+        level in each round. This order puts states that are few steps apart near each other in the queue.
         """
         known = Reached(among, self.promises, self.allowance, bool(self._cuts or self._system.constraints))
         self._follow(self._initial(among), known)
@@ -261,7 +262,7 @@ class Builder:
         return [states[among.flags[states] & loops.SOURCE != 0] for states in inside]
 
     def _follow(self, sources: Sequence[Integers], known: Reached) -> None:
-        """In each round, adds one group of sources to the queue and expands the waiting states, until none are left."""
+        """In each round, adds the next group of sources (if any) to the queue and expands the waiting states."""
         left = list(sources[::-1])
         while True:
             if left:
@@ -298,9 +299,9 @@ class Builder:
 def members(levels: NativeLevels, kept: Words) -> Words:
     """These states of a level or, under symmetry, all states of their orbits.
 
-    A question or a fairness assumption may be about one broker. Then the answer may differ between the states of an
-    orbit. The search judged only the kept states. Raises `ModelError` if a predicate or property is undefined in
-    another state of their orbits.
+    A question or a fairness assumption may be about one broker. Then its conditions may differ between the states of an
+    orbit. The search judged only the states `kept`. So `ModelError` is raised here if a predicate or property is
+    undefined in another state of their orbits.
     """
     every = levels.members(kept)
     if len(every) > len(kept) and flag(levels.kernel.judge(every), FAILED).any():

@@ -2,17 +2,17 @@
 
 An *obligation* is a fairness assumption about some action instances. An obligation is enabled in a state if one of its
 instances is enabled there and changes the state. Instances that only a bound or a constraint prevents count as enabled,
-unless something else is said. A fair behaviour that stays in a region does one of two things. It finally stays in one
-state, in which no obligation is enabled (an *end*). Or it moves for ever, and the states that it visits again and again
-are strongly connected (a *component*). A component is *fair* if two conditions are true. Each weak obligation is
-disabled in one of its states, or taken by one of its steps. Each strong obligation is enabled in none of its states, or
-taken by one of its steps. Besides, an end counts only if it has the question's mark, and a component only if one of its
-states has the mark. If a question requires steps (`never`), ends do not count. Then a component needs such a step
-instead of the mark.
+unless a docstring below says that they count as disabled. A fair behaviour that stays in a region does one of two
+things. It finally stays in one state, in which no obligation is enabled (an *end*). Or it moves for ever, and the
+states that it visits again and again are strongly connected (a *component*). A component is *fair* if two conditions
+are true. Each weak obligation is disabled in a state of the component, or taken by a step of the component. Each strong
+obligation is enabled in no state of the component, or taken by a step of the component. Besides, an end counts only if
+it has the question's mark, and a component only if one of its states has the mark. If a question requires steps of
+certain actions (`never`), ends do not count. Then a component needs a step of such an action instead of the mark.
 
-A component in which a weak obligation is always enabled and never taken has no fair part. A component that violates
-only strong obligations may have fair parts. To find them, the states in which these obligations are enabled are
-removed, and the rest is decomposed again (Emerson and Lei).
+A component in which a weak obligation is always enabled and never taken has no fair part. A component that is unfair
+only because of strong obligations may have fair parts. To find them, the states in which these obligations are enabled
+are removed, and the rest is decomposed again (Emerson and Lei).
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class Components:
 
     `number` has the component of each state, or -1 for a state in no component. For each component, `always` has the
     obligations that are enabled in all its states, `ever` those that are enabled in one of its states, and `taken`
-    those that its steps take. `marked` says whether the component has a marked state or, if the question requires a
-    step, whether it has a step that `never` marks. A step that leads to the same state does not count, so a component
-    has two states or more.
+    those that its steps take. `marked` says whether the component has a state with the mark. If the question requires
+    steps, `marked` says instead whether the component has a step that `never` marks. A step that leads to the same
+    state does not count, so a component has two states or more.
     """
 
     number: Integers
@@ -53,7 +53,8 @@ class Components:
 class Decision:
     """Finds the fair parts of a region.
 
-    `never` marks the instances of which a component must take at least one; None if no step is required.
+    `never` has a flag for each instance. A component must take at least one of the flagged instances. If the question
+    requires no steps, `never` is None.
     """
 
     def __init__(self, region: Region, promises: Promises, never: Flags | None) -> None:
@@ -66,7 +67,7 @@ class Decision:
 
     @cached_property
     def _free(self) -> Components:
-        """The components, with the instances that only a bound or a constraint prevents counted as disabled."""
+        """The components if instances that only a bound or a constraint prevents count as disabled."""
         everything = np.ones(self.region.size, dtype=np.bool_)
         return self._components(everything, self.region.enabled) if self.region.cut.any() else self.all
 
@@ -132,8 +133,8 @@ def _members(number: Integers, chosen: Flags) -> Iterator[Integers]:
 class Found:
     """The fair ends and components of a region. `unfair` counts the components without a fair part.
 
-    `excused_ends` and `excused_components` count the unfair ends and components that would be fair if instances that
-    only a bound or a constraint prevents counted as disabled.
+    Instances that only a bound or a constraint prevents count as enabled. `excused_ends` and `excused_components` count
+    the unfair ends and components that become fair if these instances count as disabled.
     """
 
     region: int

@@ -28,9 +28,9 @@ EXPLORED_SO_FAR: Final = ("violation", "states")
 
 @dataclass
 class Promised:
-    """Judges properties under a fairness.
+    """Judges properties under assumptions about the fairness of actions.
 
-    `violated` says why a property has no verdict if a violation ended the search.
+    A violation may end the search. Then `violated` is the reason why a property has no verdict.
     """
 
     judge: Judge
@@ -73,7 +73,7 @@ class Promised:
     ) -> tuple[str | None, Stop | None]:
         """Adds the answers about the first `known` levels to `found`.
 
-        If answers are missing, returns the reason, in words and as a `Stop`; otherwise (None, None).
+        If answers are missing, returns the reason in words and as a `Stop`. If none are missing, returns (None, None).
         """
         system = levels.system
         labels = [t.label for t in (*system.transitions, *system.shut_out)]
@@ -138,7 +138,8 @@ def _asked(answer: Answer) -> Asked:
 def _settle(result: Result, stopped: Stop | None) -> None:
     """Updates the verdict and the exit code of a result from the verdicts on its properties.
 
-    `stopped` says what stopped the questions, if anything did. Then the result also gets a reason, unless it has one.
+    `stopped` says why the work on the questions ended early, or is None if it did not. A result without a reason gets
+    one if `stopped` is not None.
     """
     verdicts, codes = {each.verdict for each in result.liveness.values()}, {result.exit_code}
     if "violated" in verdicts:

@@ -22,7 +22,7 @@ class Growing:
     """An array that grows at the end. Its memory is returned to the system when the array is no longer used.
 
     If the system can move pages (Linux), the array grows without a copy. Copies would double the memory that a question
-    takes, and so would arrays whose memory the C library keeps after use.
+    takes. Ordinary arrays would double it too, because the C library may keep their memory after use.
     """
 
     def __init__(self, kind: npt.DTypeLike, allowance: Allowance) -> None:
@@ -39,7 +39,7 @@ class Growing:
         self.count += more.size
 
     def fitting(self, most: int, *kinds: type[np.generic]) -> Growing:
-        """This array if its type can hold numbers up to `most`, else a copy with the first of `kinds` that can."""
+        """This array if its type can hold `most`, else a copy in the first type of `kinds` that can hold `most`."""
         kind = np.dtype(narrowest(most, *kinds))
         if kind.itemsize <= self.kind.itemsize:
             return self

@@ -6,15 +6,16 @@ and fair components.
 The prefix leads from an initial state through any states to a source, and from there inside the region to a fair end or
 to a state of a fair component. No such path is shorter. Among paths of this length, a path to an end is preferred to a
 path to a component. If several paths are left, the rules for canonical traces (`isrcheck.checker.traces.canonical`)
-choose one of them. The choice does not depend on the source that a path visits.
+choose one of them. These rules do not consider which source a path visits.
 
 If the prefix ends in a component, the cycle leads from the last state of the prefix back to this state. Each weak
 obligation that is enabled in this state is taken on the cycle or disabled in a state of the cycle. Each strong
-obligation that is enabled in a state of the cycle is taken on the cycle. The cycle also has a marked state or, if the
-question requires steps (`never`), such a step. It is a shortest cycle with these properties and, among the shortest,
-the cycle with the least labels, compared from the first step on. If the search for a shortest cycle could visit more
-than `EXACT` nodes, the search satisfies one obligation after the other, the nearest first. Then the cycle also takes
-each strong obligation that is enabled anywhere in the component, and it may not be the shortest.
+obligation that is enabled in a state of the cycle is taken on the cycle. The cycle also has a marked state. If the
+question requires steps of certain actions (`never`), the cycle has such a step instead. No cycle with these properties
+is shorter. Among cycles of this length, the chosen cycle has the least labels, compared from the first step on. If the
+search for a shortest cycle could visit more than `EXACT` nodes, the search satisfies one obligation after the other,
+the nearest first. Then the cycle also takes each strong obligation that is enabled anywhere in the component, and there
+may be a shorter cycle.
 """
 
 from __future__ import annotations
@@ -44,10 +45,11 @@ Step = tuple[int, Node]
 
 @dataclass(frozen=True)
 class Lasso:
-    """A path from an initial state (`prefix`), and the instances of a cycle that repeats for ever from its end.
+    """A path from an initial state (`prefix`), and the instances of a cycle at the end of this path.
 
-    If the cycle is empty, the behaviour stays in the last state of the prefix. `shortest` is false if another cycle
-    with the properties above (see the top of this file) may be shorter.
+    The cycle is repeated for ever. If the cycle is empty, the behaviour stays in the last state of the prefix.
+    But for a stable condition, the lasso is only the prefix. `shortest` is false if there may be a shorter cycle with
+    the properties that the top of this file lists.
     """
 
     prefix: Path
@@ -121,10 +123,10 @@ class Lassos:
         return path, int(last[at])
 
     def _back(self, distance: Integers, k: int, inside: Integers, before: Words) -> tuple[Edges, Integers, Words]:
-        """The steps from the `k`-th states of paths into given states, and the states from which these steps come.
+        """The steps from the `k`-th states of paths to the next states of the paths, and these `k`-th states.
 
-        The given states are the next states of the paths. `inside` has those from the source of a path on, as numbers
-        in the region. `before` has those before the source, in packed form. The states from which the steps come are
+        The next states are given in two arrays. `inside` has the next states that lie at or after the source of a path,
+        as numbers in the region. `before` has the next states before the source, in packed form. The `k`-th states are
         returned in the same two forms.
         """
         region = self._region
@@ -164,8 +166,9 @@ class Cycle:
     A node of the walk is a state and two masks, `kept` and `due`. The masks have a bit for each weak obligation that is
     enabled at the entry, and for each strong obligation that is enabled anywhere in the component. They have one more
     bit if the walk must reach the mark (a marked state, or an instance of `never`). A bit of `kept` is set when the
-    walk has satisfied its obligation or has reached the mark. The other bits belong to `due` if they must still be set.
-    A strong obligation is due only from the first state of the walk on in which it is enabled.
+    walk has satisfied its obligation or has reached the mark. A bit of `due` is set while the walk must still set the
+    same bit of `kept`. In the exact search, the bit of a strong obligation is due only after the walk has visited a
+    state in which the obligation is enabled. In the other search (see `EXACT`), all bits are due from the start.
     """
 
     def __init__(self, region: Region, promises: Promises, never: Flags | None, part: Integers, entry: int) -> None:
@@ -216,7 +219,7 @@ class Cycle:
         return sum(bit for bit, i in self._strong if _has(self._enabled[state], i))
 
     def _keeps(self, label: int, target: int) -> int:
-        """The bits of `kept` that a step sets, by itself or by the state that it leads to."""
+        """The bits of `kept` that a step sets. They depend on the step's label and on the state that it leads to."""
         found = 0
         for bit, obligation in enumerate(self._open):
             idle = not self._promises.obligations[obligation].strong and not _has(self._enabled[target], obligation)
@@ -233,7 +236,7 @@ def _has(words: Words, bit: int) -> bool:
 def shortest(
     start: Node, steps: Callable[[Node], Iterable[Step[Node]]], goal: Callable[[Node], bool]
 ) -> list[Step[Node]]:
-    """A shortest path of one or more steps to a goal and, among the shortest, the path with the least labels."""
+    """A shortest path of one or more steps to a goal. Among the shortest paths, it has the least labels."""
     layers: list[dict[Node, None]] = [{start: None}]
     ways: dict[Node, list[Step[Node]]] = {}
     known: set[Node] = set()

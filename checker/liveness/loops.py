@@ -1,7 +1,8 @@
 """Loops over the edges of a graph, as compiled code. `isrcheck.checker.liveness.region` describes the graph.
 
 The states of the graph are found in a search from the sources. A state joins the search's queue when it is first
-reached. The rank of a state is the count of flagged numbers below the state's own number (see `rank_of`).
+reached. A state has a number, and may have flags. Its rank is the count of smaller numbers whose states have flags (see
+`rank_of`).
 """
 
 # mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,call-arg"
@@ -58,7 +59,7 @@ def rank_of(number, ranks):
 def joined(states, ranks, places, length, found):
     """Puts the states that are not in the queue into `found`, and gives them the next places in the queue.
 
-    Returns how many states it puts there. For the rank of each state, `places` has the state's place in the queue plus
+    Returns the number of these states. For the rank of each state, `places` has the state's place in the queue plus
     one, or 0 if the state is not in the queue. `length` is the length of the queue before the call.
     """
     fresh = 0
@@ -80,15 +81,16 @@ def steps_of(
 
     Returns how many of these steps reach a state for the first time. Steps that change nothing are left out.
 
-    `degree` gets the number of the found steps of each state. `labels` and `targets` get the labels of these steps and
-    the places of their targets in the queue, in the order of the states and, for each state, of the steps. `found` gets
-    the positions of the steps that reach a state for the first time. `first` is room for as many numbers as there are
-    states, and `order` for as many as there are steps.
+    `degree` gets the number of the found steps of each state. `labels` gets the labels of these steps, and `targets`
+    gets the places of their targets in the queue. Both are sorted by state, and for each state they keep the order of
+    the steps. `found` gets the positions of the steps that reach a state for the first time. `first` is spare memory of
+    one number for each state, and `order` of one number for each step.
 
     `target` has the number of each step's target, negative if the target has no number. The call overwrites `target`.
-    `outside` marks the steps whose target a constraint leaves out, or is empty. The obligations that are enabled or cut
-    in each state are added to `enabled` and `cut`. For the rank of each state, `places` has the state's place in the
-    queue plus one, or 0. `length` is the length of the queue before the call.
+    `outside` marks the steps whose target a constraint leaves out, or is empty. The obligations of the marked steps are
+    added to `cut` for the state of the step, and the obligations of the other steps to `enabled`. For the rank of each
+    state, `places` has the state's place in the queue plus one, or 0 if the state is not in the queue. `length` is the
+    length of the queue before the call.
     """
     words, here = states.shape[1], np.uint64(places.ctypes.data)
     degree[:] = 0
@@ -136,12 +138,12 @@ def components(begin, target, alive, number, calls, entered, open_, at):
     """The strongly connected components among the alive states. A single state is no component.
 
     Puts the number of the component of each state (-1 for none) into `number`. Returns how many components there are.
-    `calls`, `entered`, `open_` and `at` are room for as many numbers as there are states.
+    `calls`, `entered`, `open_` and `at` are spare memory of one number for each state.
 
-    This is Tarjan's algorithm with one number for each state (Pearce 2016). States are numbered from 1 upwards when
-    they are visited. Until a state's component is known, `number` then has the least number found among the states that
-    the state leads to. Afterwards `number` has the number of the component. Components are numbered from the number of
-    states minus one downwards, and at the end anew from 0.
+    This is Tarjan's algorithm with one number for each state (Pearce 2016). When a state is visited, it gets the next
+    number, from 1 upwards. Until the state's component is known, this number is reduced to the least number that is
+    found among the states to which the state leads. Then it is replaced by the number of the component. Components are
+    first numbered downwards from the number of states minus one. At the end they are renumbered from 0 upwards.
     """
     n = len(begin) - 1
     for v in range(n):
@@ -209,10 +211,11 @@ def summaries(
 ):  # fmt: skip
     """Finds three sets of obligations and two marks for each component.
 
-    The sets have the obligations that are enabled in all its states (`always`), that are enabled in one of its states
-    (`ever`), and that its steps take (`taken`). `state_mark` says whether a state of the component is marked, and
-    `step_mark` whether a step of the component is marked. A step is marked if `never` has a flag for the step's label.
-    Before the call, all bits of `always` must be set, and all bits and flags of the other results must be clear.
+    `always` has the obligations that are enabled in all states of the component. `ever` has the obligations that are
+    enabled in at least one of its states, and `taken` the obligations that its steps take. `state_mark` says whether a
+    state of the component is marked, and `step_mark` whether a step of the component is marked. A step is marked if
+    `never` has a flag for the step's label. Before the call, all bits of `always` must be set, and all bits and flags
+    of the other results must be clear.
     """
     words = enabled.shape[1]
     for v in range(len(number)):

@@ -35,7 +35,7 @@ class NotAllowed(Exception):
 
 
 class Allowance:
-    """The most bytes that a question may hold, and the time by which it must end. None means that there is no limit.
+    """The most bytes that a question may hold, and the time by which it must be answered. None means no limit.
 
     The time is a value of `time.perf_counter`.
     """
@@ -60,8 +60,8 @@ class Allowance:
 class Promises:
     """The fairness obligations. A set of obligations is stored in words, with one bit for each obligation.
 
-    `of` has the number of each instance's obligation, or -1. `strong` and `weak` are the sets of the strong and of the
-    weak obligations.
+    `of` has the number of each instance's obligation, or -1 for an instance without an obligation. `strong` is the set
+    of the strong obligations, and `weak` of the weak ones.
     """
 
     obligations: tuple[Obligation, ...]
@@ -103,7 +103,7 @@ class Numbers(Protocol):
     size: int
 
     def find(self, states: Words) -> tuple[Integers, Words]:
-        """The number and the name of each state. A state without a number has the number -1 and a useless name."""
+        """The number and the name of each state. For an unknown state, the number is -1 and the name is meaningless."""
 
     def names(self, numbers: Integers) -> Words:
         """The names of the states with these numbers."""
@@ -160,7 +160,7 @@ class Region:
         return self.all.levels(self.number.astype(np.int64))
 
     def steps(self, states: Integers) -> tuple[Integers, Integers]:
-        """The positions of all steps of these states, and for each step the position of its state in `states`."""
+        """The positions of all steps from these states, and for each step the position of its source in `states`."""
         first, after = (self.begin[at].astype(np.int64) for at in (states, states + 1))
         counts = after - first
         of = np.repeat(np.arange(len(states)), counts)

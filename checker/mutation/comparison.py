@@ -1,12 +1,12 @@
 """Compares mutants with the model in the states that the model reaches. One exploration compares many mutants.
 
-The states compared are the reachable states in which the model's constraints hold. A mutant is *equivalent* if in each
-of these states the same instances are enabled in the mutant and in the model, and lead to the same states. The mutant
-and the model then have the same states and the same steps. A mutant *only forbids* if it lacks steps of the model and
-adds none. Such a mutant reaches no new state, so no invariant can notice it. If, moreover, the guard of its mutated
-action is true in no state of the model, then the action never happens in the mutant. All these conclusions may be wrong
-if an invariant, a constraint, a goal or another action asks what is enabled (`s.enabled`). Then a mutant may differ in
-states that are not compared, and must be checked.
+The states compared are the model's reachable states in which its constraints hold. A mutant is *equivalent* if the
+same instances are enabled in the mutant and in the model in each of these states, and lead to the same states. The
+mutant and the model then have the same states and the same steps. A mutant *only forbids* if it lacks steps of the
+model and adds none. Such a mutant reaches no new state, so no invariant can notice it. Suppose that also the mutant's
+guard of the mutated action is true in none of the compared states. Then the action never happens in the mutant. All
+these conclusions may be wrong if an invariant, a constraint, a goal or another action asks what is enabled
+(`s.enabled`). Then the mutant itself must be checked, because only the instances of the mutated action are compared.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Instances = Sequence[Transition]
 
 @dataclass(frozen=True)
 class Difference:
-    """The first level at which a mutant behaves differently (None if it never does), and how.
+    """How a mutant differs from the model, and the first level at which it does. Without a difference, `level` is None.
 
     `forbids`: a step of the model is missing. `adds`: a step is new, or leads to another state, or is undefined.
     `fires`: the mutant's guard of the mutated action is true in some state of the model.
@@ -87,10 +87,10 @@ def _never(number: int, counted: Expression, cases: Iterable[Expression]) -> Pre
 
 
 def _adds(system: TransitionSystem, a: Transition, b: Transition) -> Expression:
-    """The condition that a mutant's instance adds something to the model.
+    """The condition that the mutant's instance `b` adds something to the model's instance `a`.
 
-    The mutant's instance `b` is enabled where the model's instance `a` is not, or `b` leads to another state than `a`,
-    or `b` is undefined.
+    The condition is true in three cases: `b` is enabled and `a` is not, `b` leads to another state than `a`, or `b` is
+    undefined.
     """
     elsewhere = e.and_(a.guard, b.guard, _elsewhere(system, a.updates, b.updates))
     return e.or_(e.and_(b.guard, e.not_(a.guard)), b.failure, elsewhere)

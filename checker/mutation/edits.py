@@ -1,7 +1,8 @@
 """Edits of a model's source: an edit removes or weakens a condition of a guard, or drops an update.
 
-An *edit* replaces one node of a function's syntax tree. Candidates are found only by the shape of the source. A later
-comparison of the behaviours decides whether an edit weakens a guard (`isrcheck.checker.mutation.comparison`).
+An *edit* replaces one node of a function's syntax tree. Candidates for edits are found from the syntax tree
+alone. A later comparison of the behaviours decides whether an edit weakens a guard
+(`isrcheck.checker.mutation.comparison`).
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Edit:
 
     If the node is a local name, `text` is the definition of the name, for example `same_epoch = a == b`.
     `change` is "true" or "false" for a removed condition, a comparison for a weakened condition, "stay" for a dropped
-    update, and "stay:name" if only one field of the update is dropped.
+    update, and "stay:name" if only the field `name` of the update is dropped.
     """
 
     file: str
@@ -243,7 +244,7 @@ def _second(first: ast.expr, second: ast.expr) -> ast.expr:
 
 
 def _dropped(node: ast.stmt, field: str) -> ast.stmt:
-    """The statement `node` without its effect: `x = x`.
+    """A statement that replaces `node` and changes nothing, such as `x = (value, x)[1]` for `x = value`.
 
     With `field`, only this field of the update keeps its old value: `x = {..., "field": x.field}`.
     """

@@ -1,8 +1,9 @@
-"""Checks in the model's recorded scenarios the mutants that are not noticed at the settings of the `Question`.
+"""Checks mutants in the model's recorded scenarios, if they are not noticed at the settings of the `Question`.
 
-A scenario in which the model should hold is a *place*. At a place, a mutant is checked for all invariants that fit the
-model and hold in the model there. A mutant is found again by the position of its edit in the source, which does not
-depend on settings.
+A mutant is *noticed* if its outcome is not in `OPEN` (for example, if it is `killed`). A scenario in which the model
+should hold is a *place*. At a place, a mutant is checked for every invariant that has a meaning at the settings of the
+place and holds in the model there. The same edit makes the mutant at every place, because the position of the edit in
+the source does not depend on settings.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from isrcheck.model.language.profiles import BARE
 from isrcheck.model.language.tracing import anything_asks, meaningless, trace
 
 SAME: Final = Difference(None, forbids=False, adds=False, fires=False)
-"""The difference of a mutant whose instances at a place are the model's, or whose edit gives no valid model there."""
+"""The difference of a mutant that has the model's instances at a place, or that is not a valid model there."""
 OPEN: Final = ("survived", "nothing new", "unread", "forbids", "equivalent", "not finished")
 """Outcomes that a scenario may change."""
 ROUND: Final = 8
@@ -40,8 +41,8 @@ class Answers:
     """What is known about the model and its mutants at a place.
 
     At this place the model has `distinct` states, and the invariants `holds` hold in it. `differences` says how each
-    mutant differs from the model. It is None if an exploration of the model did not finish, or if a process ran out of
-    memory. `asks` says that an action, one of the invariants in `holds`, a goal or a constraint asks what is enabled.
+    mutant differs from the model. `differences` is None if an exploration of the model did not finish, or if a process
+    ran out of memory. `asks` is true if an action, a goal, a constraint or an invariant in `holds` calls `s.enabled`.
     """
 
     place: Place
@@ -52,9 +53,9 @@ class Answers:
 
 
 def places(model: str, paths: tuple[str, ...] = (), most: int | None = None) -> tuple[Place, ...]:
-    """The recorded scenarios in which a model should hold, smallest first, with at most `most` states.
+    """The recorded scenarios in which a model should hold and has at most `most` states, smallest first.
 
-    Without paths, the scenarios are those of the current directory, or else the shipped ones.
+    Without paths, the scenarios are those in `./counterexamples`, or the shipped ones if there is no such folder.
     """
     found = (place for place in _recorded(model, paths) if most is None or place[2] <= most)
     return tuple(sorted(found, key=lambda place: (place[2], place[0])))
@@ -69,7 +70,7 @@ def _recorded(model: str, paths: tuple[str, ...]) -> Iterator[Place]:
 
 
 def in_scenarios(question: Question, verdicts: Sequence[Verdict], tell: Callable[[str], None]) -> list[Verdict]:
-    """The verdicts after mutants with open outcomes were checked in the scenarios of the question."""
+    """Checks mutants with an outcome in `OPEN` in the question's scenarios. Returns the verdicts on all mutants."""
     known = {v.number: v for v in verdicts}
     for first in range(0, len(question.scenarios), ROUND):
         pending = [v for v in known.values() if v.outcome in OPEN]
@@ -81,7 +82,10 @@ def in_scenarios(question: Question, verdicts: Sequence[Verdict], tell: Callable
 def _in_a_round(
     question: Question, scenarios: Sequence[Place], pending: Sequence[Verdict], tell: Callable[[str], None]
 ) -> Iterator[Verdict]:
-    """Compares the mutants with the model in the scenarios. Checks each where it may differ, until it is noticed."""
+    """Compares the mutants with the model in the scenarios.
+
+    Then checks each mutant in the scenarios in which it may differ from the model, until the mutant is noticed.
+    """
     tell(f"{len(pending)} mutants are compared with the model in {', '.join(name for name, _, _ in scenarios)}")
     work = [(question, place, [(v.action, v.edit) for v in pending]) for place in scenarios]
     workers = question.workers or cores()
@@ -94,7 +98,7 @@ def _in_a_round(
 
 
 Followed = Sequence[tuple[Answers, Difference | None]]
-"""For each place, the answers there, and one mutant's difference from the model, or None if it is not known."""
+"""For each place, the answers there and one mutant's difference from the model. An unknown difference is None."""
 
 
 def _of_one(compared: Sequence[Answers], number: int) -> Followed:
@@ -103,7 +107,7 @@ def _of_one(compared: Sequence[Answers], number: int) -> Followed:
 
 
 def _followed(item: tuple[Question, Verdict, Followed]) -> Verdict:
-    """The verdict on a mutant after it was checked in place after place, until it was noticed."""
+    """The verdict on a mutant after a check at one place after another. The checks end when the mutant is noticed."""
     question, verdict, followed = item
     same, differs, unfinished = list(verdict.same_in), list(verdict.differs_in), list(verdict.unfinished_in)
     for answers, difference in followed:

@@ -22,7 +22,7 @@ from isrcheck.model.language.errors import EvaluationError
 from isrcheck.model.language.profiles import BARE
 
 ASKED: Final = ("survived", "nothing new", "unread", "forbids", "vacuous")
-"""The outcomes that say that a mutant differs from the model and that no invariant kills it."""
+"""The outcomes of mutants that differ from the model but are not killed by an invariant."""
 
 
 def in_the_model(loaded: LoadedModel, question: Question) -> dict[str, PropertyFinding]:
@@ -63,7 +63,7 @@ def _model(loaded: LoadedModel, question: Question) -> Interpreter:
 
 
 def _killed(verdict: Verdict, violated: dict[str, PropertyFinding], distinct: int, model: Interpreter) -> Verdict:
-    """The verdict `killed`, with the shortest lasso. Of equally short lassos, the first by property name is taken."""
+    """The verdict `killed`, with the shortest trace. Of equally short traces, the first by property name is taken."""
     first = min(violated, key=lambda name: (_length(violated[name]), name))
     finding = violated[first]
     trace = finding.trace

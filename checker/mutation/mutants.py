@@ -23,7 +23,7 @@ from isrcheck.model.language.tracing import instances_of
 
 Touched = Literal["guard", "update"]
 SHIPPED: Final = ("isrcheck.model.", "isrcheck.invariants.")
-"""The beginnings of the names of shipped modules in which models are written."""
+"""The prefixes of the names of the shipped modules that contain models or invariants."""
 SENSELESS: Final = (ModelError, TypeError, ValueError, LookupError, AttributeError, AssertionError)
 """Exceptions that show that an edit does not give a valid model."""
 
@@ -56,7 +56,7 @@ class Family:
 
 
 def family(model: Model, action: str) -> Family:
-    """The mutants of an action that have other instances than the action itself, in the order of the source."""
+    """The mutants of an action, in the order of the source. A mutant with the instances of the action is left out."""
     with noticing_calls() as called:
         own = tuple(instances_of(model, action))
     found: dict[Any, Mutant] = {}
@@ -145,7 +145,7 @@ def _guards(instances: tuple[Transition, ...]) -> list[int]:
 
 
 def functions_of(cls: type[Model]) -> Iterator[FunctionType]:
-    """The functions of a model and of the modules in which it is written, each once, subclass first."""
+    """The functions of a model's classes and of the modules of these classes, without repetitions, subclass first."""
     seen: set[FunctionType] = set()
     for base in cls.__mro__:
         for found in () if base in (Model, object) else (*_members(base), *_beside(base)):
@@ -159,7 +159,10 @@ def _members(cls: type) -> list[FunctionType]:
 
 
 def _beside(cls: type) -> Iterator[FunctionType]:
-    """The functions in the module of a class, also imported ones, if they belong to models, not to the language."""
+    """The functions in the module of a class that belong to models. Imported functions are included.
+
+    Functions of the modelling language do not belong to models.
+    """
     for found in list(_module_of(cls).values()):
         if isinstance(found, FunctionType) and _is_a_models_own(found) and _is_a_modellers(found):
             yield found
@@ -168,9 +171,9 @@ def _beside(cls: type) -> Iterator[FunctionType]:
 def _module_of(cls: type) -> dict[str, Any]:
     """The global names of the module of a class, as the class's functions see them.
 
-    They are taken from a function of the class. `sys.modules` may have another module under the same name: a user's
-    file is not imported by its name, and a file beside it may be loaded in two versions. If the class has no function,
-    the module in `sys.modules` is used only if it contains this class.
+    The names are taken from a function of the class, because `sys.modules` may have another module under the same name.
+    (A user's file is not imported by its name, and another file in its folder may be loaded in two versions.) If the
+    class has no function, the module in `sys.modules` is used, but only if it contains this class.
     """
     seen = (f.__globals__ for f in _members(cls))
     found = next((names for names in seen if names.get("__name__") == cls.__module__), None)

@@ -58,7 +58,7 @@ class Mutation:
 
     @property
     def exit_code(self) -> int:
-        """The model's exit code if it is not 0; otherwise 152 if something is open, 10 if a mutant survives, or 0."""
+        """The exit code of the model's check if not 0. Otherwise 152 if `is_open`, 10 if a mutant survives, or 0."""
         if self.own.exit_code != Exit.HOLDS:
             return self.own.exit_code
         codes = {Exit.LIMIT: self.is_open, Exit.DIFFERENCE: self.count("survived")}
@@ -87,7 +87,7 @@ class Mutation:
 def mutation(
     question: Question, tell: Tell = lambda line: None, wanted: Wanted = lambda number, mutant: True
 ) -> Mutation:
-    """Checks the model, then its wanted mutants, each within the limits.
+    """Checks the model, then the mutants that `wanted` selects. The limits apply to each check separately.
 
     No mutant is checked if the model does not hold, or if a limit ends the comparison of the mutants with the model.
     """
@@ -126,10 +126,10 @@ def mutation(
 
 
 def _compared(number: int, mutant: Mutant, difference: Difference, asks: bool) -> Verdict:
-    """The verdict on a mutant from the comparison alone; `survived` if the comparison does not decide.
+    """The verdict on a mutant from the comparison alone. It is `survived` if the comparison does not decide.
 
-    `asks` says that something in the model asks what is enabled. Then the mutant may differ in states that are not
-    compared, and must be checked.
+    `asks` is true if something in the model calls `s.enabled`. Then the mutant must be checked, because it may also
+    differ in states that the comparison does not see.
     """
     found = Verdict(number, mutant.action, mutant.touches, mutant.edit, "survived", difference.level)
     if difference.level is None:

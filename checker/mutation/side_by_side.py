@@ -3,9 +3,9 @@
 The mutant and the model begin in the same state and take the same steps. Only a step of the mutated action may be taken
 by one of them alone. Suppose that two conditions hold in all pairs of states that are reached in this way: every
 instance of another action is enabled in both states or in neither, and every invariant is true in both or in neither.
-Then the two states of a pair differ only in values on which no guard of another action and no invariant depends. For
-each run of the mutant, the model has a run with the same steps of all other actions and the same true invariants, and
-vice versa.
+Then no guard of another action and no invariant depends on the values in which the two states of a pair differ. Each
+behaviour of the mutant has a counterpart in the model, and each behaviour of the model has one in the mutant. In the
+counterpart, all other actions take the same steps, and the same invariants are true.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ INDEX: Final = re.compile(r"\[[^\]]*\]")
 def unread(
     system: TransitionSystem, changed: Sequence[Transition], limits: Limits, distinct: int
 ) -> tuple[str, ...] | None:
-    """The scalars in which a mutant differs from the model without effect.
+    """The scalars in which a mutant differs from the model, if no other action or invariant depends on the difference.
 
     `changed` are the mutant's instances of the mutated action, and `distinct` is the mutant's number of states. Each
-    scalar is named without its indices. The result is None in three cases: a step or an invariant depends on the
-    difference, a limit is reached before this is known, or the model has constraints.
+    scalar is named without its indices. The result is None in three cases: another action or an invariant depends on
+    the difference, a limit is reached before this is known, or the model has constraints.
     """
     from isrcheck.checker.engines.local.search import search
 
@@ -50,8 +50,8 @@ def unread(
 def _product(system: TransitionSystem, changed: Sequence[Transition]) -> tuple[TransitionSystem, dict[str, str]]:
     """Returns a system whose states are pairs of a state of the model and a state of the mutant.
 
-    The system has a goal for each scalar. The goal is reached if the scalar differs in some pair. Also returns the name
-    of the scalar for each goal.
+    The system has a goal for each scalar. The goal is reached if the scalar differs in some pair. The second result
+    maps the name of each goal to the name of its scalar.
     """
     size = len(system.leaves)
     others = tuple(replace(x, index=x.index + size, path=f"other.{x.path}") for x in system.leaves)
@@ -79,7 +79,10 @@ def _product(system: TransitionSystem, changed: Sequence[Transition]) -> tuple[T
 
 
 def _alone_or_not(own: Transition | None, other: Transition, theirs: Renaming, size: int) -> Iterator[Transition]:
-    """The steps of a mutated instance: mutant and model take it together, or one of them alone if the other cannot."""
+    """The steps of a mutated instance in the product.
+
+    Model and mutant take the instance together if it is enabled in both. Otherwise one of them takes it alone.
+    """
     guard = theirs(other.guard)
     if own is None:
         yield _step(None, guard, other, theirs, size)

@@ -52,7 +52,7 @@ def headline(found: Mutation, ink: Ink = PLAIN) -> str:
 
 
 def _of_these(found: Mutation, outcome: Outcome) -> str:
-    """How many of the mutants with an outcome got it from a property, and how many in a scenario."""
+    """Says how many mutants have an outcome because of a property, and how many have the outcome in a scenario."""
     by_property = sum(v.outcome == outcome and v.lasso is not None for v in found.verdicts)
     counts = (by_property, "by a property"), (found.elsewhere(outcome), "in a scenario")
     told = ", ".join(f"{n} {what}" for n, what in counts if n)

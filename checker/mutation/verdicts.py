@@ -47,7 +47,8 @@ PLACES: Final = 16
 class Question:
     """Which mutants of a model are checked, and how.
 
-    `model` is a model as `load_model_class` takes it. The names in the other fields are as on the command line.
+    `model` is a name or a path that `load_model_class` accepts. Settings, invariants, actions and properties have the
+    names that the command line uses.
     """
 
     model: str
@@ -68,22 +69,23 @@ class Question:
 class Verdict:
     """The outcome of a mutant.
 
-    `killed_by` are the invariants that can be violated in the fewest states, and `length` is this number of states. For
-    an evaluation error, `length` is the number of states of the trace to the error. `trace` is a shortest trace to a
-    violation of the first of the invariants in `killed_by`. `by` is the first step of `trace` that the model does not
-    take, and `step` is the number of the state after this step. Both are None if the model takes every step. If
-    `killed_by` are liveness properties, `lasso` says how `trace` goes on. A trace with a loop repeats from its state at
-    position `loop` (from 0). `shown` is `trace` in words. `unanswered` are the liveness properties without an answer,
-    each with the reason.
+    If invariants kill the mutant, `killed_by` are the invariants that can be violated in the fewest states, `length` is
+    this number of states, and `trace` is a shortest trace to a violation of the first of these invariants. If liveness
+    properties kill the mutant, `trace` is a shortest violation, `killed_by` are the properties for which this trace was
+    found, `length` is its number of states, and `lasso` says in words how it ends. A trace with a loop repeats for ever
+    from its state at position `loop` (from 0). `by` is the first step of `trace` that the model does not take, and
+    `step` is the number of the state after this step. Both are None if the model takes every step. `shown` is `trace`
+    in words. For an evaluation error, `length` is the number of states of the trace to the error. `unanswered` are the
+    liveness properties without an answer, each with the reason.
 
-    `difference` is the first level at which the mutant behaves differently. `extra` is the mutant's number of states
-    minus the model's, if the exploration of the mutant finished. `reason` says why the exploration did not finish, what
-    is undefined, or what never happens. `differing` names the parts of the state in which mutant and model differ
-    without an effect on invariants or other actions.
+    `difference` is the first level of the model's exploration at which the mutant behaves differently. `extra` is the
+    mutant's number of states minus the model's, if the exploration of the mutant finished. `reason` says why the
+    exploration did not finish, what is undefined, or what never happens. `differing` names the parts of the state in
+    which mutant and model differ without an effect on invariants or other actions.
 
-    `scenario` is the scenario with this outcome, or None if the outcome is for the question's own settings. Three
-    fields name the scenarios in which no invariant noticed the mutant. In them the mutant behaved like the model
-    (`same_in`), behaved differently (`differs_in`), or was not checked to the end (`unfinished_in`).
+    `scenario` is the scenario in which the mutant has this outcome, or None for the question's own settings. Three
+    fields name scenarios in which no invariant noticed the mutant. In the scenarios `same_in` the mutant behaved like
+    the model, in `differs_in` it behaved differently, and in `unfinished_in` its check did not finish.
     """
 
     number: int
@@ -144,7 +146,7 @@ def judged(verdict: Verdict, result: Result, model: Interpreter) -> Verdict:
 
 
 def _killed(verdict: Verdict, shortest: list[tuple[str, Finding]], model: Interpreter) -> Verdict:
-    """The verdict `killed` by the invariants in `shortest`, sorted by name. The trace is that of the first one."""
+    """The verdict `killed` by the invariants in `shortest`, sorted by name, with the trace of the first."""
     trace = shortest[0][1].trace
     assert trace is not None
     alike = [(name, finding) for name, finding in shortest if finding.trace == trace]
@@ -162,9 +164,10 @@ def _killed(verdict: Verdict, shortest: list[tuple[str, Finding]], model: Interp
 
 
 def departure(model: Interpreter, trace: Trace) -> tuple[int | None, str | None]:
-    """The first step of a trace that the model does not take: the number (from 1) of the state after it, and its label.
+    """Finds the first step of a trace that the model does not take.
 
-    Both are None if the model takes every step.
+    Returns the number (from 1) of the state after this step, and the label of the step. Both are None if the model
+    takes every step.
     """
     step = next((i for i in range(2, trace.length + 1) if not _allowed(model, trace, i)), None)
     label = None if step is None else trace.steps[step - 1].label
@@ -237,7 +240,7 @@ def _happened(system: TransitionSystem, found: Exploration) -> frozenset[str]:
 
 
 def _with(system: TransitionSystem, instances: tuple[Transition, ...]) -> TransitionSystem:
-    """The system with these instances in place of an action's own."""
+    """The system in which these instances replace all instances of their action."""
     action = instances[0].label.action
     possible = tuple(t for t in instances if t.guard is not FALSE or t.failure is not FALSE)
     mine = {action: possible}
@@ -249,8 +252,8 @@ def _with(system: TransitionSystem, instances: tuple[Transition, ...]) -> Transi
 def _reaches_more(system: TransitionSystem, instances: tuple[Transition, ...], limits: Limits, distinct: int) -> bool:
     """Whether a mutant reaches a state that the model does not reach.
 
-    If so, a system with the steps of both has more states than the model. The result is also True if this is not known,
-    because a limit is reached or the model has constraints.
+    In this case, a system with the steps of the model and of the mutant has more states than the model. The result is
+    also True if a limit is reached or the model has constraints, because then this is not known.
     """
     from isrcheck.checker.engines.local.search import search
 
@@ -269,7 +272,7 @@ def _traced(
 ) -> tuple[TransitionSystem, frozenset[str], list[str]]:
     """The traced model, and the actions and goals that occur in it within the limits.
 
-    Also the actions that use `s.enabled`.
+    Also returns the actions that call `s.enabled`.
     """
     from isrcheck.checker.engines.local.search import search
 

@@ -17,8 +17,8 @@ from isrcheck.checker.told import Fix, Run
 def beside(finding: Finding) -> list[dict[str, Any]]:
     """For each fixed design that has a run: its name, the story of its run, and how the run relates to the trace.
 
-    `parted` is the step of the trace at which the design differs, or None. The docstring of `Run` explains `at` and
-    `false`.
+    The entry `parted` is the step at which the design differs from the trace. It is None if the design allows every
+    step. The docstring of `Run` explains the entries `at` and `false`.
     """
     return [_beside(fix, fix.run) for fix in finding.fixes if fix.run is not None]
 

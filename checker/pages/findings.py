@@ -18,10 +18,11 @@ from isrcheck.model.language.system import shown
 
 
 def told_traces(result: Result, model: Model) -> dict[str, Any]:
-    """The different traces by number from 1, each with the invariants or the property that it violates.
+    """The traces by number from 1, each with the invariants or the property that it violates.
 
-    The traces that violate invariants come first, then those that violate properties, each group from the shortest on.
-    The trace to an evaluation error comes last.
+    Traces that violate invariants come first, from the shortest to the longest. Invariants with equal traces share one
+    trace. Then come the traces that violate properties, also from the shortest to the longest. The trace to an
+    evaluation error comes last.
     """
     found: list[tuple[Trace, dict[str, Any]]] = []
     for name, finding in violated(result):
@@ -92,7 +93,7 @@ def _fix(fix: Fix) -> dict[str, Any]:
 
 
 def falsified_property(name: str, finding: PropertyFinding) -> dict[str, Any]:
-    """The data of a page about a false property. The notes in the data say why the trace is fair, if it is a lasso."""
+    """The data of a page about a false property. If the trace is a lasso, the notes in the data say why it is fair."""
     notes = [f"{promise} cannot happen in state {state}" for promise, state in finding.kept]
     said: dict[str, Any] = {"reasons": None, "needs": {}, "fixes": [], "alternatives": "", "choice": [], "reads": []}
     return {"name": name, "sentence": finding.sentence, "notes": notes, **said}

@@ -32,8 +32,8 @@ class Page:
 def page(result: Result, model: str | type[Model] | Model | LoadedModel | None = None, *, height: int = 720) -> Page:
     """The page that `isrcheck check --html` writes. A notebook shows the page if this call is the last line of a cell.
 
-    `model` is the model of the result, as it was given to `check`. Without `model`, a shipped model is found by the
-    result's name. Raises the errors of `load_model_class`, and `UnknownName` if the result belongs to another model.
+    `model` is the model that was given to `check`. It can be left out for a shipped model, because the result has the
+    name of the model. Raises the errors of `load_model_class`, and `UnknownName` if the result is of another model.
     """
     loaded = loaded_of(type(model) if isinstance(model, Model) else result.model if model is None else model)
     if loaded.name != result.model:

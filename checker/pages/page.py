@@ -19,8 +19,8 @@ UNSAFE: Final = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2
 """Characters that may mean something inside a script element, as in `</script>`, and their escapes in JSON."""
 
 VALUE: Final = r"(?:\{[^{}]{0,14}\}|\S{1,14})"
-"""The pattern of `old` and of `new` in a short `old -> new`, which `flowing` keeps on one line. `drawing.js` repeats
-this pattern."""
+"""The pattern of a short value. `flowing` keeps `old -> new` on one line if both values match this pattern.
+`drawing.js` repeats the pattern."""
 
 
 def page(template: str, data: Any, *, sheet: str = "page.css", files: tuple[str, ...] = SCRIPTS, **values: Any) -> str:

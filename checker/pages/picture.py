@@ -54,9 +54,10 @@ text.b0, text.b1, text.b2, text.b3, text.b4, text.nobody { stroke: none; font-we
 
 
 def picture(story: dict[str, Any], steps: range | None = None, width: int = WIDTH) -> str:
-    """The SVG of a trace, which is given as the data of a page. `steps` selects steps by the numbers of their states.
+    """The SVG of a trace, given as the data of a page.
 
-    The picture is `width` pixels wide, or wider if the lanes, sentences and logs need more.
+    Draws only the steps into states whose numbers are in `steps` (None: all steps). The picture is `width` pixels wide,
+    or wider if the lanes, sentences and logs need more.
     """
     return _Picture(story, steps or range(2, len(story["steps"]) + 1), width).drawn()
 

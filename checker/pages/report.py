@@ -90,7 +90,7 @@ def _numbers(result: Result) -> list[tuple[str, str]]:
 
 
 def _plot(result: Result) -> str:
-    """The SVG plot of states and enabled instances, level by level; empty if nothing was counted."""
+    """The SVG plot of the states and the enabled instances of each level. It is empty if nothing was counted."""
     if not result.counted or not result.levels:
         return ""
     labels = [str(level) for level in range(1, len(result.levels) + 1)]

@@ -24,8 +24,8 @@ class Row:
     """A part of the state: its path, its short name, its owner, and its group.
 
     `owner` is the name of a broker or of another member of a scalarset, or None for state that no member owns. `group`
-    is the short path of the outermost value with named fields (`Record`) that contains the part, or "". `log` is true
-    if the part holds the records of a log.
+    is the short path of the outermost value with named fields (`Record`) that contains the part, or "" if no `Record`
+    contains the part. `log` is true if the part holds the records of a log.
     """
 
     path: str
@@ -72,7 +72,7 @@ Part = tuple[_Place, Domain, Value]
 class Shape:
     """The rows of the states of a trace, in the order of its variables.
 
-    A trace that also has a specification's states has more variables than `model`.
+    A trace may have more variables than `model`: a trace of a refinement also has the variables of the specification.
     """
 
     def __init__(self, model: Model, variables: Sequence[tuple[str, Domain]]) -> None:

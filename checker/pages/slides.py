@@ -93,7 +93,7 @@ def _slides(number: int, text: str, there: set[int], story: Story) -> Iterator[S
 
 
 def _unreferred(text: str) -> str:
-    """The text with links such as `[ISR]` turned into plain words, and without the list of their targets at the end."""
+    """The text without the list of link targets at its end. Links such as `[ISR]` are turned into plain words."""
     labels = re.findall(r"^\[([^\]\n]+)\]: \S+$", text, re.M)
     text = re.sub(r"^\[[^\]\n]+\]: \S+\n?", "", text, flags=re.M)
     for label in labels:

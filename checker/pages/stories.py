@@ -51,7 +51,7 @@ def lanes(model: Model, acting: Iterable[Lane]) -> list[dict[str, Any]]:
 
 
 def partners(model: Model, label: Label, actor: str) -> list[str]:
-    """The lanes of the brokers and other members among an instance's parameters, except the instance's own lane."""
+    """The lanes of the brokers and other members that are parameters of an instance, without the lane of its actor."""
     names = dict.fromkeys(map(str, label.members()))
     return [name for name in names if name != lane_of(model, label, actor).name]
 

@@ -46,8 +46,8 @@ PATIENCE: Final = 20
 class Question:
     """The model, the proof and the settings that a certificate is about, as plain data.
 
-    `stages` has the stage in which each obligation was proved, by the obligation's label. `dropped` names the lemmas
-    that the proof does not use.
+    `stages` maps the label of each obligation to the stage in which it was proved (see `Obligation`). `dropped` names
+    the lemmas that the proof does not use.
     """
 
     model: str

@@ -2,10 +2,10 @@
 
 The base case shows that the invariants hold in the first k states of every path from an initial state. The induction
 step is about paths of k + 1 states, which may begin in an unreachable state. It shows that the invariants hold in the
-last state if they hold in the first k states. This step assumes that the values of the first state lie in their
-domains, and that the states of the path are pairwise different. Paths that repeat a state need no check, because a
+last state if they hold in the first k states. The induction step considers only paths whose states are pairwise
+different, and whose first state has all its values in their domains. Paths that repeat a state need no check, because a
 shortest path to a violation visits no state twice. The base case and the induction step treat a failing evaluation like
-a false invariant. As in a search, a path does not continue from a state that does not satisfy the model's constraints.
+a false invariant. As in a search, a path does not continue from a state that violates the model's constraints.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def induction(
     limits: Limits = Limits(),
     tell: Tell = SILENT,
 ) -> ProofResult:
-    """Checks whether `invariants`, taken together, are k-inductive. If None, takes the model's default invariants.
+    """Checks whether `invariants` (None: the model's default invariants), taken together, are k-inductive.
 
     Raises `UnknownName` if the model has no such invariant or setting, or if a setting cannot have its given value.
     """

@@ -55,8 +55,8 @@ def open_goals(
 ) -> list[Open]:
     """The goals of an obligation that the solver does not prove from the conditions and the lemmas.
 
-    A lemma in `without` is neither assumed nor a goal. If `stages` is given, the last stage that was tried is stored
-    there, by the label of the obligation.
+    A lemma in `without` is neither assumed nor a goal. If `stages` is given, the function stores the number of the last
+    stage that it tried in `stages[obligation.label]`.
     """
     wanted = [name for name in obligation.goals if name not in without]
     found: list[Open] = []
@@ -135,7 +135,7 @@ def prove(
 def redundant(
     obligations: Obligations, watch: Watch, tell: Tell = lambda text: None, dropped: frozenset[str] = frozenset()
 ) -> list[str]:
-    """Each lemma without which the proof succeeds with all other lemmas. The lemmas in `dropped` are never used."""
+    """Each lemma that the proof does not need if it has all other lemmas. The lemmas in `dropped` are never used."""
     found = []
     for name in [name for name in obligations.lemmas if name not in dropped]:
         tell(f"without {name}")
@@ -162,10 +162,10 @@ def largest_inductive(
 ) -> frozenset[str]:
     """Returns the candidates to drop, found by the Houdini algorithm.
 
-    The remaining candidates hold at the start, and every step preserves them. If the solver decides every goal, no
-    larger set of candidates has this property. In this case, each dropped candidate can be false in an initial state,
-    or after a step from a state in which the candidates hold that were left at that time. Without bounds, a larger set
-    may have this property, because lemmas are assumed only for some numbers.
+    The remaining candidates are *inductive*: they hold at the start, and every step preserves them. For a model with
+    bounds, the remaining set is the largest inductive set if the solver decides every goal. Then a candidate is dropped
+    only if it is false in an initial state, or after a step from a state that satisfies all candidates that are left at
+    that time. Without bounds, a larger inductive set may exist, because lemmas are assumed only for some numbers.
     """
     droppable, dropped = set(candidates), set[str]()
     again = True

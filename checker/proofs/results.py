@@ -64,10 +64,10 @@ class ProofResult:
     """The result of a proof attempt.
 
     `by` names the method: lemmas, or induction over `k` states. `form` is "bit-vectors" (at the settings) or
-    "unbounded" (for all bounds). `violation` is set only if the base case of an induction finds a false invariant or a
-    failing evaluation. It is a path from an initial state to the state in which this happens. `checks` has a sentence
-    for each side condition and each mutant. If a check is in `failed_checks`, the proof cannot be trusted, and the
-    verdict is never "proved".
+    "unbounded" (for all bounds). `violation` is a path from an initial state to a state with a false invariant or a
+    failing evaluation. Only the base case of an induction can set `violation`. `checks` has a sentence for each side
+    condition and each mutant. If a check is in `failed_checks`, the proof cannot be trusted, and the verdict is never
+    "proved".
     """
 
     model: str

@@ -23,9 +23,9 @@ from isrcheck.model.language.settings import Setting
 from isrcheck.model.language.tracing import trace
 
 SMALL: Final = 2
-"""The value of each bound in the checks of the history and of reachable states. `_settings` has exceptions."""
+"""The value of each bound in the checks of the history and of reachable states. `_settings` says when it differs."""
 TIED: Final = 3
-"""The value of each bound when the model without bounds is compared with a traced model. `_settings` has exceptions."""
+"""The value of each bound for the comparison with the model without bounds. `_settings` says when it differs."""
 LOOK: Final = Limits(seconds=20, memory=2 << 30)
 
 
@@ -64,9 +64,10 @@ def side_conditions(attempt: Attempt, watch: Watch, tell: Callable[[str], None])
 
 
 def _settings(attempt: Attempt, bound: int, lowered: bool = False) -> dict[str, Any]:
-    """The settings of an attempt, but every bound is `bound` or the nearest value that its setting allows.
+    """The settings of an attempt, with a new value for each setting that is a bound.
 
-    If `lowered` is true, no bound becomes larger than in the attempt.
+    The new value is the number `bound`, or the nearest number that the setting allows. If `lowered` is true, a setting
+    keeps its value from the attempt if the new value would be larger.
     """
     declared = attempt.loaded.cls.declared_settings()
     given = attempt.loaded.cls(**attempt.settings).settings

@@ -1,10 +1,10 @@
 """Compares the model without bounds with the traced model at some bounds. z3 decides whether the two models agree.
 
-The traced model is the transition system that a search explores. At given bounds, each of its states is also a state of
-the model without bounds. Two conditions must hold for every state of the traced model, reachable or not, and for every
-instance of every action. First, the step of the traced model happens and is defined if and only if the step of the
-model without bounds happens and is defined. Second, both steps lead to the same state. The initial state, every lemma
-and every target must agree as well.
+The traced model is the transition system that a search explores. At given bounds, each state of the traced model is
+also a state of the model without bounds. Two conditions must hold for every state of the traced model, reachable or
+not, and for every instance of every action. First, the step of the traced model is possible and defined if and only if
+the step of the model without bounds is possible and defined. Second, both steps lead to the same state. The two models
+must also have the same initial state, and every lemma and every target must have the same value in both models.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ class Tie:
         return None, []
 
     def _agree(self, transition: Transition | None, label: Label, watch: Watch) -> bool:
-        """Whether an instance can happen in the same states of the two models, with the same results."""
+        """Whether z3 shows that an instance is possible in the same states of both models and gives the same states."""
         relation, numbers = self._relation(label)
         if relation is None:
             return transition is None
@@ -176,9 +176,9 @@ class Tie:
     ) -> list[Term]:
         """The definitions as terms, one for each choice of their numbers.
 
-        A number in `values` takes the values given there. Any other number takes the values in `offsets`. `here` pairs
-        old terms with their replacements. The resulting terms may be assumed, because in every state each defined name
-        has a value that satisfies its definition.
+        A number takes the values that `values` has for it, or else the values in `offsets`. `here` pairs old terms with
+        their replacements. The resulting terms may be assumed, because in every state each defined name has a value
+        that satisfies its definition.
         """
         return [
             z3.substitute(term, *here)
@@ -210,7 +210,7 @@ class Tie:
         return self._valid(self._fixed(definitions, self.bounds, {}), same, watch)
 
     def _statements(self, watch: Watch) -> Iterator[str]:
-        """The names of the lemmas and targets on which the two models disagree in some state."""
+        """The names of the lemmas and targets for which z3 does not show that the two models agree in every state."""
         domain = self.bounded.domain(self.bounded.before)
         traced = self.bounded.holds(self.system.invariants, self.bounded.before)
         for name, statement in self.statements.items():

@@ -1,12 +1,12 @@
-"""A plugin for pytest. `--isrcheck-scenarios` collects scenarios as tests. Reports of failed assertions get properties.
+"""A plugin for pytest. It can collect scenarios as tests, and it adds properties to the reports of failed assertions.
 
 With `--isrcheck-scenarios`, each `scenario.toml` below the paths of the command line is one test. The test passes if
 `isrcheck.testing.assert_as_recorded` passes. If `assert_holds` or `assert_violated` fails in a test, the test's report
 gets properties: the model, the verdict, and the length of the trace of each violated invariant. pytest's own
 --junit-xml writes these properties.
 
-The plugin is loaded by `-p isrcheck.pytest_plugin`. The plugin has no entry point, because pytest rewrites all modules
-of a distribution with an entry point, and rewritten modules cannot be sent to Spark's executors.
+The plugin is loaded by `-p isrcheck.pytest_plugin`. It has no entry point. Otherwise pytest would rewrite
+all modules of this distribution, and rewritten modules cannot be sent to Spark's executors.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFi
 
 
 class ScenarioFile(pytest.File):
-    """The file of one scenario, which gives one test."""
+    """A file `scenario.toml`. It gives one test."""
 
     def collect(self) -> Iterator[ScenarioItem]:
         yield ScenarioItem.from_parent(self, name=self.path.parent.name)
 
 
 class ScenarioItem(pytest.Item):
-    """The test of one scenario. The file of the scenario's model may be anywhere below pytest's root folder."""
+    """The test of one scenario. If the scenario's model is in a file, this file must be below pytest's root folder."""
 
     def runtest(self) -> None:
         from isrcheck.checker.scenarios.scenario import read

@@ -116,7 +116,7 @@ def told(result: Result) -> str:
 
 
 class ScenarioChanged(AssertionError):
-    """A scenario is not as recorded or not as expected, or its search did not finish. The message says which."""
+    """A scenario is not as recorded or not as expected, or its search did not finish. The message says why."""
 
 
 def scenarios(*paths: str | Path) -> list[Scenario]:
@@ -138,8 +138,8 @@ def scenarios(*paths: str | Path) -> list[Scenario]:
 def assert_as_recorded(scenario: Scenario, limits: Limits = Limits()) -> None:
     """Repeats a scenario's check, and fails unless the result is as expected and, byte for byte, as recorded.
 
-    Also fails if one of the scenario's controls does not form a pair with the scenario: one of the two must hold, the
-    other must be violated, and they must differ in one respect (`unpaired` in `checker/scenarios/expectation.py`).
+    Also fails if the scenario and one of its controls are not a pair. In a pair, one scenario holds, the other is
+    violated, and the two differ in one respect. `unpaired` in `checker/scenarios/expectation.py` has all conditions.
     """
     __tracebackhide__ = True
     from isrcheck.checker.scenarios.derived import derive

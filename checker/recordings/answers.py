@@ -1,4 +1,4 @@
-"""The answer about a recording: the story that explains it, or the lines that cannot happen, with the reasons."""
+"""The answer about a recording: a story that explains all lines, or the lines that cannot happen, with the reasons."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Told:
     """The lines of the recording that a state of a path explains.
 
     `step` is the line of the step into the state. It is None for a hidden step (a step without a line) and for the
-    first state. `held` has the other lines that the state explains: lines without a step, whose observed values the
-    state has.
+    first state. `held` has the other lines that the state explains. These lines have no step, and the state has their
+    observed values.
     """
 
     step: Line | None
@@ -34,7 +34,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Explanation:
-    """A path of the model that explains all lines of the recording, replayed by the reference semantics.
+    """A path of the model that explains all lines of the recording. It was replayed with the model's own methods.
 
     `told` has one entry for each state. `hidden` counts the hidden steps. `in_a_row` is the greatest number of hidden
     steps in a row. `holds` names the invariants that are true in every state. `violated` has the invariants that are
@@ -72,10 +72,11 @@ class Explanation:
 class Reason:
     """A reason why a line cannot happen.
 
-    The reason is a false requirement, an undefined step, a value that differs from the observed value, or that there is
-    no such instance. `label` is the action instance that cannot be the step of the line. It is None if the line has no
-    step, or if no instance matches the line. `what` is the reason in words. `where` is the place of the requirement or
-    of the undefined expression in the model. `values` are the values that the requirement reads.
+    There are four kinds of reasons: a requirement is false, a step is undefined, a value differs from the observed
+    value, or the action instance does not exist. `label` is the action instance that cannot be the step of the line. It
+    is None if the line has no step, or if no instance matches the line. `what` is the reason in words. `where` is the
+    place of the requirement or of the undefined expression in the model. `values` are the values that the requirement
+    reads.
     """
 
     label: str | None
@@ -91,8 +92,8 @@ class Reason:
 class Refused:
     """The next line of a lane (the lines of one observer), and reasons why it cannot happen.
 
-    The reasons are from the states that `Frontier.states` counts. After a limit, there may be no reasons, because the
-    search has perhaps not tried the line.
+    The reasons are from the states that `Frontier.states` counts. There may be no reasons if a limit or Ctrl-C stopped
+    the search before it tried the line.
     """
 
     line: Line
@@ -104,13 +105,13 @@ class Refused:
 
 @dataclass(frozen=True)
 class Frontier:
-    """A found state that explains the most lines, the story that leads to it, and the next line of each lane.
+    """One of the states that explain the most lines, the story that leads to it, and the next line of each lane.
 
-    `told` has one entry for each state of the trace. `states` counts the found state and the other kept states of the
-    search that explain exactly the same lines. `waiting` has the next lines that must wait for a line that is not
-    explained. `refused` has the other next lines, which cannot happen in these states or were not tried before a limit.
-    `nearest` has instances that are enabled at the end of the story, beginning with instances of the next lines'
-    actions.
+    `told` has one entry for each state of the trace. `states` counts the states in `Found.furthest` (`search.py`) that
+    explain exactly the same lines as this state, including this state. `waiting` has the next lines that must wait for
+    a line that is not explained. `refused` has all other next lines. They cannot happen in the counted states, or the
+    search stopped before it tried them. `nearest` has action instances that are enabled at the end of the story.
+    Instances of the next lines' actions come first.
     """
 
     trace: Trace

@@ -28,7 +28,8 @@ class Classes:
     def of(header: dict[str, Any], data: Sequence[tuple[str, Any]]) -> Classes:
         """The classes that `header` declares.
 
-        `data` has pairs: a text that names a line, and a part of this line. Values of a class are only in such parts.
+        `data` has pairs: the name of a line, such as `line 7`, and a part of this line. Such a part may contain values
+        of a class.
         """
         ranked: dict[str, set[Any]] = {}
         meanings: dict[str, dict[str, Any]] = {}

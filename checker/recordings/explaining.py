@@ -133,7 +133,7 @@ def _walked(asked: Question, end: Node) -> tuple[Trace, tuple[Told, ...]]:
 
 
 def _told(asked: Question, path: Sequence[Node]) -> tuple[Told, ...]:
-    """For each state of a path, the lines that it explains."""
+    """For each state of a path, the lines that the state explains."""
     found = []
     for i, node in enumerate(path):
         before = list(path[i - 1].positions) if i else [0] * len(asked.lanes)

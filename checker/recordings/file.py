@@ -32,12 +32,12 @@ _NAMES: Final = {
 }  # fmt: skip
 
 Place = tuple[str, int]
-"""The place of a line: its lane, and its order in the lane."""
+"""The place of a line: its lane, and its number in the lane (`order`)."""
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """The instances of an action that have the given values (JSON data). Other parameters may have any values."""
+    """The instances of an action whose `parameters` have these values (JSON data). Other parameters are free."""
 
     action: str
     parameters: dict[str, Any]
@@ -47,8 +47,8 @@ class Pattern:
 class Line:
     """An observation at one moment: a step that matches one of `events`, and the `observed` values after this step.
 
-    If `events` is empty, the line has no step. The line happened after the lines at the places in `after`. `row` is its
-    number in the file, counted from 1.
+    If `events` is empty, the line has no step. The line happened after the lines at the places in `after`. `row` is the
+    line's number in the file, counted from 1.
     """
 
     lane: str
@@ -170,7 +170,7 @@ def _line(row: int, data: dict[str, Any], lanes: list[str]) -> Line:
 
 
 def _patterns(data: Any, row: int, what: str) -> tuple[Pattern, ...]:
-    """The patterns in the data of an event or of `hidden`.
+    """The patterns in the data of `event` (of a line) or of `hidden` (of the header).
 
     The data is one pattern or a list of patterns. A string is a pattern, too: the name of an action.
     """
@@ -222,9 +222,9 @@ def _require_some_order(lanes: dict[str, list[Line]]) -> None:
 
 
 def _values(lines: list[Line]) -> list[tuple[str, Any]]:
-    """The parameters and observations of all lines, in which values of classes (`classes.py`) may occur.
+    """The parameters and observations of all lines. They may contain values of classes (`classes.py`).
 
-    Before each is the name of its line, such as `line 7`.
+    Each is in a pair, after the name of its line, such as `line 7`.
     """
     found = []
     for each in lines:

@@ -1,4 +1,4 @@
-"""Finds the shipped scenarios that resemble a path, by the actions of both paths (counting repetitions)."""
+"""Finds the shipped scenarios whose paths resemble a given path. Only the number of steps of each action counts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from isrcheck.checker.traces.files import read as read_traces
 TRACE: Final = "trace.itf.json"
 SHOWN: Final = 3
 LEAST: Final = 0.3
-"""Two paths resemble each other if their share of common steps (0 to 1) is at least this."""
+"""Two paths resemble each other if their `share` of common steps (0 to 1) is at least this."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Translates a recording for the search: for each line the action instances that it may be, and its values as bits."""
+"""Translates a recording for the search: each line gets the instances that its step may be, and its values as bits."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Check:
 class Seen:
     """A line, the labels of the instances that its step may be, and checks of its observed values.
 
-    `labels` is None if the line has no step. `after` has pairs (lane, number): at least this number of the lane's lines
+    `labels` is None if the line has no step. For each pair (lane, number) in `after`, at least `number` lines of `lane`
     must be explained before this line.
     """
 
@@ -74,9 +74,9 @@ class Question:
     """A recording in terms of a model: the lines of each lane, the hidden instances, and a kernel that computes steps.
 
     `system` and `kernel` have only the transitions of hidden instances and of instances that a line may be
-    (for a question from `widened`: all transitions). `numbers` has, for each label, the number of its transition in the
-    kernel. `kept` has, for each word of a packed state, the bits that no hidden step may change. `whole` is the traced
-    model with all transitions.
+    (for a question from `widened`: all transitions). `numbers` maps each label to the number of its transition in the
+    kernel. `kept` has a mask for each word of a packed state: the bits that no hidden step may change. `whole` is the
+    system of the model with all transitions.
     """
 
     interpreter: Interpreter
@@ -170,7 +170,7 @@ def _masks(interpreter: Interpreter, layout: Layout, paths: tuple[str, ...]) -> 
 
 
 def _found(interpreter: Interpreter, path: str, where: str) -> tuple[Domain, tuple[int, tuple[int, ...]], int]:
-    """For the part of the state at a path: its domain, its place (see `Check`), and the index of its first leaf."""
+    """The domain of a part of the state (named by `path`), its place (see `Check`), and the index of its first leaf."""
     domains = interpreter.model.domains
     name, *steps = _steps(path)
     if name not in domains:

@@ -29,7 +29,7 @@ TRIED: Final = Limits(nodes=100_000)
 class Refusing:
     """Examines states that explain the most lines, with the model's own methods.
 
-    Of the given nodes, only those that explain the same lines as the node with the fewest hidden steps are examined.
+    These are the state of the node with the fewest hidden steps, and those of other nodes that explain the same lines.
     """
 
     def __init__(self, question: Question, nodes: Sequence[Node]) -> None:
@@ -54,8 +54,8 @@ class Refusing:
     def refused(self, at_most: int) -> tuple[Refused, ...]:
         """The next lines that need not wait for another line, with the reasons why they cannot happen.
 
-        The first of these lines is probably wrong. A search that ignores the content of the first line explains at
-        least as many lines as a search that ignores the content of any other of these lines.
+        For each of these lines, a search finds how many lines can be explained if the content of this line is ignored
+        (`_further`). The line with the greatest number comes first, because it is probably wrong.
         """
         candidates = [seen for seen in self.next if seen.may_come(self.positions)]
         if len(candidates) > 1:
@@ -67,10 +67,10 @@ class Refusing:
     # --- why --------------------------------------------------------------------------------------------------------
 
     def reasons(self, seen: Seen) -> tuple[Reason, ...]:
-        """The reasons why a line cannot happen (at most `REASONS`), beginning with the one found in the most states.
+        """At most `REASONS` reasons why a line cannot happen. The reason that is found in the most states comes first.
 
-        Of the instances that the line's step may be, only the first `INSTANCES` are examined. The values of a reason
-        are from the state with the fewest hidden steps among the states with this reason.
+        Examines only the first `INSTANCES` of the instances that the line's step may be. If several states give the
+        same reason, its values are from the state with the fewest hidden steps.
         """
         counted: dict[tuple[str | None, str, str | None], list[Reason]] = {}
         for state in self.states:
@@ -125,7 +125,7 @@ class Refusing:
 def _further(wide: Question, seen: Seen, at_most: int) -> int:
     """The number of lines that can be explained within the limits `TRIED` if the content of the line `seen` is ignored.
 
-    The observed values of `seen` do not count. If `seen` has a step, it may be any step, or no step.
+    The observed values of `seen` do not count. If `seen` has a step, any step, or none, is accepted in its place.
     """
     most = 0
     for labels in {None, None if seen.labels is None else frozenset(wide.numbers)}:

@@ -94,9 +94,10 @@ def _reason(reason: Reason) -> list[str]:
 
 
 def _told(trace: Trace, story: Story, told: tuple[Told, ...], ink: Ink, plain: bool) -> list[str]:
-    """The trace as text. Unless `plain` is true, it is a story, and each step names the lines that it explains.
+    """The trace as text. With `plain`, the text shows variables, and does not name the lines of the recording.
 
-    If the initial state explains lines, a line of text before the trace names them.
+    Otherwise the text is a story. Each step names the lines that it explains. If the initial state explains lines, a
+    line of text before the story names them.
     """
     noted = [
         replace(sentence, text=f"{sentence.text} [{note(told[sentence.position - 1])}]") for sentence in story.sentences
@@ -106,15 +107,15 @@ def _told(trace: Trace, story: Story, told: tuple[Told, ...], ink: Ink, plain: b
 
 
 def _at_first(told: tuple[Told, ...]) -> list[str]:
-    """A sentence about the lines that the initial state explains. Nothing if there are none."""
+    """A sentence about the lines that the initial state explains. Empty if this state explains no lines."""
     held = told[0].held if told else ()
     return [f"the initial state explains {', '.join(line.title for line in held)}"] if held else []
 
 
 def note(told: Told) -> str:
-    """The lines (lane and order) that a step and then its state explain, such as `controller 3; then broker 2`.
+    """Names the line of a step, then the other lines that the next state explains: `controller 3; then broker 2`.
 
-    `hidden` stands for a step without a line.
+    A line is named by its lane and order. For a step without a line, the text begins with `hidden`.
     """
     step = "hidden" if told.step is None else told.step.title
     return step + (f"; then {', '.join(line.title for line in told.held)}" if told.held else "")

@@ -5,11 +5,11 @@ the model is the next line of a lane, or it is hidden. There may be at most a gi
 search first expands the nodes with the most explained lines and, among these nodes, those with the fewest hidden steps
 since the last line with a step. The search remembers all nodes that it has visited.
 
-The search is exact. If it finds no explanation, reaches no limit and meets no undefined step, then an explanation would
-need more hidden steps in a row.
+The search is exact. If it finds no explanation, is not stopped early and meets no undefined step, then there is no
+explanation with at most the given number of hidden steps in a row.
 
-A line without a step counts as explained as soon as it may come next and a state has its observed values. This loses no
-explanation, because all steps that were possible remain possible.
+A line without a step counts as explained as soon as it may come next and a state has its observed values. Counting
+the line so early loses no explanation, because all steps that were possible before remain possible.
 """
 
 from __future__ import annotations
@@ -77,8 +77,9 @@ class Found:
     """The result of a search. `end` is the last node of an explanation, or None if the search found no explanation.
 
     `stopped` names the limit or interruption that ended the search early. `furthest` has at most `FURTHEST` of the
-    nodes that explain the most lines, in the order in which they were found. `failing` has the first found
-    node in which an action instance is undefined although it may be the next step, and this instance.
+    nodes that explain the most lines, in the order in which they were found. `failing` has a node and an action
+    instance. The instance may be the next step, but is undefined in the state of the node. If there are several such
+    pairs, `failing` has the first that was found.
     """
 
     end: Node | None = None
@@ -164,7 +165,10 @@ class _Search:
         heapq.heappush(self.heap, (-node.explained, run, longest, self.order, node))
 
     def settled(self, row: Row, positions: Positions) -> Positions:
-        """The positions, moved past each next line that has no step, may come now, and fits the state."""
+        """The positions after all next lines that a state explains without a step.
+
+        Such a line has no step and need not wait for other lines, and the state has its observed values.
+        """
         found, lanes, moved = list(positions), self.question.lanes, True
         while moved:
             moved = False
@@ -204,9 +208,9 @@ class _Search:
     # --- steps ------------------------------------------------------------------------------------------------------
 
     def moves(self, positions: Positions) -> dict[int, list[tuple[int, Seen]]]:
-        """For each transition, the lanes whose next line may be a step of this transition, with these lines.
+        """For each transition, the next lines whose step may be this transition, each with its lane.
 
-        Transitions without such a lane are left out.
+        Transitions without such a line are left out.
         """
         known = self.next.get(positions)
         if known is None:
@@ -240,7 +244,7 @@ class _Search:
         return not any((a ^ b) & mask for a, b, mask in zip(before, after, self.question.kept, strict=True))
 
     def note_failure(self, nodes: list[Node]) -> None:
-        """Stores in `failing` the first undefined instance that the search needs, with the node before it."""
+        """Stores in `failing` the first undefined instance that may be the next step of a node, with this node."""
         rows = np.array([node.row for node in nodes], dtype=np.uint64)
         sources, transitions = self.question.kernel.failures(rows)
         for source, transition in zip(sources.tolist(), transitions.tolist(), strict=True):

@@ -1,1 +1,1 @@
-"""Checks that a model does only what a specification allows. A mapping translates the states of the model."""
+"""Checks that a model does only what a specification allows. A mapping turns model states into specification states."""

@@ -44,7 +44,7 @@ class Abstraction:
     def of(self, states: Words, layout: Layout) -> Integers:
         """For each state, the number of the specification state that it represents, or -1 if it represents none.
 
-        The states are packed as `layout` says: a search may have chosen other words than the artificial system has.
+        `layout` says how the states are packed. A search may pack states differently from the artificial system.
         """
         found, source, _, _ = self._kernel.expand(layout.moved(states, self._kernel.layout))
         numbers = np.full(len(states), -1, dtype=np.int64)
@@ -67,7 +67,10 @@ class Abstraction:
         return tuple(map(int, self._layout.unpack(self.rows[number][np.newaxis])[0]))
 
     def _distinct(self, rows: Words) -> tuple[Words, Integers]:
-        """The distinct rows, and the index of each row among them. Rows are compared by hashes unless these collide."""
+        """The distinct rows, and the index of each row among them.
+
+        The rows' hashes are compared. If different rows have the same hash, the rows themselves are compared.
+        """
         _, first, which = np.unique(self._kernel.hashes(rows), return_index=True, return_inverse=True)
         if (rows[first][which] == rows).all():
             return rows[first], which

@@ -83,8 +83,8 @@ class Allowed:
     def _go_on(self, reach: _Reach, b: Words, count: int) -> None:
         """Expands open states: all of them if steps are limited, else the `count` states that are most like b.
 
-        Without such a direction, a search would visit every possible log, because a commit of many records consists of
-        many steps of a specification.
+        A commit of many records consists of many steps of a specification. A search that does not prefer states like b
+        would visit every possible log.
         """
         chosen, rest = reach.open, reach.open[:0]
         if self._steps is None and count < len(reach.open):

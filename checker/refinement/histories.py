@@ -1,4 +1,4 @@
-"""Checks that history variables only record, and do not change the behaviour of a model."""
+"""Checks that history variables only record what happens, and do not change the behaviour of a model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def require_only_notes(plain: TransitionSystem, noted: TransitionSystem, mapping
 
 
 def _otherwise(plain: TransitionSystem, noted: TransitionSystem) -> str | None:
-    """The first difference between the model with history and the plain model, in words; None if they are alike."""
+    """The first difference between the model with history and the plain model, in words. None if they are alike."""
     count = len(plain.leaves)
     if noted.leaves[:count] != plain.leaves:
         return "its variables are not those of the model with others behind them"
@@ -35,5 +35,8 @@ def _otherwise(plain: TransitionSystem, noted: TransitionSystem) -> str | None:
 
 
 def _own(transition: Transition, count: int) -> list[tuple[int, int]]:
-    """The assignments of a transition to the model's own leaves. Expressions have the same `id` if they are equal."""
+    """The assignments of a transition to the model's own leaves: the leaf's index, and the `id` of the expression.
+
+    Equal expressions are the same object, so they have the same `id`.
+    """
     return [(i, id(update)) for i, update in transition.updates.items() if i < count]

@@ -58,14 +58,17 @@ def _specification(name: str) -> LoadedModel:
 
 
 def mappings(loaded: LoadedModel, specification: LoadedModel) -> dict[str, Mapping]:
-    """The mappings from a model to a specification, by name: those in the files of both, and the shipped ones."""
+    """The mappings from a model to a specification, by name.
+
+    These are the mappings in the files of the model and of the specification, and the shipped ones that fit the model.
+    """
     ours = {name: f for module in modules_of(shipped) for name, f in mappings_in(module).items()}
     every = {**about(loaded.cls, ours), **specification.mappings, **loaded.mappings}
     return dict(sorted((name, f) for name, f in every.items() if _is_of(f, specification)))
 
 
 def load_mapping(loaded: LoadedModel, specification: LoadedModel, name: str | Mapping | None) -> tuple[str, Mapping]:
-    """The name of a mapping, and the mapping. `name` may also be the mapping itself.
+    """Returns the name of a mapping, and the mapping. The argument `name` is the name or the mapping itself.
 
     If `name` is None, the only mapping is taken. Raises `UnknownName` if there is no such mapping, or if `name` is None
     and there are several mappings.
@@ -86,7 +89,7 @@ def load_mapping(loaded: LoadedModel, specification: LoadedModel, name: str | Ma
 
 
 def historic(loaded: LoadedModel, mapping: Mapping) -> LoadedModel:
-    """The loaded model, extended by the history variables that a mapping reads, if it reads any."""
+    """The loaded model with the history variables of a mapping. If the mapping has none, the model is unchanged."""
     said = refinement_of(mapping)
     if said is None or said.history is None:
         return loaded
@@ -94,12 +97,12 @@ def historic(loaded: LoadedModel, mapping: Mapping) -> LoadedModel:
 
 
 def with_history(model: Model, mapping: Mapping) -> Model:
-    """A model at its settings, extended by the history variables that a mapping reads, if it reads any."""
+    """The model with the history variables of a mapping. If the mapping has none, the model is unchanged."""
     said = refinement_of(mapping)
     return model if said is None or said.history is None else said.history(type(model))(**model.settings)
 
 
 def _is_of(mapping: Mapping, specification: LoadedModel) -> bool:
-    """Whether a mapping leads to a specification. The mapping may name the specification or its class."""
+    """Whether a mapping is to this specification. A mapping gives the name of its specification or of the class."""
     said = refinement_of(mapping)
     return said is not None and said.of in (specification.name, specification.cls.__name__)

@@ -26,14 +26,15 @@ PREFIX: Final = "refines-"
 
 @dataclass
 class Refined:
-    """The result of the search, whose only entry in `findings` is the refinement, and data about the specification.
+    """The result of a refinement check: the result of the search, and data about the specification.
 
-    `states` counts the distinct states of the specification that the model's states represent, and `steps` the distinct
-    pairs of different states that the model's steps represent. If the refinement is violated, `beside` has the
-    specification's state for each state of the trace. `refused` has the changes in the last step, and says of each
-    change whether the specification refuses it. If the trace has only one state, `refused` has all parts of the
-    specification's state. For each violated property of the specification, `lassos` has the specification's states
-    along the trace that violates the property.
+    The only entry in `result.findings` is the refinement. `states` counts the distinct states of the specification that
+    the model's states represent. `steps` counts the distinct pairs of different specification states that the model's
+    steps represent. If the refinement is violated, `beside` has the specification's state for each state of the trace,
+    and `refused` has all changes of the specification's state in the last step. A change that the specification refuses
+    has a reason. If the trace has only one state, `refused` has all parts of the specification's state. For each
+    violated property of the specification, `lassos` has the specification's states along the trace that violates the
+    property.
     """
 
     result: Result
@@ -48,7 +49,7 @@ class Refined:
     refused: tuple[Change, ...] = ()
     lassos: dict[str, tuple[State, ...]] = field(default_factory=dict)
     walked: Walked | None = field(default=None, repr=False)
-    """For the explanation: the trace, with the condition that is false at its end. None if no step is refused."""
+    """The trace, and a condition that its last step makes false, for explanations. None if no step is refused."""
 
     @property
     def name(self) -> str:
@@ -70,7 +71,7 @@ class Refined:
         return replace(self.result, findings=findings, liveness=properties)
 
     def _wider(self, trace: Trace | None, told: Story | None, beside: tuple[State, ...]) -> dict[str, Any]:
-        """The trace and the story of a finding, with the specification's states added; empty if there is no trace."""
+        """The trace and the story of a finding, with the specification's states added. Empty if there is no trace."""
         if trace is None:
             return {}
         wider = widened(trace, self.specification, self.variables, beside)

@@ -54,20 +54,21 @@ def refine(
     """Explores a model, and decides by a mapping of states whether a specification allows each step of the model.
 
     The mapping gives the state of the specification that a state of the model represents. Initial states must represent
-    initial states of the specification. Each step must represent no step, or at most `steps` steps of the specification
+    initial states of the specification. Each step of the model must represent 0 to `steps` steps of the specification
     (None: any number of steps). `mapping` is a function or a name. It may be left out if there is only one mapping.
     `specification_settings` override the settings that the mapping gives.
 
     `liveness` names properties of the specification, and `all` selects all properties that the specification has at its
     settings. Each fair behaviour of the model represents a behaviour of the specification. The properties are checked
     on the represented behaviours. If a step is refused or the limit on states is reached, the properties are checked
-    only on the expanded levels. Such a check can find a violation, but it cannot show that a property holds. With
-    `symmetry`, the search explores only one of the states that differ by an exchange of members of a scalarset (such as
-    brokers), if neither the model nor the mapping tells these members apart. All other arguments are as for
-    `isrcheck.check`, but `model` cannot be an instance.
+    only on the expanded levels. Such a check can find a violation, but it cannot show that a property holds.
+
+    With `symmetry`, members of a scalarset (such as brokers) are interchangeable if neither the model nor the mapping
+    tells them apart. The search explores only one of the states that differ by an exchange of such members. All other
+    arguments are as for `isrcheck.check`, but `model` cannot be an instance of `Model`.
 
     Raises `UnknownName` for unknown names and values, and if `symmetry` does not apply. Raises `ModelError` for a
-    mistake in a model or a mapping, and `EvaluationError` if the specification is undefined in one of its states.
+    mistake in a model or a mapping, and `EvaluationError` if a step of the specification is undefined.
     """
     began, tell = time.perf_counter(), stage or (lambda name: None)
     tell("trace")

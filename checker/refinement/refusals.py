@@ -34,7 +34,7 @@ class Change:
 
 
 def begins_otherwise(allowed: Allowed, a: Words) -> tuple[Change, ...]:
-    """All parts of a state that should be an initial state of the specification but is not, as refused changes."""
+    """All parts of the state a, as refused changes. The specification should begin in this state, but does not."""
     domains = [(v.name, v.domain) for v in allowed.system.variables]
     state = allowed.system.decode(_leaves(allowed, a))
     return tuple(Change(path, None, value, NOT_INITIALLY) for path, value in parts(domains, state))
@@ -64,8 +64,7 @@ def _said(allowed: Allowed, a: Words, b: Words) -> list[str | None]:
 
     If the step changes leaves that no action writes, only the variables of these leaves have a sentence. Otherwise a
     variable has a sentence if none of the states that the specification reaches from a has the variable's value in b.
-    If each variable's value in b is in some such state, every variable has the sentence that its change is not allowed
-    together with the others.
+    If no variable has a sentence by this rule, all variables have the sentence `NOT_AT_ONCE`.
     """
     old, new = _leaves(allowed, a), _leaves(allowed, b)
     written = {leaf for t in allowed.system.transitions for leaf in t.updates}

@@ -30,7 +30,7 @@ def sentence_of(specification: str) -> str:
 def told(
     implementation: Implementation, allowed: Allowed, specification: str, trace: Trace, canonical: bool = True
 ) -> tuple[Finding, Walked | None]:
-    """The finding for a replayed trace, and the trace with the condition that is false at its end (see `_walked`).
+    """The finding for a replayed trace, and the trace with a condition that its last step makes false (see `_walked`).
 
     The second result is None for a trace of one state.
     """
@@ -44,9 +44,9 @@ def told(
 
 
 def _walked(implementation: Implementation, allowed: Allowed, trace: Trace) -> Walked | None:
-    """The trace, with the condition that explanations need: that the first refused scalar keeps its old value.
+    """The trace, and the condition that the first refused scalar has its value from before the last step.
 
-    The last step makes this condition false. Returns None for a trace of one state.
+    Explanations start from this condition, because the last step makes it false. Returns None for a trace of one state.
     """
     if trace.length == 1:
         return None
@@ -59,10 +59,10 @@ def _walked(implementation: Implementation, allowed: Allowed, trace: Trace) -> W
 
 
 def _instance(implementation: Implementation, trace: Trace) -> Instance | None:
-    """The parameters of a `for_all` for which a flag in the mapping's result is false, or None if there are none.
+    """The parameters for which a `for_all` in the mapping is false. None if no `for_all` makes a flag false.
 
-    Only variables of the specification that the last step changes are examined. In a trace of one state, all variables
-    are examined.
+    A flag is a truth value in the mapping's result. Only variables of the specification that the last step changes are
+    examined. In a trace of one state, all variables are examined.
     """
     model, mapping = implementation.model, implementation.mapping
     positions, last = implementation.specification.model.positions, trace.steps[-1].state

@@ -43,9 +43,9 @@ class Watching:
     """Judges the steps into each level of a search. The search ends with the level of the first mistake (`Refused`).
 
     `refused` has the initial states or the steps that the specification does not allow. `nothing` has the states that
-    represent no state of the specification. `whole` is the last level that was judged before a limit was reached: all
-    steps into this level were judged, or a mistake was found. With `exchanged`, the search keeps only one of the states
-    that differ by an exchange of brokers (or other members of a scalarset), and the mapping treats these alike.
+    represent no state of the specification. `whole` is the last level that was judged completely or in which a mistake
+    was found. With `exchanged`, the search keeps only one of the states that differ by an exchange of members of a
+    scalarset (such as brokers). The mapping does not tell these members apart.
     """
 
     def __init__(
@@ -91,11 +91,11 @@ class Watching:
         return None
 
     def _judge(self, levels: NativeLevels, level: int) -> Stop | None:
-        """Judges the steps into a level. Under symmetry only the steps from the kept states are judged.
+        """Judges the steps into a level. Under symmetry (`exchanged`), judges only the steps from the kept states.
 
-        These steps are enough, because the mapping treats the exchanged brokers alike. But the trace shows the mistake
-        that is first in canonical order, and this mistake may begin in a state that is not kept. So if there is a
-        mistake, the steps from all states that differ from the kept states by an exchange are judged, too.
+        These steps are enough, because the mapping does not tell the exchanged members apart. But the trace shows the
+        mistake that is first in canonical order, and the step of this mistake may begin in a state that is not kept. So
+        if there is a mistake, judges also the steps from all states that differ from the kept states by an exchange.
         """
         stop = self._judged_from(levels, level, lambda states: states)
         if not self._exchanged or stop not in ("violation", "error"):

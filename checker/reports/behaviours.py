@@ -1,4 +1,4 @@
-"""The text of a comparison of two models: a new behaviour and one that is gone, each with its ending in both models."""
+"""The text of a comparison of two models: how a new behaviour and a gone behaviour end in each of the models."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _same_so_far(told: Endings) -> str:
 
 
 def ending_text(ending: Ending, mine: str, other: str) -> list[str]:
-    """The lines on the last step in the model `other`: why it is refused, how it differs, or that it is absent."""
+    """The lines on the last step of a behaviour: how the model `other` refuses it, does it differently, or lacks it."""
     if ending.how == "absent":
         return [f"it has no step like that{f' ({ending.step} does not act)' if ending.step else ''}"]
     if ending.how == "elsewhere":

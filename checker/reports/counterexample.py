@@ -39,7 +39,7 @@ def violations_text(violations: Sequence[tuple[str, Finding]], ink: Ink = PLAIN,
 
 
 def replayed_text(replayed: Sequence[Replayed], plain: bool = False) -> list[str]:
-    """The lines about the one trace of all `replayed`, and about the property or invariants that it violates."""
+    """The lines about the common trace of all `replayed`, and about the property or invariants that are violated."""
     for each in replayed:
         if each.broken is not None:
             return property_violation_text(each.recording.title, each.broken, plain=plain)
@@ -132,7 +132,7 @@ def _last_state(trace: Trace, ink: Ink) -> list[str]:
 
 
 def why_text(instance: Instance | None, trace: Trace) -> list[str]:
-    """The lines about the parameters for which an invariant is false, and the values that the invariant then reads."""
+    """The lines about parameters for which an invariant is false, and the values that it reads for these parameters."""
     if instance is None:
         return []
     choice = ", ".join(f"{name} {shown(value)}" for name, value in instance.choice)

@@ -1,4 +1,7 @@
-"""The text on why a trace ends as it does: the facts behind the end, the steps behind the facts, and the fixes."""
+"""The text on why a trace ends as it does: the facts behind the end, the steps behind the facts, and the fixes.
+
+A fix is another design, or other settings. It acts at the step that it refuses, lacks, or does differently.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +85,7 @@ def span(steps: Iterable[int]) -> str:
 
 
 def fix_text(fix: Fix) -> list[str]:
-    """The lines about a fix: its model or settings, the step at which it differs from the trace, and how it differs.
+    """The lines about a fix: its model or settings, the step at which it acts, and how this step differs with the fix.
 
     If the fix allows every step, the lines say this, and say how the trace then ends.
     """
@@ -139,7 +142,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def alternatives_text(found: Alternatives | None) -> list[str]:
-    """The lines about the outcomes of changing one setting to another value."""
+    """The lines about the outcomes if one setting has another value."""
     if found is None:
         return []
     total = found.passing + len(found.tried)
@@ -156,7 +159,7 @@ def alternatives_text(found: Alternatives | None) -> list[str]:
 
 
 def _outcome(each: Alternative, length: int) -> str:
-    """The result of a search with another value, as text. The first letter is only for sorting and is not shown."""
+    """The result of a search with another value of a setting, as text. The first letter is only a key for sorting."""
     if each.verdict == "holds":
         return "bno violation, but a goal is lost" if each.lost else "ano violation"
     if each.verdict == "incomplete" or each.length is None:

@@ -1,4 +1,4 @@
-"""The report of a refinement as text: like the report of a check, with the specification's state beside the model's."""
+"""The report of a refinement as text: the report of a check, with the specification's states in the traces."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def brief(found: Refined, ink: Ink = PLAIN) -> str:
 
 
 def refusal(found: Refined, ink: Ink = PLAIN) -> list[str]:
-    """The changes of the specification's state in the last step. Each refused change has the reason.
+    """The lines about the changes of the specification's state in the last step. Each refused change has the reason.
 
-    If the trace has only one state, these are all parts of the specification's state.
+    If the trace has only one state, the lines are about all parts of the specification's state.
     """
     within = "" if found.at_most is None else f" (in {plural(found.at_most, 'step')})"
     head = ink("head", f"What {found.specification} does not allow{within}")
@@ -44,8 +44,8 @@ def _warning(found: Refined) -> str:
 def _question(found: Refined, ink: Ink) -> list[str]:
     """The lines about the specification: the mapping and the settings.
 
-    They also give the limit on the specification's steps for one step of the model, and the numbers of states and steps
-    of the specification to which the model's are mapped.
+    They also give the limit on the specification's steps for one step of the model. The last two numbers count the
+    states and the steps of the specification that the model's states and steps represent.
     """
     asked = "any number" if found.at_most is None else f"{number(found.at_most)} at most"
     rows = [

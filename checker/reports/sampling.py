@@ -29,7 +29,7 @@ def report(result: Result, ink: Ink = PLAIN) -> str:
 
 
 def verdict_line(result: Result, ink: Ink = PLAIN) -> str:
-    """The verdict in one line. If the walks find nothing wrong, it is INCOMPLETE, because walks may miss states."""
+    """The verdict in one line. If no walk finds a mistake, this is INCOMPLETE, because walks may miss states."""
     if result.verdict != "incomplete" or result.evaluation is not None:
         return line_of_a_search(result, ink)
     sampling = result.extra["sampling"]

@@ -37,7 +37,10 @@ def _legend(logs: list[DrawnLog]) -> list[str]:
 
 
 def for_ever(trace: Trace, position: int, ink: Ink) -> list[str]:
-    """The lines about a lasso's loop that belong before state `position`, or at the end if there is no such state."""
+    """The lines about a lasso's loop that belong before state `position` (from 1).
+
+    If `position` is one greater than the number of states, these are the lines at the end.
+    """
     if trace.loop is None:
         return []
     if position == trace.length + 1:

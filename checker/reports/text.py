@@ -107,8 +107,7 @@ def _uncovered(result: Result, ink: Ink) -> list[str]:
 def uncovered(result: Result) -> list[str]:
     """The lines about what a search has not explored. There are none if the search explored everything.
 
-    If the engine does not count states, there is always a line, because such an engine knows nothing about greater
-    depths.
+    If the engine does not count states, it examines only paths up to some depth. So there is always a line.
     """
     if not result.counted:
         reason = [f"the search stopped: {result.reason}"] if result.reason and result.verdict != "incomplete" else []
@@ -155,7 +154,10 @@ def settings_heading(result: Result) -> str:
 
 
 def note_on(result: Result, name: str, bound: str) -> str:
-    """The note on a setting: that it has no effect, or what it leaves out and whether its bound was hit."""
+    """The note on a setting. If the setting has no effect, the note says this.
+
+    Otherwise the note says what the setting leaves out, and then repeats `bound` (such as `bound hit`).
+    """
     if name in result.idle:
         return f"does nothing: {result.idle[name]}"
     left_out = [f"leaves out {result.left_out[name]}"] if name in result.left_out else []
@@ -245,10 +247,11 @@ def vacuity(result: Result) -> list[str]:
 
 
 def brief(result: Result, ink: Ink = PLAIN) -> str:
-    """The verdict in one line. If nothing is wrong, warnings and what the settings leave out follow.
+    """The verdict in one line. If nothing is wrong, lines with warnings and with what the settings leave out follow.
 
-    The warnings name actions and goals never seen, and properties that hold vacuously or with excused ends or
-    components (docs/liveness.md). If the verdict line itself says what was never seen, nothing follows this line.
+    The warnings name the actions that never fired and the goals that were never reached. They also name the properties
+    that hold only vacuously, or with excused ends or components (docs/liveness.md). If the verdict line itself names
+    actions and goals that were never seen, no further line follows.
     """
     told = result.verdict != "violated" and result.evaluation is None and not _vacuously(result)
     never = _never(result) if result.counted and told else []

@@ -40,8 +40,8 @@ class Guard:
 class ChangedFunction:
     """A function whose text or name differs between two models.
 
-    `name` and `where` are from the new model, and `before` is the name in the old model. `lost` has the guards that
-    only the old text has, and `added` those that only the new text has. `lines` is a diff of the two texts.
+    `name` and `where` are from the new model, and `before` is the name in the old model. `lost` has the guards that are
+    only in the old text. `added` has the guards that are only in the new text. `lines` is a diff of the two texts.
     """
 
     name: str
@@ -54,7 +54,10 @@ class ChangedFunction:
 
 @dataclass(frozen=True)
 class Differences:
-    """The functions that are changed, new or gone, and the actions that are new or gone or whose meaning differs."""
+    """The functions that are changed, new or gone.
+
+    `actions` has the actions that are new or gone, or whose meaning differs.
+    """
 
     changed: tuple[ChangedFunction, ...]
     new: tuple[str, ...]
@@ -138,17 +141,17 @@ def _name(function: FunctionType) -> str:
 
 
 def _written(function: FunctionType) -> Statement | None:
-    """The statement that defines a function in its file, or None if no statement gives the function a name.
+    """The statement that defines and names a function in its file, or None if there is no such statement.
 
-    For a function that is defined inside another function, this is the inner definition. A generated function has no
-    such statement.
+    If the function is defined inside another function, this is the statement inside the other function. A generated
+    function has no such statement.
     """
     tree, code = _parsed("".join(_file(function))), function.__code__
     return definition_of(tree, code) or next(_named_lambdas(tree, code.co_firstlineno), None)
 
 
 def _named_lambdas(tree: ast.Module, line: int) -> Iterator[ast.Assign | ast.AnnAssign]:
-    """The assignments that name a lambda beginning in the given line."""
+    """The assignments to a name whose value contains a lambda that begins in the given line."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.lineno <= line <= (node.end_lineno or 0):
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
@@ -158,7 +161,7 @@ def _named_lambdas(tree: ast.Module, line: int) -> Iterator[ast.Assign | ast.Ann
 
 
 def _file(function: FunctionType) -> list[str]:
-    """The lines of the file that defines a function; empty if there is no file."""
+    """The lines of the file that defines a function. Empty if there is no file."""
     linecache.checkcache(function.__code__.co_filename)
     return linecache.getlines(function.__code__.co_filename)
 
@@ -236,7 +239,10 @@ def _meaning(guards: bool, effects: bool) -> Meaning:
 
 
 def _meanings(system: TransitionSystem) -> dict[str, dict[str, tuple[str, tuple[tuple[str, str], ...]]]]:
-    """For each action: its instances by label, each with digests of its guard and of its assignments to scalars."""
+    """For each action, its instances by label.
+
+    Each instance has a digest of its guard, and a digest for each scalar of the state that it assigns.
+    """
     digests: dict[Expression, str] = {}
     found: dict[str, dict[str, tuple[str, tuple[tuple[str, str], ...]]]] = {}
     for t in system.transitions:

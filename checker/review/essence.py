@@ -81,7 +81,7 @@ def _both(row: Row) -> str:
 
 
 def _named(rows: list[Row], words: Callable[[Row], str]) -> list[str]:
-    """The names of the first rows, grouped by their text from `words`, and the number of the other rows."""
+    """The names of the first `NAMED` rows, grouped by their text (`words`), and how many other rows there are."""
     groups: dict[str, list[str]] = {}
     for row in rows[:NAMED]:
         groups.setdefault(words(row), []).append(row.name)
@@ -119,7 +119,7 @@ def _cause(found: Review) -> str:
 
 
 def _purpose(found: Review) -> list[str]:
-    """The sentence `_said` of the new model. The list is empty if the two sides are versions of one model."""
+    """The first sentence about the new model (see `_said`). Empty if the two sides are versions of one model."""
     return [said] if _is_another(found) and (said := _said(type(found.new.model))) else []
 
 
@@ -155,7 +155,7 @@ def _fairness(found: Review) -> list[str]:
 
 
 def _functions(text: Differences) -> Iterator[str]:
-    """The functions that are new, gone or renamed, and the functions that changed although their guards did not."""
+    """The functions that are new, gone or renamed, and the changed functions whose guards are the same."""
     changed = [f.name for f in text.changed if f.name != f.before or not (f.lost or f.added)]
     for names, word in ((changed, "otherwise"), (list(text.new), "new"), (list(text.gone), "gone")):
         if names:
@@ -187,7 +187,7 @@ def _behaviour(found: Review) -> str:
 
 
 def _apart(found: Review) -> str:
-    """A sentence that names the variables that are not compared, because their values are of different kinds."""
+    """A sentence about the variables that are not compared, because the models give them different kinds of values."""
     apart = found.behaviours.apart
     return f" Not compared, for they are not of the same kind: {_some(list(apart))}." if apart else ""
 

@@ -21,11 +21,11 @@ class Questions:
     """The predicates whose meaning differs between two versions, and the differences in states and fairness.
 
     `states` names the differences in variables, initial states and constraints. `cut` is true if the constraints
-    differ, so that the two searches may leave out different states. `narrower` names the bounds that changed, except
-    those that changed to a greater number. If `cut` is true or `narrower` names a bound, a violation that disappears
-    does not count as mended, because perhaps the new search only leaves out the states of the violation. Scenarios keep
-    their own bounds, so for them only `cut` counts. `fairness` has the actions whose fairness differs, each with its
-    fairness before and after.
+    differ, so that the two searches may leave out different states. `narrower` names the changed bounds whose new value
+    is not a greater number. If `cut` is true or `narrower` names a bound, the new search may leave out the states of an
+    old violation. In this case, a violation that is gone does not count as mended. For scenarios only `cut` matters,
+    because scenarios keep their own bounds. `fairness` has the actions whose fairness differs, each with its fairness
+    before and after.
     """
 
     predicates: frozenset[str]
@@ -61,10 +61,10 @@ def _system(loaded: LoadedModel, model: Model) -> TransitionSystem:
 
 
 def _at_the_same_settings(old: Model, new: Model) -> tuple[Model, Model]:
-    """Both models at the settings of the old model or, if that fails, of the new model.
+    """Both models at the old model's settings. If the new model refuses these, both are at the new model's settings.
 
-    Each model takes only the settings that it has. If neither model accepts the values of the other, both models keep
-    their own settings.
+    Each model takes only the settings that it has. If neither model accepts the values of the other model, both models
+    keep their own settings.
     """
     for wanted in (old.settings, new.settings):
         with suppress(UnknownName):
@@ -73,13 +73,13 @@ def _at_the_same_settings(old: Model, new: Model) -> tuple[Model, Model]:
 
 
 def _with(model: Model, wanted: dict[str, Any]) -> Model:
-    """The model with the wanted values for those of its settings that `wanted` names. Its other settings are kept."""
+    """The model with its settings changed as in `wanted`. Settings that `wanted` does not name keep their values."""
     settings = {name: wanted.get(name, value) for name, value in model.settings.items()}
     return model if settings == model.settings else type(model)(**settings)
 
 
 def _narrower(old: Model, new: Model) -> Iterator[str]:
-    """The bounds of both versions that changed, except those that changed to a greater number."""
+    """The bounds that both versions have and whose new value differs and is not a greater number."""
     declared = type(old).declared_settings() | type(new).declared_settings()
     for name, value in new.settings.items():
         before = old.settings.get(name, value)

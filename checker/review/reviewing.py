@@ -37,9 +37,9 @@ class Review:
     """The changes from `old` to `new`. Each side has its own settings.
 
     For each side, `states` has the number of found states, and whether all states were explored. `guards` has the
-    verdicts on mutants of those actions of the new version that are new or whose meaning differs. `guards` is None if
-    mutants were not requested, if there are no such actions, or if no predicate holds. `proofs` has a proof attempt for
-    each side, or is None if proofs were not requested.
+    verdicts on mutants of the new version. Only actions that are new or whose meaning differs are mutated. `guards` is
+    None if mutants were not requested, if there are no such actions, or if no predicate holds. `proofs` has a proof
+    attempt for each side, or is None if proofs were not requested.
     """
 
     old: Side
@@ -69,11 +69,11 @@ class Review:
 
     @property
     def exit_code(self) -> int:
-        """12 if an invariant that held is now violated, 13 if a property is, 152 if an answer is open, else 0.
+        """12 if an invariant is broken, 13 if a property is broken, 152 if an answer is open, else 0.
 
-        A violated invariant or property that is new counts too. So does a scenario that held and is violated now. Each
-        scenario in `lost` counts as an open answer. So does an undecided comparison of the behaviours. If several codes
-        apply, the first is used.
+        An invariant or a property is broken if it is violated now, but held before or is new. A scenario that held and
+        is violated now counts as a broken invariant or property. Each scenario in `lost` counts as an open answer, and
+        so does an undecided comparison of the behaviours. If several codes apply, the first is used.
         """
         broken = {row.kind for row in self.rows if row.breaks} | {each.kind for each in self.recorded("broken")}
         is_open = any(row.is_open for row in self.rows) or bool(self.recorded("open") or self.lost)
@@ -157,7 +157,7 @@ def review(old: Side, new: Side, wanted: Wanted, tell: Callable[[str], None] = l
 
 
 def _guards(new: Side, text: Differences, rows: Sequence[Row], limits: Limits) -> Mutation | None:
-    """Mutates the new actions and those whose meaning differs, and checks the predicates that hold in the new version.
+    """Mutates the actions that are new or whose meaning differs. Checks the predicates that hold in the new version.
 
     Returns None if there are no such actions or no such predicates.
     """

@@ -1,4 +1,4 @@
-"""Compares the verdicts before and after a change: of invariants, of properties, and of recorded scenarios."""
+"""Compares the verdicts on invariants, properties and recorded scenarios before and after a change."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from isrcheck.model.language.tracing import askable, checkable
 Turn = Literal["broken", "mended", "vacuous", "otherwise", "open", "other", "same", "alone"]
 """The change of a verdict.
 
-The first of these that fits counts. `alone`: only one side has the predicate. `open`: a verdict is incomplete.
-`broken`: the predicate held before, and is violated now. `otherwise`: the question differs (`Row.otherwise`).
-`vacuous`: the predicate now holds only because its subject can no longer happen. `mended`: it was violated before, and
-holds now. `other`: the verdict is the same, but its text differs, for example in the length of the trace. `same`: the
-text is the same, too.
+If several of the following apply, the change is the first of these. `alone`: only one side has the predicate. `open`: a
+verdict is incomplete. `broken`: the predicate held before, and is violated now. `otherwise`: the question differs
+(`Row.otherwise`). `vacuous`: the predicate now holds vacuously (`Answer.vacuous`), and did not before. `mended`: the
+predicate was violated before, and holds now. `other`: the verdict is the same, but its text differs, for example in the
+length of the trace. `same`: the text is the same, too.
 """
 
 
@@ -37,7 +37,8 @@ text is the same, too.
 class Answer:
     """A verdict (holds, violated or incomplete) and its text.
 
-    `vacuous` is true if a predicate holds only because its subject never happens.
+    `vacuous` is true if a predicate holds only because what it is about never happens. For example, the first condition
+    of a `leads_to` is never true.
     """
 
     verdict: str
@@ -47,10 +48,10 @@ class Answer:
 
 @dataclass(frozen=True)
 class Row:
-    """An invariant or a property (`kind`) with the answers of both sides; None for a side that lacks the predicate.
+    """An invariant or a property (`kind`) with the answers of both sides. A side that lacks the predicate has None.
 
-    `otherwise` is true if the meaning of the predicate differs between the two versions, or if a violation may be gone
-    only because the new search leaves out its states.
+    `otherwise` is true if the meaning of the predicate differs between the two versions. It is also true if a violation
+    may be gone only because the new search leaves out the states of the violation.
     """
 
     name: str
@@ -68,7 +69,7 @@ class Row:
 
     @property
     def breaks(self) -> bool:
-        """Whether the predicate is violated now, and before it held or was missing."""
+        """Whether the predicate is violated now, and held or did not exist before."""
         is_new = self.before is None and self.after is not None and self.after.verdict == "violated"
         return is_new or self.turn == "broken"
 
@@ -100,8 +101,9 @@ def _turn(before: Answer, after: Answer, otherwise: bool) -> Turn:
 def verdicts(old: Side, new: Side, limits: Limits, asked: Questions) -> tuple[list[Row], tuple[Result, Result]]:
     """Checks every invariant and property of both sides within the limits. Returns rows and the result of each side.
 
-    The rows of invariants that a model lists come first. `asked` has the differences between the questions. If one side
-    checks for deadlocks, both sides do. Raises `EvaluationError` if a model cannot be evaluated in some state.
+    The rows of invariants that a model's class lists in `invariants` come first. `asked` has the differences between
+    the questions. If one side checks for deadlocks, both sides do. Raises `EvaluationError` if a model cannot be
+    evaluated in some state.
     """
     deadlock = old.deadlock or new.deadlock
     results = _checked(old, limits, deadlock), _checked(new, limits, deadlock)
@@ -164,9 +166,9 @@ def _rows(before: Result, after: Result, asked: Questions) -> Iterator[Row]:
 def _is_another_question(
     names: Collection[str], before: Answer | None, after: Answer | None, asked: Questions, hidden: bool
 ) -> bool:
-    """Whether a predicate in `names` has another meaning, or a violation may be gone only because of left-out states.
+    """Whether a predicate in `names` has another meaning, or the new check may only have left out the old violation.
 
-    `hidden` says that the check after the change may leave out other states than the check before.
+    `hidden` says that the new check may leave out states that the old check visits.
     """
     ends = before is not None and after is not None and (before.verdict, after.verdict) == ("violated", "holds")
     return not asked.predicates.isdisjoint(names) or (hidden and ends)
@@ -226,8 +228,8 @@ class Turned:
 class Scenarios:
     """The scenarios whose answer changes or is open, the number of checked scenarios, and the unchecked scenarios.
 
-    `not_asked` has scenarios that need something that one of the models lacks, each with a text that names what is
-    missing. `lost` names the new model's scenarios that can be checked in the old model, but no longer in the new
+    `not_asked` has the unchecked scenarios, each with a text that names what one of the models lacks (such as a
+    setting). `lost` names the new model's scenarios that can be checked in the old model, but no longer in the new
     model. `unread` names the files that cannot be read, with the reasons.
     """
 
@@ -274,8 +276,9 @@ def scenarios(old: Side, new: Side, limits: Limits, asked: Questions) -> Scenari
 def _own_settings(mine: Side, other: Side) -> dict[str, Any]:
     """The settings of a side that override those of the scenarios.
 
-    These are settings that differ between the sides because they were given for one side, or because the sides are two
-    versions of one model. Bounds are not included, because a scenario keeps its own bounds.
+    Such a setting differs between the sides, and either it was given for one side or the sides are two versions of one
+    model. A setting that the other side lacks overrides only if it was given for this side. Bounds are not included,
+    because a scenario keeps its own bounds.
     """
     declared = type(mine.model).declared_settings()
     is_same = type(mine.model).__name__ == type(other.model).__name__
@@ -292,7 +295,8 @@ def _own_settings(mine: Side, other: Side) -> dict[str, Any]:
 def _of(models: Iterable[LoadedModel], unread: list[str]) -> Iterator[Scenario]:
     """The scenarios of the given models, in the order of their names.
 
-    A scenario of a user's model names the file of the model. Scenarios that cannot be read are left out, and the
+    A scenario is of a user's model if it names a file with the name of the model's file, in any folder. (The model may
+    be of another revision, whose files are in another folder.) Scenarios that cannot be read are left out, and the
     reasons are added to `unread`.
     """
     names = {_model_of(loaded) for loaded in models}
@@ -307,7 +311,7 @@ def _of(models: Iterable[LoadedModel], unread: list[str]) -> Iterator[Scenario]:
         except (DamagedScenario, OSError) as error:
             unread.append(str(error))
             continue
-        if scenario.model.partition(":")[0] in names:
+        if (scenario.model if scenario.file is None else scenario.file.name) in names:
             yield scenario
 
 
@@ -317,10 +321,10 @@ def _model_of(loaded: LoadedModel) -> str:
 
 
 def _different(found: Iterable[Scenario], own: list[dict[str, Any]]) -> list[Scenario]:
-    """The scenarios without repetitions: if several ask the same question, only the first is returned.
+    """The scenarios without repetitions. Of several scenarios that ask the same question, only the first is returned.
 
-    `own` has the settings that each version of the model has on its own. With these settings added, two scenarios that
-    differ otherwise may ask the same question.
+    `own` has, for each side, the settings that override those of the scenarios (`_own_settings`). So scenarios that
+    differ only in overridden settings ask the same question.
     """
     first: dict[str, Scenario] = {}
     for each in found:

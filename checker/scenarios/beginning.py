@@ -44,7 +44,7 @@ def begin(folder: Path, model: str, asked: Mapping[str, Any], settings: Mapping[
 
 
 def _seen_from(folder: Path, model: str) -> str:
-    """The model as the scenario names it: a file relative to the scenario's folder. A model's name is unchanged."""
+    """The text for `model` in `scenario.toml`. A file gets a path relative to `folder`, and a name stays as it is."""
     file, colon, cls = model.partition(":")
     if not file.endswith(".py"):
         return model

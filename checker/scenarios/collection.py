@@ -30,8 +30,9 @@ def default() -> Path:
 def folders(paths: tuple[str, ...]) -> list[tuple[Path, Path]]:
     """Pairs of a scenario's folder and the path at or below which it was found, sorted by the scenario's name.
 
-    A path is a scenario's folder, its `scenario.toml`, or a folder that has scenarios' folders, directly or in groups
-    (folders). If `paths` is empty, the only path is `default()`. Raises `DamagedScenario` for a path without scenarios.
+    A path is a scenario's folder, its `scenario.toml`, or a folder that has scenarios. Their folders are directly in
+    this folder, or in its subfolders (*groups*). If `paths` is empty, the only path is `default()`. Raises
+    `DamagedScenario` for a path without scenarios.
     """
     found: dict[Path, tuple[Path, Path]] = {}
     for root in [Path(path) for path in paths] or [default()]:
@@ -59,15 +60,16 @@ def one(text: str) -> Scenario:
 
 
 def called(name: str, root: Path) -> Path | None:
-    """The folder of the scenario with this name, in `root` or in a group (folder) there; None if there is none."""
+    """The folder of the scenario with this name, in `root` or in a subfolder of `root`, or None if there is none."""
     found = [root / name, *sorted(root.glob(f"*/{glob.escape(name)}"))]
     return next((folder for folder in found if (folder / FILE).is_file()), None)
 
 
 def group_of(model: str) -> Path:
-    """The folder for a new scenario: `OWN` or its group (folder) that has the most scenarios of this model.
+    """The folder for a new scenario of a model.
 
-    If `OWN` has no scenario of the model, this is `OWN` for a model in a file, or `OWN / model` for a shipped model.
+    Of `OWN` and its subfolders (groups), this is the folder with the most scenarios of the model. If `OWN` has no
+    scenario of the model, the result is `OWN` for a model in a file, or `OWN / model` for a shipped model.
     """
     beside = []
     for folder in _scenarios_in(OWN):

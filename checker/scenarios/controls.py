@@ -18,7 +18,8 @@ def controls_of(scenario: Scenario, loaded: LoadedModel, changed: dict[str, Any]
     """The controls of a violated scenario that are expected to hold, each at the control's own settings.
 
     `changed` overrides settings of the scenario's model and of the controls. A control is left out if its scenario is
-    missing or damaged (`regress` reports this), or if its model is missing, has a mistake, or lacks the settings.
+    missing or damaged (`regress` reports this). It is also left out if its model is missing, has a mistake, or does
+    not accept its settings with the changes.
     """
     if scenario.expect != "violated" or not scenario.controls:
         return []
@@ -37,8 +38,8 @@ def controls_of(scenario: Scenario, loaded: LoadedModel, changed: dict[str, Any]
 def named(text: str, loaded: LoadedModel, broken: Model) -> Control:
     """The control that `--control` names. `text` is a scenario, a model, or settings: `NAME=VALUE,NAME=VALUE`.
 
-    A named model gets those settings of the trace's model (`broken`) that the named model declares. Raises
-    `UnknownName` or `ModelError`.
+    A model that `text` names gets the settings of `broken`, the model of the trace. Settings that the named model does
+    not declare are left out. Raises `UnknownName` or `ModelError`.
     """
     if "=" in text:
         pairs = [pair.partition("=") for pair in text.split(",")]

@@ -29,11 +29,12 @@ GENERATED: Final = (COUNTS, ITF, TEXT)
 
 @dataclass(frozen=True)
 class Derived:
-    """The summary of a check, and the contents of the derived files by name. Without a violation no file has a trace.
+    """The summary of a check, and the contents of the derived files by name.
 
-    If the search did not finish, `unfinished` has the reason and the exit code. `story` has the data of a page about
-    the trace in the files or, without such a trace, about the trace to an evaluation error. `story` is None if the
-    caller did not ask for it, or if there is no trace.
+    Without a violation or a deadlock, the only file is the file with the counts. If the search did not finish,
+    `unfinished` has the reason and the exit code. `story` has the data of a page about the trace in the files. If the
+    files have no trace, `story` is about the trace to an evaluation error. `story` is None if the caller did not ask
+    for it, or if there is no trace.
     """
 
     summary: dict[str, Any]
@@ -91,8 +92,8 @@ def files_of(result: Result) -> dict[str, str]:
 def _story(loaded: LoadedModel, result: Result) -> dict[str, Any] | None:
     """The data of a page about one trace.
 
-    It is the trace in the scenario's derived files. If they have no trace, it is the trace to an evaluation error.
-    Returns None if there is no such trace either.
+    The page shows the trace in the scenario's derived files or, if these files have no trace, the trace to an
+    evaluation error. Returns None if there is no evaluation error either.
     """
     from isrcheck.checker.pages.findings import told_traces
 
@@ -126,7 +127,7 @@ def summary(result: Result) -> dict[str, Any]:
 
 
 def _unreached(result: Result) -> list[str]:
-    """The goals that no state reached, including switched-off goals, because older recordings list both kinds."""
+    """The goals that no state reached. Switched-off goals are included, because older recordings include them, too."""
     return [n for n in result.goals if n in (*result.goals_never_reached, *result.goals_switched_off)]
 
 
@@ -152,7 +153,7 @@ def _unfinished(result: Result) -> str:
 
 
 def _code(result: Result) -> int:
-    """The exit code of an unfinished search, whether or not something is violated."""
+    """The exit code for the reason why a search did not finish. Violations do not change this exit code."""
     from isrcheck.checker.results import Exit
 
     if result.evaluation is not None:
@@ -163,8 +164,9 @@ def _code(result: Result) -> int:
 def _traces(result: Result) -> dict[str, str]:
     """The files of the shortest counterexample, in the form in which `isrcheck check` prints and writes a trace.
 
-    If several are shortest, the first by name is taken, and a deadlock comes last. The text explains each violation
-    that has this same trace. If no invariant is violated and there is no deadlock, the files are those of `_lasso`.
+    If several counterexamples are shortest, the first invariant by name is taken. A deadlock is taken only if its trace
+    is shorter than the traces of all violations. The text explains every violation that has the chosen trace. If no
+    invariant is violated and there is no deadlock, the files are those of `_lasso`.
     """
     from isrcheck.checker.reports.counterexample import violations_text
     from isrcheck.checker.traces import itf
@@ -217,7 +219,7 @@ def _lines(data: Any, indent: str) -> str:
 
 @contextmanager
 def forgetting_neighbours(file: Path | None) -> Iterator[None]:
-    """On exit, removes from `sys.modules` the modules that are beside a user's model and were loaded in between.
+    """On exit, removes from `sys.modules` the modules beside a user's model that were loaded since the entry.
 
     One process derives several scenarios, and two models may each have their own module `words.py`.
     """

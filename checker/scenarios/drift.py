@@ -1,6 +1,6 @@
 """Drift: the differences between recorded and newly derived results, in words that help to find the cause.
 
-The recorded files may have been edited. Differences are reported whatever these files contain.
+The recorded files may have been edited. Even if their contents are damaged, the differences are reported.
 """
 
 from __future__ import annotations

@@ -43,9 +43,9 @@ def _expected(scenario: Scenario, name: str) -> str:
 def unpaired(scenario: Scenario) -> list[str]:
     """Messages that say why a scenario and its controls are not pairs.
 
-    In a pair, one scenario is violated and the other holds, and each names the other. The two differ only in the model,
-    only in settings, or only in fairness, and this difference explains the different verdicts. In both, the same
-    invariants and properties are checked, and deadlock is looked for in both or in neither.
+    In a pair, one scenario is expected to be violated and one to hold, and each names the other as its control. The two
+    differ only in the model, only in settings, or only in fairness, and this difference explains the different
+    verdicts. Both check the same invariants and properties, and the search for deadlocks is on in both or off in both.
     """
     return [line for name in scenario.controls for line in _unpaired(scenario, name)]
 
@@ -71,10 +71,11 @@ def _unpaired(scenario: Scenario, name: str) -> list[str]:
 
 
 def beside(scenario: Scenario, name: str) -> Path:
-    """The folder of another scenario: beside this scenario, or else in another group.
+    """The folder of the scenario `name`, which is preferably beside `scenario`.
 
-    A group is a folder of scenarios, and the groups of a collection are folders in the same folder. If there is no
-    scenario with this name, the result is the folder that it would have beside this scenario.
+    Looks in the parent of the scenario's folder and in the subfolders of this parent. Then looks in the grandparent and
+    its subfolders, because scenarios may be in groups (folders beside each other). If no scenario has this name, the
+    result is the folder that it would have beside `scenario`.
     """
     group = scenario.folder.resolve().parent
     return called(name, group) or called(name, group.parent) or group / name

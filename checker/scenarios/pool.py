@@ -20,8 +20,8 @@ def in_order(
 ) -> Iterator[Answer]:
     """The answers in the order of the items. With one worker or one item, the work is done in this process.
 
-    If a process dies, each waiting item is tried again in a new process of its own. If the new process dies too,
-    `ended` gives the answer for the item.
+    If a process dies, each item without an answer is tried again, in a new process for this item alone. If the new
+    process dies too, `ended` gives the answer for the item.
     """
     if min(workers, len(items)) < 2:
         yield from map(work, items)
@@ -75,7 +75,7 @@ def _begin() -> None:
 
 @contextmanager
 def _unheard() -> Iterator[None]:
-    """Delays interrupts here and in processes that start meanwhile, because a terminal sends Ctrl-C to each of them."""
+    """Delays interrupts in this process and in processes that it starts: a terminal sends Ctrl-C to all of them."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -1,6 +1,6 @@
 """A *scenario*: a folder with a hand-written file `scenario.toml`, which says what to check and what is expected.
 
-`scenario.toml` is only data. Its model can only be a shipped one, or a file inside the folder that the user gave.
+`scenario.toml` is only data. It can name only a shipped model, or a model's file inside the folder that the user gave.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Scenario:
     file must be inside `root`. `lengths` maps each violated invariant or property (and `deadlock`) to the number of
     states of its shortest trace. `controls` are the names of scenarios that differ from this one by a fix. The controls
     of a violated scenario have the fix, and the controls of a scenario that holds lack the fix. `seen_to_hold` has
-    wider bounds at which the scenario also held.
+    larger values of bounds. A check of the scenario at these values held, too.
     """
 
     folder: Path
@@ -63,7 +63,7 @@ class Scenario:
         return self.folder / path if path.endswith(".py") else None
 
     def is_about(self, model: str) -> bool:
-        """Whether the scenario's model is this one: the name of a shipped model, or `FILE.py` or `FILE.py:CLASS`."""
+        """Whether `model` is the scenario's model. `model` is a shipped model's name, `FILE.py` or `FILE.py:CLASS`."""
         if self.file is None:
             return self.model == model
         path, _, cls = model.partition(":")
@@ -220,7 +220,7 @@ def _check_keys(path: Path, data: dict[str, Any]) -> None:
 
 
 def _check_lengths(path: Path, data: dict[str, Any]) -> None:
-    """Raises `DamagedScenario` if keys do not fit each other, such as lengths of an invariant that is not checked.
+    """Raises `DamagedScenario` if keys contradict each other, such as lengths of an invariant that is not checked.
 
     Missing lengths are no error here: `unmet` reports them.
     """

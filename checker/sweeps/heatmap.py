@@ -17,9 +17,9 @@ BOTTOM: Final = 20
 
 
 def axes_of(cells: Sequence[Cell], asked: Sequence[str]) -> tuple[str, str]:
-    """The two settings for the axes: the given settings or, if none are given, the settings with several values.
+    """The two settings for the axes: the settings `asked` or, if this is empty, all settings with several values.
 
-    Raises `UnknownName` if there are not exactly two such settings, or if no check of the sweep sets a given setting.
+    Raises `UnknownName` if these settings are not exactly two, or if no check of the sweep sets a setting in `asked`.
     The first setting is the horizontal axis.
     """
     values: dict[str, dict[str, None]] = {}

@@ -1,7 +1,7 @@
-"""A sweep as Spark tasks. Each task gives its cells to a separate process, which the next task uses again.
+"""A sweep as Spark tasks. Each task gives its cells to a separate process. Later tasks of the worker reuse the process.
 
 Executors need this project installed, with everything that the local engine needs. An accumulator reports outcomes
-before the job ends, at the end of each task. In the end, the rows of the job have the outcomes of all cells.
+before the job ends, at the end of each task. When the job ends, its rows have the outcomes of all cells.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Exchanges two brokers, or two members of another scalarset, in values, states, instances and expressions.
 
 A *scalarset* is a set of values that can only be compared for equality, such as the brokers. An exchange replaces each
-of the two brokers by the other everywhere in a state. This includes sets, the indices of values per broker, and the
-elements of a sequence up to its length. A *leaf* is one of the integers in which a state is stored.
+of the two brokers by the other everywhere in a state. This includes brokers in sets, brokers as indices of `per(...)`
+values, and brokers in a sequence up to its length. A *leaf* is one of the integers in which a state is stored.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ def keeps(system: TransitionSystem, leaves: tuple[int, ...], alike: Sequence[Mem
 
 
 def mentions(label: Label) -> list[list[Member]] | None:
-    """The members that the parameters of an instance mention: one list for each member or set among the parameters.
+    """The members that the parameters of an instance mention: one list for each `Broker` or `BrokerSet` parameter.
 
-    The result is None if a parameter has a domain that is not a member, a set of members, a flag, a number or an enum.
+    The result is None if a parameter's domain is none of `Broker`, `BrokerSet`, `Flag`, `Number` and `Enum`.
     If the result is not None, the order of labels has a property on which the symbolic engine relies. Let label Y be
     label X with the members a and b exchanged, and let a be less than b. Take the first parameter of X that mentions
     exactly one of the two members. If this member is a, then X comes before Y.
@@ -159,7 +159,7 @@ class Exchange:
                 return nodes
 
     def origins(self, domain: Messages | Bag | Per) -> list[int]:
-        """For each position in a set of messages, bag or per(...), the position from which it gets its content."""
+        """For each position in a set of messages, a bag or a `per(...)`, the position whose content moves there."""
         if isinstance(domain, Per):
             return self._positions(domain)
         return [domain.elements.index(self.value(domain.element, x)) for x in domain.elements]

@@ -7,8 +7,8 @@ Two members are *interchangeable* if three conditions are true:
   exchanged t. If an instance fails in s, the instance with exchanged parameters fails in the exchanged s.
 * A predicate has the same value in a state and in the exchanged state (for goals and bounds, see `Symmetry`).
 
-A solver decides the second and the third condition for all states that can be stored, reachable or not. Before that, a
-few random states are tried.
+The second and the third condition are first tested in a few random states. If no difference is found, a solver
+decides these conditions for all states that can be stored, reachable or not.
 
 Only exchanges of neighbours in a class of interchangeable members are checked, because these exchanges generate all
 permutations of the class. The exchanges of several classes generate all combinations of such permutations.
@@ -28,15 +28,15 @@ from isrcheck.model.language.expressions import Expression, and_, not_
 from isrcheck.model.language.system import Transition, TransitionSystem
 
 Alike = Callable[[Expression, Expression], bool]
-"""Tells whether two expressions are equal in every state. False may also mean that this is not known."""
+"""Tells whether two expressions are equal in every state. The answer False may also mean "not known"."""
 SAMPLES: Final = 5
 SHOWN: Final = 3
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two expressions to compare. `of` names their subject, such as an invariant. An exchange does not change a subject
-    if and only if `one` and `other` are equal in every state in all pairs of the subject."""
+    """Two expressions to compare. `of` names the subject that they belong to, such as an invariant. An exchange leaves
+    a subject unchanged if every pair of this subject has equal expressions in every state, and only then."""
 
     of: str
     one: Expression
@@ -46,10 +46,10 @@ class Pair:
 class Symmetry:
     """The interchangeable members of a system. `alike` tells whether two expressions are equal in every state.
 
-    An exchange must not change the values of constraints, of invariants and of the expressions in `values` (pairs of a
-    name for messages and an expression). If `goals` is true, an exchange must not change the values of goals and bounds
-    either. If `goals` is false, an exchange may change these values, but not whether a goal or bound is undefined.
-    `exchange` makes the exchange of two members, by default an `Exchange`.
+    An exchange must not change the values of constraints, invariants and the expressions in `values`. Each entry of
+    `values` is a name (for messages) and an expression. If `goals` is true, an exchange must not change the values of
+    goals and bounds either. If `goals` is false, an exchange may change these values, but not whether a goal or bound
+    is undefined. `exchange` makes the object that exchanges two members, by default an `Exchange`.
     """
 
     def __init__(
@@ -78,8 +78,8 @@ class Symmetry:
         return [c for c in found if len(c) > 1]
 
     def differences(self, a: Any, b: Any) -> tuple[str, ...]:
-        """Some reasons why two members are told apart. If there is none, the members are interchangeable. A reason may
-        also be something that the solver could not decide."""
+        """Some reasons why the system tells two members apart. Without a reason, the members are interchangeable. A
+        reason may also be a comparison that the solver could not decide."""
         if (a, b) not in self._known:
             self._known[a, b] = self._differences(a, b)
         return self._known[a, b]
@@ -124,7 +124,7 @@ class Symmetry:
 
 
 def told_apart(symmetry: Symmetry) -> str:
-    """A text that says why no two members of a scalarset are interchangeable. `symmetry` must have no classes."""
+    """A text that says why no two members are interchangeable. Requires that `symmetry.classes()` is empty."""
     several = [member.of for member in symmetry.members if member.number == 1]
     if not several:
         return "the model has no two brokers"
@@ -140,15 +140,15 @@ def _shortened(names: tuple[str, ...]) -> list[str]:
 
 
 def _enabled(transition: Transition) -> Expression:
-    """The condition that the guard of an instance holds and its failure does not."""
+    """The condition under which an instance can happen: its guard is true, and its `failure` is false."""
     return and_(transition.guard, not_(transition.failure))
 
 
 def _partners(system: TransitionSystem, exchange: Exchange) -> tuple[dict[int, int], list[str]]:
     """Maps the number of an instance to the number of its partner, the instance with exchanged parameters.
 
-    Leaves out each instance that has no partner or for which `mentions` returns None. Also returns the names of the
-    left-out instances' actions, as reasons.
+    Leaves out an instance if it has no partner, or if `mentions` returns None for its label. Also returns the actions
+    of these instances, as reasons why the members are told apart.
     """
     numbers = {(t.label.action, tuple(x for _, x in t.label.parameters)): i for i, t in enumerate(system.transitions)}
     found, alone = {}, []

@@ -1,14 +1,14 @@
 """Chooses the canonical trace: one of the shortest traces to the given targets, the same for every engine.
 
 Level 1 has the initial states. Level k+1 has the states that a step from level k reaches, except those of earlier
-levels. Let L be the first level with a target: for example, with a state that violates an invariant. T(L-1) is the set
-of states of level L-1 with a step to a target. T(k) is the set of states of level k with a step to a state in T(k+1).
+levels. A target is, for example, a state that violates an invariant. Let L be the first level with a target. T(L-1) is
+the set of states of level L-1 with a step to a target. T(k) is the set of states of level k with a step into T(k+1).
 
 States are compared by their leaves (the integers that encode a state), in lexicographic order. If L is 1, the path is
 the least target alone. Otherwise the path starts at the least state of T(1). Each step of the path leads to a state in
-the next set T, and the last step leads to a target. If several instances lead there, the path takes an instance with
+the next set T, and the last step leads to a target. If several instances lead to such states, the path takes one with
 which the whole path can have the fewest changes of actor. A *change of actor* is a step by another actor than the step
-before. If there are several such instances, the path takes the first of them in the order of the system's transitions.
+before. Of several instances with the fewest changes, the path takes the first in the order of the system's transitions.
 
 The engine only finds the steps between the sets T. This module chooses the path.
 """
@@ -67,11 +67,11 @@ def back(levels: Levels, last: Edges, level: int) -> list[Edges]:
 
 
 def walked(levels: Levels, chain: list[Edges], actors: Sequence[str]) -> tuple[Path, int]:
-    """The canonical path through the steps of a chain, and the position of its end in the last edges' `targets`.
+    """The canonical path through the steps of a chain, and the position of its last state in `chain[-1].targets`.
 
     In the chain of a lasso (`checker/liveness/lasso.py`), the sources of a level may have the same state twice: once
-    inside the region of the property, and once before the path enters this region. Then the path may continue from
-    each of the two.
+    inside the region of the property, and once before the path enters this region. Then the path may continue with the
+    steps of both entries.
     """
     names = sorted(set(actors))
     actor_of = np.array([names.index(actor) for actor in actors], dtype=np.int64)

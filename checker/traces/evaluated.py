@@ -18,9 +18,9 @@ from isrcheck.model.language.written import value_of
 def evaluated(model: Model, states: Sequence[State], text: str) -> list[str]:
     """The value of an expression in each state, as text. Raises `ModelError` for a mistake in the expression.
 
-    If the expression is undefined in a state, its text for this state says why. The expression is first traced (run
-    symbolically), to find mistakes that plain values hide. For example, a comparison of a variable with a name that is
-    not one of its values is simply false with plain values.
+    If the expression is undefined in a state, its text for this state says why. First, the expression is run
+    symbolically, because this finds mistakes that an evaluation in a state hides. For example, a comparison
+    with a misspelt value of an enum is simply false in every state.
     """
     traced_value(model, lambda m, s: value_of(text, m, s))
     return [_shown(said(model, state, lambda m, s: value_of(text, m, s))) for state in states]

@@ -90,7 +90,7 @@ class TraceFile:
 
 
 def read(path: Path) -> TraceFile:
-    """The traces of a file. A result without a counterexample has none.
+    """The traces of a file. The result of a check without a counterexample has no traces.
 
     Raises OSError if the file cannot be read, `DamagedFile` if it is not a trace file or is too large.
     """
@@ -266,7 +266,7 @@ def _itf_file(data: dict[str, Any]) -> TraceFile:
 
 
 def _itf_state(state: dict[str, Any], position: int, ours: bool) -> dict[str, Any]:
-    """An ITF state in the form of a result: the values, and separate from them the action and its parameters.
+    """An ITF state in the form of a result: the values in an object `state`, and beside it the action and parameters.
 
     The action is read only if isrcheck has written the file (`ours`).
     """

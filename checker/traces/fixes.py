@@ -1,10 +1,10 @@
 """Finds the step at which a fix acts: the fixed design takes the steps of the trace until it differs from the trace.
 
 The fixed design (the control) has states of its own. A value of a state matters if the rest of the trace depends on it.
-The control goes on as long as it allows the next step of the trace, and its values that matter are those of the trace.
-If the control does not allow a step, it may instead take another step of the same actor that makes the same changes to
-the values that matter. Values that differ in the initial states do not count. The answer is about this trace only, not
-about other paths of the control.
+The control goes on as long as it allows the next step of the trace and then agrees with the trace in all values that
+matter. If the control does not allow a step, it may instead take another step of the same actor that makes the same
+changes to the values that matter. A value that differs already in the initial states does not count as a difference.
+The answer is about this trace only, not about other paths of the control.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from isrcheck.model.language.system import Label
 from isrcheck.model.language.tracing import instances_at
 
 LINE: Final = 90
-"""The most characters that two values may have together to be shown side by side in one line."""
+"""Two values are shown whole, side by side, if they have together at most this many characters."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class _Walk:
                 yield Taken(self.interpreter.labels[number], self.interpreter.actors[number], after)
 
     def _renamed(self, k: int, step: Step) -> Taken | None:
-        """A step of the control by the same actor that makes the changes that matter under another label.
+        """A step of the control under another label, with the same actor and the same changes that matter.
 
         A change matters if the rest of the trace depends on it. Returns None if there is no such step, or if step k
         makes no change that matters.

@@ -15,9 +15,10 @@ from isrcheck.model.language.telling import SeenState
 
 
 def last_held(model: Model, predicate: Callable[..., Any], trace: Trace, instance: Instance) -> Held | None:
-    """The last state in which the invariant's `last_held` condition is true, or None if it has no such condition.
+    """The last state in which the `last_held` condition of an invariant is true.
 
-    If the condition is true in no state of the trace, the answer has no state.
+    Returns None if the invariant has no such condition. If the condition is false in all states of the trace, the
+    `state` of the result is None.
     """
     words = getattr(predicate, "__last_held__", None)
     if words is None:

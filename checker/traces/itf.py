@@ -47,8 +47,8 @@ def to_itf(
     """A trace as ITF data. `claim` and `name` say what the trace shows, such as a violation of a named invariant.
 
     For an evaluation error, `failing` is the instance that is undefined in the last state, if there is one. `promised`
-    has the further entries that a replay needs. For a property, these are the choice of its parameters and the
-    fairness. For a refinement, this is an entry `refinement` with the keys of `AGAINST`. The data of a lasso has
+    has further entries that a replay needs. A property has the entries `choice` (of its parameters) and `fairness`. A
+    refinement has the entry `refinement`, which has the keys in `AGAINST`. The data of a lasso has
     `loop`, the index (from 0) of a state that equals the last state. The lasso repeats the steps from this state to the
     last state. If `loop` is the index of the last state, the lasso stays in the last state.
     """

@@ -28,7 +28,7 @@ class Kept:
 class Lasso:
     """A replayed trace as a behaviour that continues for ever.
 
-    The trace for a stable condition has no loop. Its last step ends the condition.
+    But the trace that breaks a stable condition has no loop. Its last step makes the condition false.
     """
 
     interpreter: Interpreter
@@ -103,8 +103,8 @@ class Lasso:
     def kept(self, fairness: Fairness) -> list[Kept]:
         """The obligations that are satisfied because in some state of the cycle none of their steps can happen.
 
-        An obligation is left out if one of its steps is taken on the cycle, or if none of its steps can happen in any
-        state of the cycle.
+        An obligation is left out if the cycle takes one of its steps, or if its steps can happen in no state of the
+        cycle.
         """
         return [Kept(o.name, idle + 1) for o, idle in self._open(fairness) if idle is not None]
 

@@ -1,9 +1,9 @@
 """Finds the data for a drawing of a state's logs: records by offset, high watermark, log end, each broker's role.
 
 The logs come from a variable `log`, which has a log for each broker, or for each partition and broker. A variable
-`replica` of the same shape has what each broker believes. If a variable `quorum` or `state` has a field `isr`, this
-field is the authoritative ISR: the set of members. A model that stores its logs in another form may have a method
-`drawn_logs(self, s)`, which returns the logs as dictionaries.
+`replica` of the same shape has a record with the beliefs of each broker. If a variable `quorum` or `state` has a field
+`isr`, this field is the authoritative ISR: the set of members. A model that stores its logs in another form may have a
+method `drawn_logs(self, s)`, which returns the logs as dictionaries.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Traces as Mermaid sequence diagrams. Each step shows its actor, another member that it names, and its changes.
+"""Traces as Mermaid sequence diagrams. Each step is an arrow with a note about the changes of the step.
 
-The steps that a lasso repeats are in a loop.
+The arrow leads from the step's actor to another broker (or other member) among the step's parameters. If there is none,
+the arrow leads back to the actor. The steps that a lasso repeats are in a loop.
 
 Syntax: https://mermaid.js.org/syntax/sequenceDiagram.html. In a diagram, a semicolon or a number sign ends a line, and
 the word "end" closes a block. So special characters in the text of a model are written as entity codes.

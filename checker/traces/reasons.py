@@ -2,8 +2,8 @@
 
 The *facts* are the atomic conditions that make the violated conjunct false. For each value that a fact reads, the last
 step that changed the value is a cause of the fact. Steps after the state in which the fact became true do not count.
-The causes of a step are found in the same way, from the conditions of its guard and from the values that it computes
-with. The reasons say what was read, and do not claim that a step was necessary.
+The causes of a step are found in the same way, from the conditions of its guard and from the values that it reads to
+compute new values. The reasons say what was read, and do not claim that a step was necessary.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ def reasons(walked: Walked) -> Reasons | None:
 
 
 Edges = dict[int, list[Made]]
-"""For each step, the conditions and leaves whose values it caused."""
+"""Maps each step to the conditions and leaves whose values this step caused."""
 _Walk = Iterator["_Walk"]
-"""A walk yields other walks. It continues when the yielded walk has finished."""
+"""A generator that yields each recursive call, and continues when this call has finished (see `_Graph.causes`)."""
 
 
 def _all(into: Edges) -> list[Made]:
@@ -69,7 +69,7 @@ def _makers(into: Edges, made: Made) -> list[int]:
 
 @dataclass
 class _Graph:
-    """The causes of steps. For each step, `into` has the earlier steps that caused it, and what each of them caused."""
+    """The causes of steps. `into` maps each step to the earlier steps that caused values which this step read."""
 
     walked: Walked
     words: Words
@@ -132,7 +132,7 @@ class _Graph:
     def needs(self) -> dict[int, tuple[Need, ...]]:
         """For each step, the steps that it needs directly.
 
-        These are its causes, except each cause that another of its causes depends on.
+        These are the causes of the step, except a cause on which another cause of the same step depends.
         """
         return {k: tuple(self._needs(k)) for k in sorted(self.into)}
 

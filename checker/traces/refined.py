@@ -20,7 +20,7 @@ from isrcheck.model.language.properties import Asked
 from isrcheck.model.language.refinements import mapped
 
 MOST: Final = 10_000
-"""The most states of a specification that one search explores. So many states take some seconds."""
+"""The most states of a specification that one search explores. A search of this size takes some seconds."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,10 @@ class Implementation:
         return mapped(self.model, self.specification.model, self.mapping, state)
 
     def objection(self, states: list[State]) -> str | None:
-        """An objection to the claim that the refinement first fails in the last state of a path, or None.
+        """The reason why the refinement does not first fail in the last state of a path, or None if it does.
 
-        A step that `allows` cannot decide is no objection. Raises `EvaluationError` if a state represents nothing.
+        A step that `allows` cannot decide is no such reason. Raises `EvaluationError` if the mapping is undefined in a
+        state.
         """
         seen = [self.stands_for(state) for state in states]
         begins = seen[0] in initial_states(self.specification.model)
@@ -58,11 +59,11 @@ class Implementation:
         return None
 
     def allows(self, a: State, b: State) -> bool | None:
-        """Whether at most `steps` steps of the specification (any number, if None) lead from a to b.
+        """Whether at most `steps` steps of the specification lead from a to b (any number if `steps` is None).
 
         No step is needed if a equals b. An undefined step leads nowhere. The search is breadth first if `steps` is a
-        number. Otherwise it first expands the states that are most like b. The result is None if the search has found
-        more than `MOST` states without b, because a longer search would take too much time.
+        number. Otherwise the search first expands the states that are most like b. The search gives up after more than
+        `MOST` states, because more would take too much time. Then the result is None if b is not among these states.
         """
         it = self.specification
         goal, taken = it.leaves(b), {a: 0}

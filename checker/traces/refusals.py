@@ -85,7 +85,8 @@ def _first_false(conditions: tuple[Any, ...]) -> tuple[int, int]:
 class _Notes(dict[Any, None]):
     """The parts of the state that were read, as paths.
 
-    For each path, `places` has the places in the model's code that read it: a frame and the position of an instruction.
+    For each path, `places` has the places in the model's code that read this part of the state. A place is a frame and
+    the position of an instruction in the frame's code.
     """
 
     def __init__(self) -> None:
@@ -103,8 +104,8 @@ class _Notes(dict[Any, None]):
     def inside(self, frame: FrameType, node: ast.expr) -> list[Any]:
         """The paths that an expression reads.
 
-        Returns all paths if the expression uses a local name for a value of the state, because this value was read
-        before.
+        Returns all paths if a local name in the expression stands for a value of the state. Such a value was read
+        before the expression, so its path is not known.
         """
         names = {x.id for x in ast.walk(node) if isinstance(x, ast.Name)}
         if any(isinstance(frame.f_locals.get(name), CONCRETE) for name in names):
@@ -135,7 +136,7 @@ def _span(node: ast.expr) -> Span:
 
 
 def _argument(code: CodeType, call: Span | None, index: int, given: int) -> ast.expr | None:
-    """The argument at position `index` of the call at a place in the source, or None if the call is not found."""
+    """The argument at position `index` of the call at `call` that has `given` arguments, or None if there is none."""
     try:
         tree = ast.parse("".join(linecache.getlines(code.co_filename)))
     except SyntaxError:

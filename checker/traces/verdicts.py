@@ -30,12 +30,12 @@ from isrcheck.model.language.tracing import sentence_of
 class Replayed:
     """The replay of a recorded trace. `confirmed` says whether the trace ends as recorded.
 
-    `confirmed` is None for an invalid trace, and for a trace that claims nothing (`path`). `story` is the story of a
-    valid trace. `finding` explains the violated invariant at the end of the trace, or the last step if the
-    specification does not allow it. `broken` is the finding on the property that a lasso breaks. `against` says why the
-    trace of a property or a refinement does not show the recorded failure. `walked` is the trace of a refinement, with
-    the condition that is false at the trace's end. `wider` is a confirmed trace with the variables of the model and of
-    the specification. It is None if the trace is not about a specification.
+    `confirmed` is None if the model refuses a state of the trace, and for a trace that claims nothing (`path`). `story`
+    is None if the model refuses a state. `finding` explains why an invariant is false at the end of the trace, or why
+    the specification does not allow the last step. `broken` is the finding on the property that a lasso breaks.
+    `against` says why the trace of a property or a refinement does not show the recorded failure. `walked` is the
+    confirmed trace of a refinement, with the condition that is false at its end. `wider` is a confirmed trace with the
+    variables of the model and of the specification. `wider` is None if there is no specification.
     """
 
     recording: Recording
@@ -65,8 +65,8 @@ class Replayed:
     def exit_code(self, expected: bool) -> int:
         """The exit code of the replay. If `expected` is true, a confirmed trace gives 0, and any other trace 10.
 
-        Otherwise a confirmed trace gives the code of the failure that it shows. A trace that `text` calls invalid gives
-        10, and any other trace 0.
+        If `expected` is false, a confirmed trace gives the code of the failure that it shows. A trace that `text` calls
+        INVALID gives 10, and any remaining trace gives 0.
         """
         if not self.outcome.valid or self.against is not None or (expected and not self.confirmed):
             return Exit.DIFFERENCE
@@ -220,7 +220,7 @@ def _confirmed(interpreter: Interpreter, recording: Recording, last: State) -> b
 
 
 def _has_no_meaning(interpreter: Interpreter, recording: Recording, last: State) -> bool:
-    """Whether the failing instance (or, if none is named, some predicate) is undefined in the last state."""
+    """Whether the recorded instance is undefined in the last state or, if no instance is recorded, some predicate."""
     try:
         if recording.failing is not None:
             label = label_of(interpreter, recording.failing, "the failing instance")

@@ -18,11 +18,11 @@ from isrcheck.model.language.system import Transition, TransitionSystem
 from isrcheck.model.language.tracing import instances_at, predicate_at
 
 JUNCTIONS: Final = {"and": 0, "or": 1}
-"""For `and` and for `or`, the value that decides the result as soon as one argument has it."""
+"""The value of an argument that alone decides the result: a false argument for `and`, a true argument for `or`."""
 
 
 class States:
-    """Computes the values of expressions in the states of a path, and since when an expression has had its value.
+    """Computes the value of an expression in a state of a path, and the state since which it has had this value.
 
     A state is given as the integers of its leaves. A leaf stores one scalar of the state.
     """

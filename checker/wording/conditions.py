@@ -15,7 +15,7 @@ from isrcheck.model.language.domains import Bag, Domain, Flag, Messages, Number,
 from isrcheck.model.language.expressions import Expression, Leaf, is_constant, render
 
 LONGEST: Final = 60
-"""The most characters of a condition that is shown. If a condition is longer, the values that it reads are shown."""
+"""The most characters of a condition that is shown. Instead of a longer condition, values that it reads are shown."""
 _WORDS: Final = {
     "eq": (" = ", " != "),
     "le": (" <= ", " > "),
@@ -51,7 +51,7 @@ class Words:
         return self.path(leaf), self.value(leaf, value)
 
     def part(self, leaf: int) -> str:
-        """The path of the outermost sequence, bag or set of messages that contains a scalar, or else of the scalar."""
+        """The path of the outermost sequence, bag or set of messages around a scalar, or else the scalar's own path."""
         return self._leaves[leaf][2]
 
     def is_(self, leaf: int, value: int) -> str:

@@ -15,7 +15,8 @@ none, the nearest parent folder with `pyproject.toml`.
 def repository_path(file: str) -> str:
     """A file's path relative to its repository, with slashes.
 
-    Outside repositories, the path begins at the outermost package that contains the file, or is only the file's name.
+    Outside repositories, the path begins at the outermost package that contains the file. Without a package, the path
+    is only the file's name.
 
     >>> repository_path(__file__)
     'checker/wording/source.py'

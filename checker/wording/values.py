@@ -56,7 +56,7 @@ def _differences(path: str, domain: Domain, a: Value, b: Value) -> Iterator[tupl
 def data_text(variables: Variables, path: str, data: Any) -> str:
     """The readable text of JSON data about the part of a state at a path such as `log[1]` or `quorum.isr`.
 
-    If there is no such part, or if the data are no value of its domain, the text is that of `shown`.
+    If there is no such part, or if the data are no value of the part's domain, returns the text that `shown` gives.
     """
     try:
         domain = domain_at(dict(variables), path)
@@ -87,7 +87,7 @@ def part_at(variables: Variables, state: State, path: str) -> tuple[Domain, Valu
 
 
 def apart(path: str, one: tuple[Domain, Value], other: tuple[Domain, Value]) -> Iterator[tuple[str, str, str]]:
-    """The parts in which two values differ: the path, and the texts of both parts. The values may be of two models.
+    """The parts in which two values differ: the path and both texts. The values may come from different models.
 
     For sequences, the parts are elements that differ, and elements that only one of the values has. For a missing
     element, the text is `nothing`. If one of two records has all fields of the other, only their common fields are

@@ -11,11 +11,11 @@ the bottom up:
 * the other parts, such as topics, reassignment and commands. These parts are on one level, except that `pending_isr`
   and `alteration_handling` are built on `alterations`.
 
-Each rule is in one part. Some designs lack a part, such as the deletion of topics. For these designs, a lower part
-defines each rule of the missing part in one line. Several parts may contribute to one method, for example to what a
-request contains, or to what a crash loses. Each part adds its share, and calls the next part with `super()`. A design
-lists its bases in the order of these calls. The settings and variables of a design are in the reverse order. A part
-declares the attributes that it needs from other parts of its level.
+Each rule is in one part. Some designs lack a part, such as `topics`. For these designs, a lower part has a default of
+one line for each rule of the missing part (for example, `has_path` is true). Several parts may contribute to one
+method, for example to what a request contains, or to what a crash loses. Each part adds its share, and calls the next
+part with `super()`. A design lists its bases in the order of these calls. The settings and variables of a design are in
+the reverse order. A part declares the attributes that it needs from other parts of its level.
 """
 
 from isrcheck.model.designs.state import DesignState as State

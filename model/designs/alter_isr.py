@@ -1,13 +1,13 @@
 """KIP-497: the controller alone writes the ISR, and a leader requests changes by AlterIsr.
 
 The data plane is that of `v3` with its fixes: followers truncate while they fetch, and leader epochs fence their
-fetches. Requests and responses are in `alterations`, the leader is in `pending_isr`, and the controller is in
+fetches. Requests and responses are in `alterations`, the leader's steps in `pending_isr`, and the controller's steps in
 `alteration_handling`. `partition_state` defines how far a replica's log must reach before the replica joins the ISR.
 `pending_isr` and `alteration_handling` define whether the replica may join. A broker that stops loses its roles
-(`data_plane`). A controller that stops also loses its controller epoch and its commands in flight (`controller`), and
-its view and the requests that it has accepted (`alteration_handling`). In a controlled shutdown the broker's session
-also ends (`controlled_shutdown`). This file fixes the values of some settings. It also defines how a leader gets
-another ISR by a command in its own epoch, and a goal for each answer of the controller.
+(`data_plane`). A controller that stops also loses its controller epoch and its commands in flight (`controller`), the
+requests that it has accepted, and what it knew when it was deposed (`alteration_handling`). In a controlled shutdown
+the broker's session also ends (`controlled_shutdown`). This file fixes the values of some settings. It also defines how
+a leader gets another ISR by a command in its own epoch, and a goal for each answer of the controller.
 
 The controller is that of Kafka with ZooKeeper; `kraft` is the design without ZooKeeper. The leader learns the outcome
 of a request only from the response. Each decision that the controller makes by itself begins a new leader epoch. The
@@ -126,7 +126,7 @@ class AlterIsr(AlterationHandling, PendingIsr, ControlledShutdown, Commands, Rea
 
     @action(c=any_controller, b=broker, p=any_partition, actor="b", where=lambda m: m.tells_by_command)
     def adopt_isr_by_command(self, s: State, c: Any, b: Any, p: int) -> None:
-        """A leader gets a command of a later version in its own epoch, and adopts the ISR; no ISR is pending then."""
+        """A leader gets a command of its own epoch with a later version, adopts the ISR and forgets its pending ISR."""
         request = self.command(s, c, b, p)
         s.require(self.changes_isr(s, b, p, request))
         s.replica[p][b].isr = request.isr
@@ -169,8 +169,8 @@ class AlterIsr(AlterationHandling, PendingIsr, ControlledShutdown, Commands, Rea
     def repeats_a_version(self) -> bool:
         """Whether a request of the current leader epoch may have a version before the current version.
 
-        A decision that the controller makes by itself begins a new leader epoch. So a request can have an earlier
-        version only if another request had the same version, or if a deleted topic had the same name.
+        With `answer = after-write`, each decision that the controller makes by itself begins a new leader epoch. Then a
+        request has an earlier version only if another request had the same version, or a deleted topic the same name.
         """
         late = bool(self.late_requests and not self.requests_in_order)
         again = bool((self.lost_responses or self.late_requests) and not self.idempotent_check)

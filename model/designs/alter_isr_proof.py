@@ -1,7 +1,7 @@
 """The proof that with AlterIsr the leader is always in the ISR: a broker requests only ISRs that contain the broker.
 
 Only the invariant `isr-sane` is proved here. The lemmas of V3 about versions are not needed, because the controller
-alone writes the ISR and checks which broker leads when it writes. docs/proofs.md says how far the other invariants are
+alone writes the ISR, and checks at each write which broker leads. docs/proofs.md says how far the other invariants are
 from a proof.
 """
 
@@ -19,7 +19,7 @@ from isrcheck.model.language.proofs import Proof, lemma
 
 
 class AlterIsrProof(Proof):
-    """The leader is in the ISR wherever a replica, a message in flight or the controller names both."""
+    """Where a replica, a message in flight or the controller names a leader and an ISR, the leader is in this ISR."""
 
     of = AlterIsr
     invariants = ("isr-sane",)

@@ -4,7 +4,7 @@ The controller makes its checks of a request in a fixed order. It answers with t
 alters the ISR. A deposed controller may not have noticed that it is deposed. Then it answers from its *view*, which is
 the state that it knew when the next controller was elected.
 
-Left out: brokers that were never controller. They would answer NOT_CONTROLLER.
+Left out: requests to brokers that were never the controller. Such a broker would answer NOT_CONTROLLER.
 
 Sources: KIP-497 with its comments, KIP-380, KAFKA-14140, KAFKA-14144, KAFKA-14154. The order of checks is that of
 Kafka's controller with ZooKeeper after KAFKA-14154.
@@ -171,7 +171,7 @@ class AlterationHandling(Alterations, Controller):
     # --- what is wrong with a request -------------------------------------------------------------------------------
 
     def refusals(self, s: State, c: Any, p: int, b: Any, i: int) -> list[tuple[Any, str]]:
-        """The conditions that the controller checks, in this order, each with the answer if the condition is true."""
+        """The controller's checks in their order: pairs of a condition, and the answer if the condition is true."""
         one = s.alteration[p][b][i]
         leader, epoch, version = (self.known(s, c, p, name) for name in ("leader", "epoch", "version"))
         found: list[tuple[Any, str]] = [*self._refused_sender(s, c, p, b, one)]
@@ -216,7 +216,7 @@ class AlterationHandling(Alterations, Controller):
     def asked(self, s: State, c: Any, p: int, b: Any, i: int) -> Any:
         """The request that a controller handles now. Requires that the controller has seen the live brokers.
 
-        Also requires the orders of `requests_in_order` and `controllers_in_order`, if they are set.
+        If `requests_in_order` or `controllers_in_order` is set, also requires that the request keeps this order.
         """
         one = s.alteration[p][b][i]
         s.require(one.stage == "asked", self.believes(s, c), ~s.seen_live[c][p].is_empty)
@@ -249,7 +249,7 @@ class AlterationHandling(Alterations, Controller):
         where=lambda m: m.answer != "before-write",
     )
     def grant_alter_isr(self, s: State, c: Any, p: int, b: Any, request: int) -> None:
-        """The controller grants the ISR that a leader asks for, writes it at the next version, and answers with it."""
+        """The controller grants a request: it writes the ISR at the next version, and answers with this version."""
         one = self.asked(s, c, p, b, request)
         s.require(self.is_in_order(s, c, p, b, request))
         version = self.write_altered(s, p, one.isr)["version"]
@@ -270,7 +270,7 @@ class AlterationHandling(Alterations, Controller):
         where=lambda m: m.idempotent_check and m.answer != "before-write",
     )
     def confirm_alter_isr(self, s: State, c: Any, p: int, b: Any, request: int) -> None:
-        """The requested ISR is already current: the controller answers success, at any version (KAFKA-14144)."""
+        """The controller answers success to a request for the current ISR, even if its version is old (KAFKA-14144)."""
         one = self.asked(s, c, p, b, request)
         s.require(self.first_refusal(s, c, p, b, request, "success"))
         one.stage = "success"
@@ -367,7 +367,7 @@ class AlterationHandling(Alterations, Controller):
         where=lambda m: m.answer != "after-write",
     )
     def drop_accepted_isr(self, s: State, c: Any, p: int, b: Any, request: int) -> None:
-        """The controller drops an accepted request because a later version exists, which the leader will learn."""
+        """The controller drops an accepted request because a later version exists, or because the topic is deleted."""
         _, fits = self.accepted(s, c, p, b, request)
         s.require(~fits)
         s.alteration[p][b][request] = self.no_alteration()

@@ -86,8 +86,8 @@ class Alterations(PartitionState):
     lost_responses = budget(at_most=2, meaning="responses that are lost; the leader then sends the same request again")
     late_requests = budget(
         at_most=2,
-        meaning="requests that a leader sends again because no response has come: the controller gets them twice, "
-        "at any time",
+        meaning="requests that a leader sends again because no response has come: each of the two copies arrives at "
+        "any time",
     )
     eligible_check = setting(
         True,

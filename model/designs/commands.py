@@ -52,7 +52,7 @@ class Commands(Controller):
         return request
 
     def is_current(self, s: State, b: Any, request: Any) -> Any:
-        """Whether a request comes from a controller at least as new as any that the broker has heard of.
+        """Whether the controller epoch of a request is at least the greatest that the broker has heard of.
 
         If brokers do not check controller epochs, every request counts as current.
         """
@@ -112,7 +112,7 @@ class Commands(Controller):
     # --- commands ---------------------------------------------------------------------------------------------------
 
     def adopt(self, s: State, p: int, b: Any, request: Any) -> None:
-        """Stores the fields of a command other than leader, epoch and ISR."""
+        """Stores the version of a command and, if the command has them, its topic id and its replicas."""
         s.replica[p][b].version = request.version
         if self.has_topics:
             s.incarnation[p][b] = request.incarnation
@@ -131,7 +131,7 @@ class Commands(Controller):
 
     @action(c=any_controller, b=broker, p=any_partition, actor="b")
     def become_leader_by_command(self, s: State, c: Any, b: Any, p: int) -> None:
-        """A broker gets a LeaderAndISR command that names it leader, and leads; a new replica starts."""
+        """A broker gets LeaderAndISR that names it leader, and leads. A missing replica is created."""
         request = self.command(s, c, b, p)
         s.require(request.leader == b, self.is_followed(s, b, p, request))
         self.become_leader(s, p, b, request.epoch, request.isr)
@@ -146,7 +146,7 @@ class Commands(Controller):
 
     @action(c=any_controller, b=broker, p=any_partition, actor="b")
     def become_follower_by_command(self, s: State, c: Any, b: Any, p: int) -> None:
-        """A broker gets a LeaderAndISR command that names another leader, and follows it; a new replica starts."""
+        """A broker gets LeaderAndISR with another leader or none, and follows. A missing replica is created."""
         request = self.command(s, c, b, p)
         s.require(request.leader != b, self.is_followed(s, b, p, request))
         replica = s.replica[p][b]

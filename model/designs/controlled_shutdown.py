@@ -1,11 +1,11 @@
 """Controlled shutdown: a broker tells the controller that it shuts down, and stops some time later.
 
 Once it has told the controller, the broker fetches no more, and the controller does not count it as live. The broker's
-*session* lasts until the broker stops. Until then leaders count the broker as live, and a broker that is the controller
-remains the controller.
+*session* lasts until the broker stops. Until then leaders count the broker as live, and if the broker is the
+controller, it remains the controller.
 
-Left out: commands to a broker that shuts down; a session that expires before the broker stops, or that lasts for a
-while after the broker has crashed.
+Left out, for a broker that shuts down: commands to the broker; the expiry of its session before it stops; a session
+that lasts for a while after the broker has crashed.
 
 Source: KafkaController of Kafka 3.5 (shuttingDownBrokerIds).
 """

@@ -74,7 +74,7 @@ class Controller(PartitionState, DataPlane, Logs):
         "conditional: it reads, then writes if the version is still the same, else tries again; unconditional: it "
         "reads, then writes",
     )
-    controller_failover = setting(False, meaning="controllers are brokers; a deposed controller may not notice it")
+    controller_failover = setting(False, meaning="controllers are brokers, and may not notice that they are deposed")
     max_controller_epoch = setting(
         1,
         at_least=1,
@@ -160,7 +160,7 @@ class Controller(PartitionState, DataPlane, Logs):
         return acts & (s.controller == c) if self.controller_epoch_guard else acts
 
     def is_controller(self, s: State, c: Any) -> Any:
-        """Whether a controller is the current one. No other controller need notice that brokers come and go."""
+        """Whether a controller is the current one. A deposed controller may never see that brokers come and go."""
         return s.controller == c if self.controller_failover else True
 
     def assigned(self, s: State, p: int, brokers: Any) -> Any:
@@ -350,7 +350,7 @@ class Controller(PartitionState, DataPlane, Logs):
 
     @action(c=broker, actor="c", where=lambda m: m.controller_failover)
     def elect_controller(self, s: State, c: Any) -> None:
-        """A broker creates /controller. It has seen no broker yet, so it will inform all (by INIT if `init_flag`)."""
+        """A broker creates /controller. It will inform all live brokers (already now, by INIT, if `init_flag`)."""
         s.require(s.controller.is_none, s.live.has(c), self.is_up(s, c))
         s.require(s.room(s.controller_epoch < self.max_controller_epoch))
         epoch = s.controller_epoch + 1

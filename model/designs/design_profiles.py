@@ -1,9 +1,9 @@
 """The profiles of the designs: `plain`, which is checked by default, and three others that are worth checking.
 
-`plain` has failures, and each of its actions happens. `plain` has at least three replicas if its check then still ends
-in seconds. `as-written` is the design as its page describes it, without later fixes. `with-fixes` has every later fix.
-`worst-case` is the largest profile that ends in about a minute on two cores. `isrcheck models NAME` says how large each
-profile is.
+`plain` has failures, and each of its actions happens. It has at least three replicas, unless its check would then take
+longer than seconds. `as-written` is the design as its page describes it, without later fixes. `with-fixes` has every
+later fix. `worst-case` is the largest profile that ends in about a minute on two cores. `isrcheck models NAME` says how
+large each profile is.
 """
 
 from __future__ import annotations

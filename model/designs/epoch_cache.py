@@ -31,7 +31,7 @@ def assigned(cache: Any, epoch: Any, start: Any, greatest_epoch: int) -> Any:
     """The cache after adding that `epoch` starts at the offset `start`.
 
     Nothing changes if `epoch` is already the latest epoch and starts at or before `start`. Otherwise, entries that
-    contradict the new entry are removed: those of this or a later epoch, and those that start at or after `start`.
+    contradict the new entry are removed: those of `epoch` or later epochs, and those that start at or after `start`.
     """
     known = (latest_epoch(cache) == epoch) & (cache.last.start <= start)
     kept = count(there & (x.epoch < epoch) & (x.start < start) for there, x in entries(cache, greatest_epoch))
@@ -44,7 +44,7 @@ def truncated(cache: Any, length: Any, greatest_epoch: int) -> Any:
 
 
 def retained(cache: Any, log_start: Any, greatest_epoch: int) -> Any:
-    """The cache of a log whose records below `log_start` were deleted by age: its first epoch starts at `log_start`.
+    """The cache of a log whose records below `log_start` were deleted by age: no epoch starts below `log_start`.
 
     No model deletes records by age; the rule is here because it belongs to the cache.
     """

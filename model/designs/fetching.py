@@ -1,9 +1,9 @@
 """Fetching: a follower copies the leader's log, after it has truncated what the leader does not have.
 
-A *fetch* is one step: the leader learns the follower's log end offset, and the follower gets at most one record and the
-leader's high watermark from before the fetch. If `fetch_reply` is not `at-once`, a fetch is two steps, so its answer
-may be late. If a fetch is one step, a check does not cover late answers. A request for the end of an epoch is one step,
-or two steps if `truncation_reply` is not `at-once`.
+In a *fetch* the leader learns the follower's log end offset, and the follower gets at most one record and the leader's
+high watermark from before the fetch. With `fetch_reply = at-once` a fetch is one step, and a check does not cover late
+answers. Otherwise a fetch is two steps, and its answer may be late. A request for the end of an epoch is one step with
+`truncation_reply = at-once`, and otherwise two steps.
 
 Sources: KIP-101, KIP-279, KIP-320, KIP-392, and the JIRA ids that the settings name. Left out: fetch sessions,
 throttling.
@@ -144,9 +144,9 @@ class Fetching(Replicas):
         """How many records a follower keeps after a leader's answer, and whether it has then finished truncating.
 
         If the answer has no offset, the follower truncates to its high watermark. Otherwise it truncates to the offset
-        in the answer. From KIP-279 on, it also truncates to the end of the answer's epoch in its own cache, if the
-        cache says where this epoch ends. There is one exception: if the cache lacks this epoch but has a smaller and a
-        greater one, the follower truncates only to the end of the smaller epoch, and must ask again.
+        in the answer. From KIP-279 on, it truncates to the end of the answer's epoch in its own cache, if this end is
+        known and smaller. But if its cache lacks this epoch and has a smaller and a greater one, the follower truncates
+        to the end of the smaller epoch, whatever the offset in the answer, and must ask again.
         """
         top, own = self.max_leader_epoch, s.epoch_cache[p][follower]
         own_end, high_watermark = s.log[p][follower].length, s.replica[p][follower].high_watermark
@@ -310,7 +310,7 @@ class Fetching(Replicas):
 
     @action(p=any_partition, follower=broker, leader=broker, actor="follower", where=lambda m: m.fetches_late)
     def ignore_fetched(self, s: State, p: int, follower: Any, leader: Any) -> None:
-        """A replica gets the answer to a fetch that it no longer waits for, and ignores it."""
+        """A replica gets the answer to a fetch. It no longer waits for this answer, and ignores it."""
         if follower == leader:
             return
         s.require(s.fetched_reply[p][follower].leader == leader, ~self.heeds_fetched(s, p, follower, leader))

@@ -34,10 +34,10 @@ PARTITION_STATE: Final[Together] = (
     ),
     idle(
         "fence_fetch",
-        "fence_truncation",
         unless=lambda m: m.truncation in ("kip-320", "on-fetch"),
-        words="it needs truncation=kip-320",
+        words="it needs truncation=kip-320 or on-fetch",
     ),
+    idle("fence_truncation", unless=lambda m: m.truncation == "kip-320", words="it needs truncation=kip-320"),
     idle("assign_on_leader", unless=lambda m: m.has_epoch_cache, words="it needs truncation by epochs"),
     idle(
         "refuse_undefined_epoch",

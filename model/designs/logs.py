@@ -114,8 +114,8 @@ class Logs(Producers):
         """Updates the ghosts when a leader commits the records up to the offset `end`.
 
         `relevant` says whether the commit concerns the current topic. Answers to producers are recorded in any case.
-        The commit begins at `start`, by default at the current high watermark. If `start` is given, the broker is
-        recorded as a leader that commits in its epoch only if `end` is above all offsets committed before.
+        The commit begins at `start`, by default at the current high watermark. If `start` is given, `committed.by` and
+        `committed.by_two` change only if `end` is above all offsets committed before.
         """
         replica, log, committed = s.replica[p][b], s.log[p][b], s.committed[p]
         advances = relevant if start is None else relevant & (end > committed.records.length)
@@ -175,7 +175,7 @@ class Logs(Producers):
 
     @action(p=any_partition, b=broker, actor="client", perturbation=True, where=lambda m: m.consumers)
     def refuse_consumer(self, s: State, p: int, b: Any) -> None:
-        """A consumer asks past the log end, or (by a setting) past the high watermark: its offset is out of range."""
+        """A leader tells a consumer that its offset is out of range (`past_high_watermark` says which offsets are)."""
         position = s.consumed[p].length
         end = s.log[p][b].length if self.past_high_watermark == "empty" else s.replica[p][b].high_watermark
         s.require(self.is_legitimate(s, p, b), position > end, ~s.told_out_of_range[p])

@@ -55,5 +55,5 @@ class MajorityVote(LateMessages, PulledLogs, CrashingReplicas):
 
     @goal
     def another_broker_is_elected(self, s: State) -> Any:
-        """A broker other than the first is the last one elected."""
+        """A broker other than broker 0 leads, and nobody was elected after this broker."""
         return some(self.is_legitimate(s, p, b) for p in self.all_partitions for b in self.brokers[1:])

@@ -2,9 +2,9 @@
 
 A replica's log, its epoch and its vote are on disk. `fsync` says what a replica flushes: its log, its vote, both or
 neither. A follower flushes its log before it asks for the next record. A leader flushes its own copy of a record when
-it commits the record. A voter flushes its vote before it sends the vote. Records that are not flushed may be on disk
-anyway. A lossy crash (of the machine, not of the process) loses any number of unflushed records from the end of the
-log. After a restart, a replica's epoch is at least the epoch of its last record, as in Kafka's raft client.
+it commits the record. A voter flushes its vote before it sends the vote. Unflushed records may be on disk anyway. A
+lossy crash (of the machine, not of the process) loses any number of unflushed records from the end of the log, and
+perhaps a vote. After a restart, a replica's epoch is at least the epoch of its last record, as in Kafka's raft client.
 
 Left out: truncations that reach the disk late; disks that change what was written.
 
@@ -60,7 +60,7 @@ class CrashingReplicas(ElectionsByMajority):
 
     @property
     def knows_flushed(self) -> bool:
-        """Whether the state says how far logs are flushed. A log that is never flushed may lose any records."""
+        """Whether the state says how far logs are flushed. If they never are, any record may be lost."""
         return bool(self.lossy_crashes and self.flushes_log)
 
     def replica_variables(self) -> dict[str, Any]:
@@ -129,7 +129,7 @@ class CrashingReplicas(ElectionsByMajority):
         where=lambda m: m.lossy_crashes and not m.flushes_votes,
     )
     def crash_and_forget(self, s: State, b: Any, kept: int, epoch: int) -> None:
-        """A broker stops and loses an unflushed vote; perhaps also its epoch and the end of its log."""
+        """A broker stops and loses its vote, its latest epochs or the end of its log, or more than one of them."""
         for p in self.all_partitions:
             own, log = s.replica[p][b], s.log[p][b]
             s.require(own.epoch >= epoch, (log.length > kept) | (own.epoch > epoch) | own.voted)

@@ -4,7 +4,7 @@ A replica stands for election in a new epoch and asks the others for their votes
 one vote in every epoch. `elected` is a ghost: the leader that was elected in the greatest epoch.
 
 Left out: the length of timeouts. A replica may time out and stand for election at any moment, but only `timeouts` times
-in all. Otherwise it stands only when no leader is up and the replica would be elected (Raft's pre-vote).
+in all. Without a timeout, a replica stands only if no leader is up and it would be elected (Raft's pre-vote).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class ElectionsByMajority(Logs):
     timeouts = budget(
         1,
         at_most=5,
-        meaning="elections that a replica starts although a leader is up, or although a majority may not elect it",
+        meaning="elections that a replica starts although a leader is up, or although a majority might not vote for it",
     )
     vote = setting(
         "up-to-date",
@@ -118,7 +118,7 @@ class ElectionsByMajority(Logs):
         return self.accepts_log(s, p, voter, self.last_epoch(s, p, candidate), s.log[p][candidate].length)
 
     def accepts_log(self, s: State, p: int, voter: Any, others_last: Any, other: Any) -> Any:
-        """Whether a replica may vote for a log, given the epoch of its last record and its log end offset."""
+        """Whether a replica may vote for a candidate whose log has the given last epoch and log end offset."""
         mine = s.log[p][voter].length
         if self.vote == "any":
             return other >= 0
@@ -240,7 +240,7 @@ class ElectionsByMajority(Logs):
 
     @action(p=any_partition, b=broker, voters=set_of(broker), actor="b", where=lambda m: m.votes == "at-once")
     def elect(self, s: State, p: int, b: Any, voters: Any) -> None:
-        """No leader is up: just enough replicas for a majority elect one of them."""
+        """No leader is up: a majority that is as small as possible elects one of its members."""
         if b not in voters or len(voters) != self.majority:
             return
         s.require(~some(self.leads(s, p, x) for x in self.brokers))
@@ -258,7 +258,7 @@ class ElectionsByMajority(Logs):
         where=lambda m: m.votes == "at-once" and m.timeouts,
     )
     def depose(self, s: State, p: int, b: Any, voters: Any) -> None:
-        """A replica hears of no leader for too long, and just enough replicas for a majority elect that replica."""
+        """A replica has not heard of a leader for too long, and a majority as small as possible elects it."""
         if b not in voters or len(voters) != self.majority:
             return
         s.require(s.timeouts < self.timeouts, s.replica[p][b].role != "leader")
@@ -316,7 +316,7 @@ class ElectionsByMajority(Logs):
 
     @action(p=any_partition, b=broker, other=broker, actor="b")
     def hear_of_later_epoch(self, s: State, p: int, b: Any, other: Any) -> None:
-        """A replica learns of a later epoch from a replica that it cannot follow or vote for, and steps down."""
+        """A replica steps down, because a replica that it can neither follow nor vote for is in a later epoch."""
         if b == other:
             return
         mine, theirs = s.replica[p][b], s.replica[p][other]

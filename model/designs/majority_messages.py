@@ -2,12 +2,12 @@
 
 A request and its answer are one step, except for up to `late_messages` messages that are *late*. A late message stays
 in the network, and arrives at any later time: once, more than once or never. So it may also represent a message that is
-lost, or a copy of a message that arrived in time. The receiver handles a late message as if it had arrived in time,
-unless the epoch of the message is over (`epoch_check`).
+lost, or a copy of a message that arrived in time. By default the receiver ignores a late message of an earlier epoch
+(`epoch_check`). It handles any other late message as if the message had arrived in time.
 
 A fetch says up to which offset a follower has its leader's log. In Raft's terms, a fetch is the answer to
-AppendEntries, and the answer to a fetch is AppendEntries. A leader counts a late fetch and sends no answer. A follower
-uses a late answer if the follower's log still ends at the offset of the fetch.
+AppendEntries, and the answer to a fetch is AppendEntries. A leader learns the follower's log end from a late fetch, and
+sends no answer. A follower uses a late answer if the follower's log still ends at the offset of the fetch.
 
 Left out: late messages that announce a leader or a later epoch, because they contain nothing new when they arrive. Also
 left out: late answers that say that the logs do not match. A follower uses such an answer only if it belongs to the
@@ -323,7 +323,7 @@ class LateMessages(ElectionsByMajority):
         where=lambda m: m.late_messages,
     )
     def late_answer_arrives(self, s: State, p: int, place: int, follower: Any, leader: Any) -> None:
-        """A follower gets a late record, and appends it if its own log end and epoch are still those of the fetch."""
+        """A follower appends a late record if its log end, and its epoch if checked, are still those of the fetch."""
         if follower == leader:
             return
         message, own = self.arriving(s, p, place, "answer", leader, follower), s.replica[p][follower]

@@ -37,7 +37,7 @@ class PulledLogs(ElectionsByMajority):
         meaning="a leader counts copies only of records of its own epoch; their commit includes all earlier records",
     )
     first_record = setting(
-        True, meaning="a new leader with records of earlier epochs first writes an empty record, which commits them"
+        True, meaning="to commit records of earlier epochs, a new leader first writes an empty record of its own epoch"
     )
 
     # Defined in `majority_crashes`.
@@ -80,7 +80,7 @@ class PulledLogs(ElectionsByMajority):
 
     @action(p=any_partition, b=broker, actor="b", where=lambda m: m.first_record)
     def write_first_record(self, s: State, p: int, b: Any) -> None:
-        """A new leader whose log has records of earlier epochs appends an empty record of its own epoch."""
+        """A new leader with uncommitted records of earlier epochs appends an empty record of its own epoch."""
         epoch = s.replica[p][b].epoch
         s.require(self.leads(s, p, b), ~s.log[p][b].is_empty, s.room(~s.log[p][b].is_full))
         s.require(self.last_epoch(s, p, b) < epoch, s.replica[p][b].high_watermark < s.log[p][b].length)
@@ -167,7 +167,7 @@ class PulledLogs(ElectionsByMajority):
 
     @action(p=any_partition, b=broker, actor="b")
     def commit(self, s: State, p: int, b: Any) -> None:
-        """The leader raises its high watermark to the greatest offset up to which most replicas have its log."""
+        """The leader raises its high watermark past the last record that most replicas have and that it may commit."""
         replica, log = s.replica[p][b], s.log[p][b]
         end: Any = replica.high_watermark
         for o in range(self.log_size):

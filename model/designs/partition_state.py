@@ -58,8 +58,8 @@ class PartitionState(Fetching):
     shrink_guard = setting(
         "lagging",
         choices=("lagging", "any"),
-        meaning="which followers a leader removes from the ISR. lagging: those behind its log end; any: also others, "
-        "which may have been slow",
+        meaning="which followers a leader removes from the ISR. lagging: those behind its log end; any: also followers "
+        "that have caught up, since they may have been slow",
     )
 
     versions: Any = "counted"
@@ -222,8 +222,8 @@ class PartitionState(Fetching):
     def has_just_fetched(self, s: State, p: int, b: Any, follower: Any) -> Any:
         """Whether a leader may at present be handling a follower's last fetch, or a repetition of this fetch.
 
-        This is possible if the follower still fetches from this leader, and the leader knows the follower's log except,
-        at most, for the last record.
+        This is possible if the follower still fetches from this leader, and has at most one record more than the leader
+        knows.
         """
         end, known = s.log[p][follower].length, s.known_end[p][b][follower]
         return self.may_fetch(s, p, follower, b) & (known <= end) & (end <= known + 1)
@@ -282,7 +282,7 @@ class PartitionState(Fetching):
     # --- sessions ---------------------------------------------------------------------------------------------------
 
     def has_session(self, s: State, b: Any) -> Any:
-        """Whether a broker has a session, so that brokers count it as alive without asking a controller."""
+        """Whether a broker has a session. Other brokers can see this without asking a controller."""
         return s.live.has(b)
 
     def begin_session(self, s: State, b: Any) -> None:

@@ -1,15 +1,15 @@
 """A leader with a pending ISR: it has asked for another ISR, and goes on working before the answer arrives.
 
-Until the leader learns the result of its request, it assumes the largest ISR that is possible. When the response
-arrives, the leader adopts the new ISR, goes back to the old one, asks again, or waits for a command. Such a command has
-a new leader epoch. If the controller answers before it writes (the text of KIP-497), the command may instead have a
-later version in the leader's own epoch.
+Until the leader learns the result of its request, it commits a record only if the members of both ISRs have the record.
+When the response arrives, the leader adopts the new ISR, goes back to the old ISR, asks again, or waits for a
+LeaderAndISR command with a new leader epoch. If the controller answers before it writes (the text of KIP-497), the
+command may instead have a later version in the leader's own epoch.
 
 Left out: the lag of a leader's metadata cache. A leader knows immediately which brokers have a session, but this may
-change before the controller decides. Also left out is KAFKA-15021, which `kraft` has: the high watermark waits for a
-follower that has caught up and may join soon. As in Kafka with ZooKeeper, the controller does not notice that a
-follower has restarted since its last fetch (KIP-903). So a replica may join because of what it had fetched before its
-restart.
+change before the controller decides. Also left out: before it commits a record, a leader waits for a caught-up follower
+outside the ISR, if the follower may join (KAFKA-15021). The design `kraft` has this wait. As in Kafka with ZooKeeper,
+the controller does not notice that a follower has restarted since its last fetch (KIP-903). So a replica may join
+because of what it had fetched before its restart.
 
 Sources: KIP-497 with its comments, KIP-841, KAFKA-8836, KAFKA-13091, KAFKA-14140.
 """
@@ -88,7 +88,7 @@ class PendingIsr(Alterations, Controller):
     def is_eligible(self, s: State, follower: Any) -> Any:
         """Whether a leader may ask to add a follower to the ISR.
 
-        A leader does not know which followers are shutting down.
+        A leader does not know which followers are shutting down, so it may ask to add these followers too.
         """
         return self.has_session(s, follower) if self.eligible_check else True
 
@@ -171,7 +171,7 @@ class PendingIsr(Alterations, Controller):
 
     @action(p=any_partition, b=broker, request=any_request, actor="b")
     def retry_alter_isr(self, s: State, p: int, b: Any, request: int) -> None:
-        """A response says that the controller was the wrong one, or the broker epoch stale: the leader asks again."""
+        """A response says that the controller is the wrong one or the broker epoch is stale. The leader asks again."""
         self.answered(s, p, b, request, *RETRIED).stage = "asked"
 
     def told_retry_alter_isr(self, old: Any, new: Any, p: int, b: Any, request: int) -> str:
@@ -206,14 +206,14 @@ class PendingIsr(Alterations, Controller):
 
     @action(p=any_partition, b=broker, actor="b")
     def commit(self, s: State, p: int, b: Any) -> None:
-        """The leader raises its high watermark to the least log end that it waits for, and acknowledges records."""
+        """The leader raises its high watermark to the least log end of awaited replicas, and acknowledges records."""
         super().commit(s, p, b)
         if self.commits_on_events:
             s.replica[p][b].looks = False
 
     @action(p=any_partition, b=broker, actor="b", where=lambda m: m.commits_on_events)
     def leave_high_watermark(self, s: State, p: int, b: Any) -> None:
-        """The leader cannot raise its high watermark; it tries again when something happens."""
+        """The leader cannot raise its high watermark. It tries again after an event, such as a fetch or a write."""
         replica = s.replica[p][b]
         s.require(replica.looks, self.leads(s, p, b), self.end_to_commit(s, p, b) <= replica.high_watermark)
         replica.looks = False

@@ -1,14 +1,14 @@
 """Producers with acks=all: where they wait for an answer, which answer they get, and which records they send again.
 
-A ghost records the answers to producers. An answer is recorded when any broker gives it, rightly or wrongly. Only a
-deletion of the topic clears the ghost: the owner of the topic wants the deletion, so earlier answers promise nothing
-any more. A leader that has not heard of the deletion may still answer later. Such an answer is a promise, unless the
-deletion is still under way (`is_owed`).
+A ghost records the answers to producers. A success that any broker reports, rightly or wrongly, is a *promise* that the
+record is not lost, and is recorded. Only a deletion of the topic clears the ghost: the owner of the topic wants the
+deletion, so earlier answers promise nothing any more. A leader that has not heard of the deletion may still report
+success later. This is also a promise, unless the deletion is still under way (`is_owed`).
 
 In Kafka, a leader answers when its high watermark reaches the end of the written record (DelayedProduce), whatever the
 epoch. By default the model is simpler: only producers that wrote in the leader's present epoch get an answer. So no
-ghost is needed that remembers where producers wait. With other values of `acknowledgement`, producers that have waited
-since an earlier epoch get an answer too.
+ghost has to record where producers wait. With other values of `acknowledgement`, producers that have waited since an
+earlier epoch get an answer too.
 
 Left out: lost answers, errors other than an ISR that is too small, batches, transactions.
 """
@@ -112,6 +112,6 @@ class Producers(Replicas):
             self.stop_waiting(s, i, s.waiting[i].at == b)
 
     def acknowledged_in_words(self, old: Any, new: Any) -> str:
-        """`, and acknowledges record 0` for a step that does so; empty for any other step."""
+        """The words `, and acknowledges record 0` if a step acknowledges a record; otherwise no words."""
         ids = [i for i in range(self.max_records) if new.acknowledged[i] and not old.acknowledged[i]]
         return f", and acknowledges record {' and '.join(map(str, ids))}" if ids else ""

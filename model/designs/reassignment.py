@@ -1,8 +1,8 @@
 """Partition reassignment: a partition moves from its old replicas (AR) to new ones (RAR), in steps.
 
 The partition has its old and its new replicas until all new replicas are in the ISR. Then a new replica leads, and the
-replicas that are not new leave the ISR and are stopped. The steps are those of on_partitions_reassigned and of the page
-"KafkaController".
+old replicas that are not in RAR leave the ISR and are stopped. The steps are those of on_partitions_reassigned and of
+the page "KafkaController".
 
 Sources: KIP-570, KAFKA-9672, KAFKA-13972, KAFKA-15665. Left out: several reassignments of one partition at a time, and
 changes of a reassignment under way (KIP-455), except its cancellation.
@@ -19,7 +19,7 @@ from isrcheck.model.language import action, becomes, broker, budget, enum, numbe
 
 
 class Reassignment(Controller):
-    """on_partitions_reassigned; switched off without `reassignments`."""
+    """The steps of on_partitions_reassigned. Without `reassignments` there are none."""
 
     abstract = True
 
@@ -139,7 +139,7 @@ class Reassignment(Controller):
         return self.acting(s, c) & settled & expected
 
     def caught_up(self, s: State, p: int) -> Any:
-        """Whether the ISR has the new replicas: the whole target, or only those that are added (`target_isr_check`)."""
+        """Whether the ISR has the whole target or, without `target_isr_check`, all replicas that are added."""
         assignment = s.assignment[p]
         expected = assignment.target if self.target_isr_check else assignment.target - assignment.old
         return expected <= s.state[p].isr
@@ -154,7 +154,7 @@ class Reassignment(Controller):
         where=lambda m: m.reassignments,
     )
     def reassign_partition(self, s: State, p: int, target: Any) -> None:
-        """An administrator assigns a partition to enough other replicas for writes (/admin/partitions_reassigned)."""
+        """An administrator asks for other replicas, at least min.insync.replicas (/admin/partitions_reassigned)."""
         if len(target) < self.min_isr:
             return
         assignment = s.assignment[p]
@@ -175,7 +175,7 @@ class Reassignment(Controller):
         where=lambda m: m.reassignments and m.cancellations,
     )
     def cancel_reassignment(self, s: State, c: Any, p: int) -> None:
-        """A reassignment is cancelled before a new replica is in the ISR; the new replicas stop in the same epoch."""
+        """A reassignment is cancelled before a new replica is in the ISR. New replicas stop in the old leader epoch."""
         state, assignment = s.state[p], s.assignment[p]
         s.require(self.may_move(s, c, p, "adding"), state.isr <= assignment.old)
         leaving = assignment.replicas - assignment.old

@@ -1,12 +1,12 @@
 """Replicas: the state of each broker and partition, and the basic predicates that all parts of a design use.
 
 A *broker* is up or down. As a *replica* of a partition it has a durable log and, with crashes, a checkpoint of its high
-watermark. A replica's *role*, the leader and epoch that it knows, its copy of the ISR and its high watermark are
-volatile. In `majority`, however, the epoch is durable, and there is neither a checkpoint nor an ISR. Offsets count from
-0. A log end offset and a high watermark are exclusive ends.
+watermark. A crash loses the *volatile* state of a replica: its role, the leader and epoch that it knows, its copy of
+the ISR and its high watermark. In `majority`, however, the epoch and the vote are durable, and there is neither a
+checkpoint nor an ISR. Offsets count from 0. A log end offset or high watermark of 2 covers the offsets 0 and 1.
 
-*Ghosts* record which records were committed, acknowledged and consumed, and which leader committed them. They never
-restrict a step. docs/ghosts.md says for each ghost what is recorded, when and by which step.
+*Ghosts* are variables that record which records were committed, acknowledged and consumed, and which leader committed
+them. They never restrict a step. docs/ghosts.md says for each ghost what is recorded, when and by which step.
 
 Left out: log segments and retention; time (a timeout may occur at any moment).
 """
@@ -214,7 +214,7 @@ class Replicas(Model):
         return (replica.role == "follower") & (replica.leader == leader) & self.is_up(s, follower)
 
     def end_seen_by(self, s: State, p: int, leader: Any, member: Any) -> Any:
-        """The log end offset of `member` as the leader knows it: a follower's is that of its last fetch."""
+        """The log end offset of `member` that the leader knows: its own, or the offset of a follower's last fetch."""
         return s.log[p][leader].length if member == leader else s.known_end[p][leader][member]
 
     def forget_followers(self, s: State, p: int, b: Any) -> None:
@@ -222,7 +222,7 @@ class Replicas(Model):
         s.known_end[p][b] = [UNKNOWN for _ in self.brokers]
 
     def is_legitimate(self, s: State, p: int, b: Any) -> Any:
-        """Whether a broker leads legitimately. By default every leader does."""
+        """Whether a broker leads legitimately. Here every leader does; a design may define a stricter rule."""
         return self.leads(s, p, b)
 
     def serves_the_topic(self, s: State, p: int, b: Any) -> Any:

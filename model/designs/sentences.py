@@ -15,7 +15,7 @@ def of_partition(m: Any, p: int) -> str:
 def leader_in_words(m: Any, s: Any, p: int, b: Any) -> str:
     """Words for a leader.
 
-    For a leader that is not legitimate, the words name the epoch in which it still leads, and end in a comma.
+    For a leader that is not legitimate, the words name the leader's epoch, and end in a comma.
     """
     if asked(s, m.is_legitimate, p, b):
         return f"{b}{of_partition(m, p)}"

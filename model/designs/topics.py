@@ -1,11 +1,11 @@
 """The deletion of topics, their re-creation under the same name, and the StopReplica requests of a deletion.
 
-Each partition of the model is a topic of its own. Successive topics of the same name are *incarnations*. Brokers tell
-incarnations apart by topic ids (KIP-516), or not at all. A deletion removes the LeaderAndISR path immediately. Brokers
-hear of the deletion only after the controller has heard of it. Epochs and versions of a new incarnation begin at 0
-again.
-
-With `deletion_waits` a deletion ends when all brokers have stopped their replicas, including brokers that are down.
+Each partition of the model is a topic of its own. Successive topics of the same name are *incarnations*. With
+`topic_id` brokers tell incarnations apart by topic ids (KIP-516); without it they cannot. A deletion removes the
+LeaderAndISR path immediately. Brokers hear of the deletion only after the controller has heard of it. Epochs and
+versions of a new incarnation begin at 0 again. With `deletion_waits` a new incarnation is created only when no
+controller knows the old one, no command is in transit, and all brokers have stopped their replicas. This includes
+brokers that are down.
 
 Left out: /admin/delete_topics and its retries.
 """
@@ -21,7 +21,7 @@ from isrcheck.model.language import action, becomes, broker, every, flag, number
 
 
 class Topics(Controller):
-    """on_topic_change and init_leaders of the page; switched off without `topic_changes`."""
+    """on_topic_change and init_leaders of the page on V3, if `topic_changes` is set."""
 
     abstract = True
 
@@ -29,7 +29,7 @@ class Topics(Controller):
         0,
         at_least=0,
         at_most=2,
-        meaning="deletions of each topic; after each deletion the topic may be created again",
+        meaning="how often each topic may be deleted; after each deletion it may be created again",
         bound=lambda m, s: (
             some(s.topic[p].incarnation == m.topic_changes for p in m.all_partitions) if m.topic_changes else False
         ),
@@ -162,7 +162,7 @@ class Topics(Controller):
 
     @action(c=any_controller, p=any_partition, leader=broker, actor="controller", where=lambda m: m.has_topics)
     def init_leaders(self, s: State, c: Any, p: int, leader: Any) -> None:
-        """The controller finds a new topic: it elects a live replica; the ISR is all live replicas, or all replicas."""
+        """The controller finds a new topic and elects a live replica. The first ISR is as `init_isr` says."""
         live = self.assigned(s, p, s.live)
         s.require(self.acting(s, c), s.topic[p].exists, ~s.topic[p].has_path, live.has(leader))
         isr = live if self.init_isr == "live" else self.assigned(s, p, s.live | set(self.brokers))

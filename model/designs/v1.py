@@ -9,9 +9,9 @@ brokerStartup, leaderElection and onLeaderChange). The result:
 * A replica that finds no leader node tries to create it if the replica is in the ISR or the ISR is empty. The first
   replica that creates the node leads. The others follow, and when they begin to follow, they truncate to their high
   watermark.
-* Nothing guards the writes of a leader. Records, requests and nodes do not say in which leadership they were written.
-  *Epochs* are ghosts here: they count how often the leader node was created. Only invariants and bounds read them; the
-  protocol does not.
+* By default nothing guards the writes of a leader. Records, requests and nodes of this design carry no leader epoch.
+  The epochs of the model are ghosts: an epoch counts how often the leader node was created. Only invariants and bounds
+  read epochs; the protocol does not.
 
 The page on V2 counts five watches of each partition in this design, but does not name them. This file declares a watch
 for each path in the table of "KafkaController" except ISR, because only the leader is said to read and write the ISR.
@@ -87,7 +87,7 @@ class ZookeeperListeners(WatchedReplicas):
         return bool(self.election != "multi")
 
     def variables(self) -> dict[str, Any]:
-        """Adds what each candidate for the lead has read."""
+        """Adds which replicas are candidates for leader, and the ISR and version that each candidate has read."""
         found = super().variables()
         if self.reads_first:
             version = self.decision()["version"]
@@ -163,7 +163,7 @@ class ZookeeperListeners(WatchedReplicas):
 
     @action(p=any_partition, b=broker, actor="b", where=lambda m: not m.reads_first)
     def take_the_lead(self, s: State, p: int, b: Any) -> None:
-        """A replica told of a change finds no leader node; in one step it creates one and raises the ISR's version."""
+        """In one step, a replica finds no leader node, creates the node, and raises the ISR's version (if counted)."""
         state = s.state[p]
         s.require(self.told(s, p, b, "leader"), state.leader.is_none, self.may_stand(s, p, b))
         self.lead(s, p, b, state.isr, self.write_version(s, p))
@@ -215,7 +215,7 @@ class ZookeeperListeners(WatchedReplicas):
 
     @action(p=any_partition, b=broker, actor="b")
     def nothing_to_do(self, s: State, p: int, b: Any) -> None:
-        """A broker told of a change does nothing: it owns the leader node, is no replica, or may not create one."""
+        """A broker told of a change does nothing: it owns the node, is no replica, or may not create a missing node."""
         state = s.state[p]
         idle = (state.leader == b) | (state.leader.is_none & ~self.may_stand(s, p, b))
         if self.reassigns:
@@ -243,7 +243,7 @@ class ZookeeperListeners(WatchedReplicas):
         s.replica[p][b].isr = isr
 
     def write_isr(self, s: State, p: int, b: Any, isr: Any) -> Any:
-        """Writes the ISR and returns its version. ZooKeeper compares versions only with a conditional `isr_write`."""
+        """Writes the ISR and returns its version. With `isr_write = conditional`, the version must not have changed."""
         s.require(self.leads(s, p, b))
         if self.isr_write == "conditional":
             s.require(s.state[p].version == s.replica[p][b].version)
@@ -251,7 +251,7 @@ class ZookeeperListeners(WatchedReplicas):
         return self.write_version(s, p)
 
     def write_version(self, s: State, p: int) -> Any:
-        """Raises the version of the ISR and returns it. Returns 0 if no write compares versions."""
+        """Raises the version of the ISR and returns the new version. With `isr_write = unconditional` it stays 0."""
         if self.isr_write == "unconditional":
             return 0
         version = s.state[p].version + 1
@@ -290,7 +290,7 @@ class ZookeeperListeners(WatchedReplicas):
 
     @goal
     def another_broker_leads(self, s: State) -> Any:
-        """A broker other than the first is the legitimate leader."""
+        """A broker other than the first leads, and the leader node names this broker."""
         return some(self.is_legitimate(s, p, b) for p in self.all_partitions for b in self.brokers[1:])
 
     @goal

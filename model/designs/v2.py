@@ -8,8 +8,8 @@ administrator's commands in `v2_topics`. This file has checkLoadBalancing.
 The page is a comparison of two versions, with removed and added lines side by side. Where the versions disagree, the
 model takes the later one: each partition has an epoch, in its ISR path; a new leader sends no request; an empty list in
 partitions_reassigned deletes a partition. Where the text is still ambiguous, there is a setting. The default of each
-such setting is the literal text. There are two exceptions: with the literal text a reassignment would never work
-(`replica_check`), or would always be in danger (`reassigned_isr`).
+such setting is the literal text. There are two exceptions: by the literal text of `replica_check` no new replica of a
+reassignment starts, and by the literal text of `reassigned_isr` a reassignment can lose committed records.
 
 Left out: several partitions in one request, PreferredReplicaTime, the add-brokers and remove-brokers commands.
 
@@ -70,6 +70,6 @@ class LeaderCoordination(AdministeredTopics, ReassignedReplicas, StateChangeQueu
 
     @goal
     def another_broker_leads(self, s: State) -> Any:
-        """A broker other than the first is the legitimate leader."""
+        """A broker other than the first leads, and the leader node names this broker."""
         others = self.brokers[1:]
         return some(self.is_legitimate(s, p, b) for p in self.all_partitions for b in others)

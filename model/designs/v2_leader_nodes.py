@@ -172,7 +172,7 @@ class LeaderNodes(ZookeeperWatches):
 
     @action(p=any_partition, b=broker, actor="b")
     def create_leader_node(self, s: State, p: int, b: Any) -> None:
-        """There is no leader: a replica in the ISR creates the leader node, and is about to become leader."""
+        """A replica finds no leader node, may lead, and creates the node. It becomes leader in further steps."""
         s.require(self.is_decided(s, p, b), s.state[p].leader.is_none, self.may_lead(s, p, b))
         s.require(s.room(s.state[p].epoch < self.max_leader_epoch))
         s.state[p].leader = b
@@ -213,7 +213,7 @@ class LeaderNodes(ZookeeperWatches):
 
     @action(p=any_partition, b=broker, actor="b")
     def become_follower_of_new_leader(self, s: State, p: int, b: Any) -> None:
-        """Another replica has created the leader node: a replica in the ISR follows it (becomeFollower)."""
+        """A replica finds the leader node of another broker, may follow, and follows that broker (becomeFollower)."""
         leader = s.state[p].leader
         s.require(self.is_decided(s, p, b), ~leader.is_none, leader != b)
         s.require(self.may_follow(s, p, b))
@@ -244,7 +244,7 @@ class LeaderNodes(ZookeeperWatches):
 
     @action(p=any_partition, b=broker, actor="b")
     def ignore_leader_change(self, s: State, p: int, b: Any) -> None:
-        """A replica does nothing on a leader change: it owns the leader node, or is not in the ISR (leaderElection)."""
+        """A replica does nothing on a leader change: it owns the leader node, or leaderElection gives it no role."""
         leader = s.state[p].leader
         s.require(self.is_decided(s, p, b))
         s.require(implies(leader.is_none, ~self.may_lead(s, p, b)))
@@ -300,7 +300,7 @@ class LeaderNodes(ZookeeperWatches):
         self.note_load(s, 0, 2 * self.partitions)
 
     def start_replica(self, s: State, p: int, b: Any, here: Any) -> None:
-        """startReplica, if `here` holds: the replica follows the leader or, if none leads, will run leaderElection."""
+        """If `here` holds, a replica follows the leader or, if none leads, will run leaderElection (startReplica)."""
         state, replica, log = s.state[p], s.replica[p][b], s.log[p][b]
         follows = here & ~state.leader.is_none & (state.leader != b)
         begins = follows & self.follows_anew(s, p, b, "on-start-replica", "always")

@@ -1,8 +1,8 @@
 """V2, leaders: a new leader writes a new epoch, waits for the other replicas, and then maintains the ISR.
 
 The persistent ISR path holds the ISR and the epoch. becomeLeader has several steps. The new leader reads the epoch, and
-writes the next epoch with the ISR that it has read. The new leader waits until the others have caught up or time is
-over. Then it writes the ISR again, and takes writes.
+writes the next epoch with the ISR that it has read. The new leader waits until the other replicas have caught up, or
+until a timeout. Then it writes the ISR again, and accepts writes of clients.
 
 Left out: failures of single threads of the leader.
 """
@@ -47,8 +47,8 @@ class NewLeaders(ZookeeperWatches):
     isr_of_new_leader = setting(
         "assigned",
         choices=("assigned", "isr"),
-        meaning="which replicas that have caught up are in a new leader's first ISR. assigned: all; isr: only members "
-        "of the last ISR",
+        meaning="who is in a new leader's first ISR, of the replicas that have caught up. assigned: all of them; isr: "
+        "only members of the last ISR",
     )
     expand_guard = setting(
         "next-commit",
@@ -101,7 +101,7 @@ class NewLeaders(ZookeeperWatches):
     def is_legitimate(self, s: State, p: int, b: Any) -> Any:
         """Whether a broker leads the current topic and owns the leader node.
 
-        Epochs are not compared, because the epoch in the ISR path may be that of a zombie.
+        Epochs are not compared, because a former leader may have written its own epoch into the ISR path.
         """
         return self.leads(s, p, b) & self.serves_the_topic(s, p, b) & (s.state[p].leader == b)
 
@@ -119,7 +119,7 @@ class NewLeaders(ZookeeperWatches):
 
     @action(p=any_partition, b=broker, actor="b", where=lambda m: m.new_epoch != "owner")
     def read_epoch(self, s: State, p: int, b: Any) -> None:
-        """becomeLeader, getNewEpoch: reads the ISR path, to write the next epoch later."""
+        """A new leader reads the ISR path, and will write the next epoch in a later step (getNewEpoch)."""
         state, replica = s.state[p], s.replica[p][b]
         s.require(self.is_up(s, b), replica.step == "elected", self.has_path(s, p))
         s.require(s.room(state.epoch < self.max_leader_epoch))
@@ -144,7 +144,7 @@ class NewLeaders(ZookeeperWatches):
 
     @action(p=any_partition, b=broker, actor="b")
     def write_epoch(self, s: State, p: int, b: Any) -> None:
-        """becomeLeader: writes the next epoch and the ISR; by default, the high watermark becomes the log end."""
+        """A new leader writes the next epoch and the ISR. By default its high watermark becomes its log end."""
         state, replica = s.state[p], s.replica[p][b]
         s.require(self.is_up(s, b), self.has_path(s, p))
         if self.new_epoch == "owner":
@@ -213,7 +213,7 @@ class NewLeaders(ZookeeperWatches):
 
     @action(p=any_partition, b=broker, actor="b")
     def give_up_becoming_leader(self, s: State, p: int, b: Any) -> None:
-        """ZooKeeper refuses a new leader's writes: the leader stops, deletes its own leader node, and looks again."""
+        """A new leader whose write ZooKeeper refuses gives up, and deletes the leader node if this node is its own."""
         refused = self.is_refused(s, p, b)
         if refused is False:
             return
@@ -287,7 +287,7 @@ class NewLeaders(ZookeeperWatches):
         replica.version = self.raise_version(s, p)
 
     def lags(self, s: State, p: int, b: Any, follower: Any) -> Any:
-        """Whether a follower is behind. The page's commit thread asks this only if there is something to commit."""
+        """Whether a follower is behind. With `expand_guard = next-commit`, none is when all records are committed."""
         behind = super().lags(s, p, b, follower)
         if self.expand_guard != "next-commit":
             return behind

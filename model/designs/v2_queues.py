@@ -121,7 +121,7 @@ class StateChangeQueues(ZookeeperWatches):
     # --- stateChangeListener ----------------------------------------------------------------------------------------
 
     def next_request(self, s: State, p: int, b: Any) -> Any:
-        """The first request in a broker's queue; requires that it is for partition `p`."""
+        """Requires that a broker is up and that its first request is for partition `p`; returns this request."""
         s.require(self.is_up(s, b), ~s.queue[b].is_empty)
         request = s.queue[b].first
         if self.partitions > 1:

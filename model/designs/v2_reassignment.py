@@ -1,11 +1,11 @@
 """V2, reassignment: the leader starts the new replicas, closes the old ones, and completes in several ZooKeeper writes.
 
-AR (assigned replicas) are those in the path of the partition. RAR (reassigned replicas) are the new ones. An
-administrator writes RAR to partitions_reassigned; only the leader watches that path. In checkReassignedReplicas the
-leader closes the old replicas when all of RAR have caught up. When the old replicas have left the ISR, the leader makes
-four writes. The first three write RAR + ISR as the ISR, write RAR as AR, and delete the path in partitions_reassigned.
-The fourth deletes the leader node, unless the leader is the preferred replica and is in RAR. The leader may crash
-between any two writes.
+AR (assigned replicas) are the replicas in the path of the partition. RAR (reassigned replicas) are to replace AR: the
+new replicas are RAR - AR, and the old replicas are AR - RAR. An administrator writes RAR to partitions_reassigned. Only
+the leader watches that path. In checkReassignedReplicas the leader closes the old replicas when all of RAR have caught
+up. When the old replicas have left the ISR, the leader makes four writes. The first three write RAR + ISR (the union)
+as the ISR, write RAR as AR, and delete the path in partitions_reassigned. The fourth deletes the leader node, unless
+the leader is the preferred replica and is in RAR. The leader may crash between any two writes.
 
 Left out: several reassignments of a partition at a time; a timeout for closing, which the page leaves open.
 """
@@ -39,7 +39,7 @@ from isrcheck.model.language import (
 
 
 class ReassignedReplicas(ZookeeperWatches):
-    """onPartitionsReassigned, checkReassignedReplicas, completePartitionsReassignment; off without `reassignments`."""
+    """onPartitionsReassigned, checkReassignedReplicas and completePartitionsReassignment, if `reassignments` is set."""
 
     abstract = True
 
@@ -311,7 +311,7 @@ class ReassignedReplicas(ZookeeperWatches):
 
     @action(p=any_partition, b=broker, actor="b", where=lambda m: m.reassignments)
     def hand_over(self, s: State, p: int, b: Any) -> None:
-        """A leader that must not lead on deletes the leader node (fourth write); outside RAR it closes its replica."""
+        """The leader stops leading and deletes the leader node (fourth write). Outside RAR it closes its replica."""
         s.require(self.moves(s, p, b, "path-deleted"))
         if self.reassignment_writes == "separate":
             self.close_itself(s, p, b)

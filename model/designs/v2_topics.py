@@ -38,7 +38,7 @@ from isrcheck.model.language import (
 
 
 class AdministeredTopics(ZookeeperWatches):
-    """createTopic, addPartition, deletePartition, cleanFailedTopicCreationAttempt; off without `topic_changes`."""
+    """createTopic, addPartition, deletePartition and cleanFailedTopicCreationAttempt, if `topic_changes` is set."""
 
     abstract = True
 
@@ -46,7 +46,7 @@ class AdministeredTopics(ZookeeperWatches):
         0,
         at_least=0,
         at_most=2,
-        meaning="times that each topic is created again, after a deletion or after a creation that failed",
+        meaning="how often each topic may be created again, after a deletion or after a creation that failed",
         bound=lambda m, s: (
             some(s.topic[p].creations == m.topic_changes for p in m.all_partitions) if m.topic_changes else False
         ),
@@ -111,7 +111,7 @@ class AdministeredTopics(ZookeeperWatches):
 
     @action(p=any_partition, actor="administrator", perturbation=True, where=lambda m: m.has_topics)
     def delete_partition(self, s: State, p: int) -> None:
-        """An administrator writes an empty list of replicas to partitions_reassigned; records need not survive."""
+        """An administrator deletes a partition (empty list in partitions_reassigned). Its records need not survive."""
         s.require(s.topic[p].exists == "yes", s.assignment[p].phase == "none")
         s.require(s.topic[p].creations < self.topic_changes)
         s.assignment[p].phase = "deleting"

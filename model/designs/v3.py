@@ -54,7 +54,7 @@ class ControllerDesign(Commands, Reassignment, Topics):
         0,
         at_least=0,
         at_most=2,
-        meaning="conditional writes that succeed while the reply to the leader is lost (KAFKA-1382)",
+        meaning="writes of the ISR that succeed, but whose reply does not reach the leader (KAFKA-1382)",
     )
     read_back = setting(
         True,

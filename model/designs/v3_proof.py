@@ -1,4 +1,4 @@
-"""The proof that in V3 the leader is always in the ISR: a leader at the current zkVersion knows the state.
+"""The proof that in V3 the leader is always in the ISR. A leader with the current zkVersion knows the current ISR.
 
 Only the invariant `isr-sane` is proved here, at the settings of the design with all its fixes. docs/proofs.md says how
 far the other invariants are from a proof.
@@ -17,7 +17,7 @@ from isrcheck.model.language.proofs import Proof, lemma
 
 
 class V3Proof(Proof):
-    """A leader, a command or a controller's read at the current zkVersion has ZooKeeper's leader and ISR."""
+    """A leader, a command or a controller's read with the current zkVersion also has the current leader and ISR."""
 
     of = ControllerDesign
     invariants = ("isr-sane",)
@@ -40,7 +40,7 @@ class V3Proof(Proof):
 
     @lemma(p=any_partition, b=broker)
     def a_leader_at_the_current_version_knows_the_state(self, s: State, p: int, b: Any) -> Any:
-        """A broker that believes it leads at the current zkVersion is the leader, and knows the ISR."""
+        """If a broker has the current zkVersion and believes that it leads, it is the leader and knows the ISR."""
         replica, state = s.replica[p][b], s.state[p]
         current = (replica.role == "leader") & (replica.version == state.version)
         return implies(current, (state.leader == b) & (replica.isr == state.isr))
@@ -62,7 +62,7 @@ class V3Proof(Proof):
 
     @lemma(c=any_controller, p=any_partition)
     def what_a_controller_read_at_the_current_version_is_the_state(self, s: State, c: Any, p: int) -> Any:
-        """If the zkVersion is still the one that a controller read, the leader and the ISR are also as it read them."""
+        """If a controller has read the current zkVersion, it has also read the current leader and the current ISR."""
         if not self.model.reads_first:
             return True
         known, state = s.read[c][p], s.state[p]

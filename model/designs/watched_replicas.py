@@ -33,7 +33,7 @@ from isrcheck.model.language import (
 
 
 class WatchedReplicas(ZookeeperWatches):
-    """Reassignment; switched off without `reassignments`."""
+    """The replicas of each partition, and their reassignment if `reassignments` is set."""
 
     abstract = True
 
@@ -111,7 +111,7 @@ class WatchedReplicas(ZookeeperWatches):
 
     @action(p=any_partition, b=broker, actor="b", where=lambda m: m.reassigns)
     def on_partitions_reassigned(self, s: State, p: int, b: Any) -> None:
-        """A broker is told of a reassignment: if it is to have a new replica, it starts it and looks for the leader."""
+        """A broker is told of a reassignment. If it needs a replica and has none, it starts one and seeks a leader."""
         s.require(self.told(s, p, b, "reassigned"))
         starts = self.is_assigned(s, p, b) & (s.replica[p][b].role == "none")
         self.read_and_watch(s, p, b, "reassigned")
@@ -130,7 +130,7 @@ class WatchedReplicas(ZookeeperWatches):
 
     @action(p=any_partition, b=broker, actor="b", where=lambda m: m.reassigns)
     def complete_reassignment(self, s: State, p: int, b: Any) -> None:
-        """All new replicas are in the ISR, and the leader is one of them: the leader writes them as the replicas."""
+        """All new replicas are in the ISR: a leader that is one of them writes the set to ZooKeeper."""
         target = s.assignment[p].target
         s.require(target.has(b))
         self.note_load(s, self.write_replicas(s, p, b), 2)
@@ -141,7 +141,7 @@ class WatchedReplicas(ZookeeperWatches):
 
     @action(p=any_partition, b=broker, actor="b", where=lambda m: m.reassigns)
     def complete_reassignment_and_leave(self, s: State, p: int, b: Any) -> None:
-        """All new replicas are in the ISR, but the leader is none of them: it deletes its leader node and its log."""
+        """All new replicas are in the ISR: a leader not among them writes the set and deletes its node and log."""
         target, led = s.assignment[p].target, s.state[p].leader == b
         s.require(~target.has(b))
         s.state[p].leader = when(led, none, s.state[p].leader)

@@ -1,8 +1,8 @@
 """How many watches a design sets in ZooKeeper, and what one message through ZooKeeper costs.
 
 Each design declares, as data, its watches and the steps of one message from the sender to the broker that acts. The
-numbers of the documents are sums over this data. (A design's model watches only those paths of a partition for which it
-has actions.)
+documents compute their numbers of watches and messages from this data. (The model of a design has only watches on paths
+of a partition, and only on paths that the model's actions use.)
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Cluster:
         }[scope]
 
     def watchers(self, watch: Watch) -> int:
-        """How many brokers watch one path, if leaders of partitions below it are on as many brokers as possible."""
+        """How many brokers watch one path. For `leaders`: as many brokers as possible lead partitions below it."""
         below = {"cluster": self.topics * self.partitions, "topic": self.partitions, "partition": 1, "broker": 0}
         leaders = min(self.brokers, below[watch.scope])
         by = {"replicas": self.replicas, "leaders": leaders, "brokers": self.brokers, "controller": 1, "itself": 1}
@@ -54,7 +54,7 @@ class Cluster:
 
 
 def watches(declared: Iterable[Watch], cluster: Cluster, *scopes: Scope) -> int:
-    """The number of watches that are set in a cluster, or only of those on paths of the given scopes.
+    """The number of watches in a cluster. If scopes are given, only watches on paths of these scopes count.
 
     >>> watches([Watch("/controller", "cluster", "brokers")], Cluster(brokers=3, topics=2, partitions=1, replicas=1))
     3

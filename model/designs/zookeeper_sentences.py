@@ -9,7 +9,7 @@ from isrcheck.model.language import listed
 
 
 def node_in_words(s: Any, p: int, b: Any = None) -> str:
-    """Words for the broker that the leader node names, as broker `b` sees it."""
+    """Words for the broker that the leader node names; "its own" if this broker is `b`."""
     leader = s.state[p].leader
     if leader is None:
         return "there is no leader node"

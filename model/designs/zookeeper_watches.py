@@ -3,7 +3,7 @@
 A broker that reads a path sets a watch on it. The next change of the path *fires* the watch: a notification is on its
 way, and the watch is gone. When the broker handles the notification, it reads the present value of the path. The broker
 does not see the values in between, and two brokers that were notified of the same change may read different values. A
-broker handles its notifications in any order, so a notification may wait behind any others.
+broker handles its notifications in any order, so a notification may wait while later ones are handled.
 
 The watches of a session end with the session. A broker that starts or has a new session reads every path, as if it had
 been notified of a change of every path.
@@ -82,7 +82,7 @@ class ZookeeperWatches(PartitionState, DataPlane, Logs):
     # --- words ------------------------------------------------------------------------------------------------------
 
     def connected(self, s: State, b: Any) -> Any:
-        """Whether a broker runs and has a session. Other brokers are not notified and create no ephemeral nodes."""
+        """Whether a broker runs and has a session. Only such brokers are notified and create ephemeral nodes."""
         return self.is_up(s, b) & s.live.has(b)
 
     def told(self, s: State, p: int, b: Any, path: str) -> Any:
@@ -100,7 +100,7 @@ class ZookeeperWatches(PartitionState, DataPlane, Logs):
         return told + 1 if changes and not later else told
 
     def fire(self, s: State, p: int, path: str, condition: Any = True, but: Any = None) -> Any:
-        """If a condition holds, notifies the brokers that watch a path. Returns the number of these brokers."""
+        """If a condition holds, notifies the brokers that watch a path, except `but`. Returns how many are notified."""
         others = [b for b in self.brokers if b != but]
         told = {b: (s.watch[p][b][path] == "set") & condition for b in others}
         for b in others:
@@ -126,7 +126,7 @@ class ZookeeperWatches(PartitionState, DataPlane, Logs):
 
     @action(p=any_partition, b=broker, actor="b", where=lambda m: m.watch_again == "after-the-read")
     def watch_leader_again(self, s: State, p: int, b: Any) -> None:
-        """A broker that has acted on what it read sets its watch again. It misses changes in between."""
+        """A broker sets its watch again, some time after its read. It misses changes between the read and the watch."""
         s.require(self.connected(s, b), s.watch[p][b]["leader"] == "none")
         s.watch[p][b]["leader"] = "set"
 

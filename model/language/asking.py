@@ -1,8 +1,8 @@
 """Inserts questions into a model's code, at the places where Python alone would accept a mistake (`is` on the state).
 
 A *question* is a function that checks values at one place of the code. It returns the value with which the code goes
-on, or raises `ModelError`. The names of questions begin with `@`, so these names clash with no name in the code. Every
-function of a file asks its questions whenever it runs. While no method of a model runs, many questions check nothing.
+on, or raises `ModelError`. The names of questions begin with `@`, so these names clash with no name in the code. Each
+question is asked whenever the code at its place runs. Many questions check values only while a model's method runs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from isrcheck.model.language.vocabulary import METHODS
 VALUES: Final = METHODS | frozenset(["count", "implies", "fresh", "used_up", "when", "for_all", "minimum", "maximum"])
 """The functions and methods that only return a value. A statement that drops the value is a mistake."""
 TYPED: Final = ("isinstance", "type", "id", "callable", "hash", "issubclass")
-"""Functions of Python that bypass the language. They are checked even where they are passed as arguments."""
+"""Functions that see the Python object and not the model's value. Calls and uses as arguments are checked."""
 CONCEALED: Final = ("__class__", "__dict__")
 UNASKED: Final = frozenset({"super", "print"})
 """The functions whose calls are not checked."""
@@ -333,7 +333,7 @@ def _of_typed(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _of_others(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A replacement for a function of `object`. The function itself would bypass the methods of a value's class."""
+    """A guard around a function such as `object.__setattr__`, which would bypass the checks of the state's class."""
 
     def asked(value: Any, *others: Any) -> Any:
         if isinstance(value, OfTheState | TheState):

@@ -53,7 +53,7 @@ class Disabled(Exception):
 
 
 class ConcreteState(TheState):
-    """The state that a method reads and assigns, for one instance of an action or one predicate.
+    """The state that a method reads and assigns. It serves one predicate or one *instance*: an action with arguments.
 
     The state's own attributes begin with an underscore, because any other name may be a variable.
     """
@@ -138,7 +138,7 @@ class ConcreteState(TheState):
 
     @property
     def _acts(self) -> bool:
-        """True if the method has required or assigned something, so that the instance exists."""
+        """True if the method has required or assigned something. Only then does the instance exist."""
         return bool(self._required or self._writes)
 
     def _reader(self) -> ConcreteState:
@@ -320,9 +320,9 @@ def initial_states(model: Model) -> list[State]:
 
 
 def explain(model: Model, state: State, predicate: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
-    """Explains why a predicate is false: the choice of `for_all` for which it is false, and the parts that it reads.
+    """Explains why a predicate is false: returns a choice of parameters of `for_all`, and parts of the state.
 
-    The parts are those parts of the state that the predicate reads for this choice. Without a `for_all` the choice is
+    The predicate is false for this choice, and reads these parts for it. Without a `for_all` the choice is
     empty, and the parts are all that the predicate reads. Each element of the choice and each part is a pair of a name
     and JSON data.
     """

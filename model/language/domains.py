@@ -25,12 +25,12 @@ from isrcheck.model.language.expressions import Kind
 Value = Any
 LARGEST_RANGE: Final = 1 << 63
 LARGEST_SET: Final = 4096
-"""The most possible elements of a set of messages or of a bag. Each possible element is a leaf of the state."""
+"""The largest number of possible elements of a set of messages or a bag. Each such element is a leaf of the state."""
 
 
 @dataclass(frozen=True)
 class Scalar:
-    """One leaf of a domain: an integer of `low..high`. `path` is the leaf's path after the name of its variable.
+    """One leaf of a domain: an integer of `low..high`. The leaf `log[1].length` of `log` has the path `[1].length`.
 
     If the leaf holds a member of a scalarset or a set of members, `of` is the name of the scalarset.
     """
@@ -47,7 +47,7 @@ class Domain:
     """The values of a variable; subclasses define how a value is stored, ordered, checked and written as JSON."""
 
     operators: ClassVar[tuple[str, str]]
-    """For a domain of one leaf: the error text for an operator that the values do not have, and the remedy."""
+    """The error text and the remedy for an operator that the values lack. Only domains of one leaf define this."""
 
     @cached_property
     def scalars(self) -> tuple[Scalar, ...]:
@@ -149,7 +149,7 @@ class Number(Domain):
 
 @dataclass(frozen=True)
 class Identity(Number):
-    """Values that can only be compared for equality. They are stored as numbers, and at first every place holds 0."""
+    """Values that can only be compared for equality. They are stored as numbers. The initial value is 0."""
 
     operators = ("identities have no order and no arithmetic", "compare them with == and !=")
 
@@ -447,7 +447,7 @@ class Bag(Domain):
         yield from self._values(len(self.elements), self.capacity)
 
     def _values(self, kinds: int, room: int) -> Iterator[Value]:
-        """In order, the bags of at most `room` elements, all of which are among the last `kinds` possible elements."""
+        """Yields, in order, the bags of at most `room` elements that use only the last `kinds` possible elements."""
         if kinds == 0:
             yield ()
             return
@@ -523,7 +523,7 @@ class Per(Domain):
 
 
 def _end(number: Any) -> Any:
-    """A number as an end of a domain: the number itself or, for a number in a proof for all bounds, its `as_end()`."""
+    """A number as a limit of a domain: `number.as_end()` for a bound in a proof for all bounds, else `number`."""
     return number.as_end() if hasattr(type(number), "as_end") else number
 
 
@@ -559,7 +559,7 @@ def number(low: int, high: int) -> Number:
 
 
 def identity(size: int) -> Identity:
-    """`size` values, such as versions, that can only be compared for equality: 0, and the results of `s.fresh`."""
+    """Declares `size` values (such as versions) that can only be compared for equality: 0, and results of `s.fresh`."""
     if hasattr(type(size), "as_end"):
         raise mistake("an identity without bounds", "prove this model at its settings, without --unbounded")
     if not _is_whole(size):
@@ -626,7 +626,7 @@ def bag(element: Domain, size: int) -> Bag:
 
 
 def _room(element: Any, capacity: Any, what: str) -> Any:
-    """`capacity` as an end of a domain; raises `ModelError` if it is no number, or if `element` is no domain."""
+    """`capacity` as a limit of a domain. Raises `ModelError` if `capacity` is no number or `element` is no domain."""
     _require_domain(element, f"in {what.rpartition(' of')[0]}")
     if not _is_whole(capacity) and not hasattr(type(capacity), "as_end"):
         raise mistake(f"{what} {capacity!r}", "give a whole number")

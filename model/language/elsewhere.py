@@ -29,7 +29,7 @@ MODULES: Final = {
 }
 """For each module, the error text for a call of one of its functions."""
 VALUES: Final = frozenset({"datetime", "pathlib", "uuid", "urllib", "http"})
-"""Modules whose objects may be used as values. For example, a date that is written in the file does not change."""
+"""Modules whose objects a method may name, such as a constant date. Their functions and methods stay forbidden."""
 POSIX: Final = frozenset({"urandom", "getrandom", "times", "getpid"})
 
 _NAMED: Final = [
@@ -91,7 +91,7 @@ def _module(function: Any) -> str:
 
 
 def _of(module: str) -> str | None:
-    """The error text for a module, or else for the nearest package around it; None if there is no such text."""
+    """The error text in `MODULES` for a module, or for the nearest package that contains the module; else None."""
     while module:
         if module in MODULES:
             return MODULES[module]

@@ -1,8 +1,8 @@
 """Statements about all numbers below a bound, written once for every engine.
 
 In exploration a bound is a Python number, and the functions of this file are loops. In a proof for all bounds the bound
-is a term, and Python cannot loop up to a term. So in such a proof the functions build conditions about all numbers,
-from the same text of the model.
+is a term, and Python cannot loop up to a term. In such a proof the functions build conditions about all numbers
+instead. The text of the model stays the same.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ UNKNOWN_OPERATOR: Final = "this operator is not known"
 DEBUGGERS: Final = ("pdb.py", "pydevd_safe_repr.py")
 
 MANY_NAMES: Final = 60
-"""If more names than this are known, an error lists only names near the unknown name, if there are any."""
+"""If more names than this are known and some are near the unknown name, an error lists only the near names."""
 
 _python = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib"))
 _installed = tuple(sysconfig.get_path(name) for name in ("purelib", "platlib"))
@@ -191,7 +191,7 @@ def require_own(function: Any, count: int, who: str, what: str) -> None:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """The end of an error about an unknown name: the nearest known names, then all known names or their number."""
+    """The end of an error about an unknown name: known names near `name`, then all known names or their number."""
     names = sorted(known)
     close = difflib.get_close_matches(name, names, n=3)
     guess = f"did you mean {' or '.join(close)}? " if close else ""
@@ -201,9 +201,9 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def _to_look_at(shown: Callable[[Any], str]) -> Callable[[Any], str]:
-    """The `__repr__` that returns the text of `shown`. A model's method may only print this text.
+    """A `__repr__` that returns the text of `shown`. In a model's method it raises `ModelError`, except inside `print`.
 
-    The reason: the text differs between interpreters of the language.
+    The reason: the text of a value differs between concrete and symbolic states.
     """
 
     def text(self: Any) -> str:

@@ -20,7 +20,7 @@ from isrcheck.model.language.system import Label, shown
 
 @dataclass(frozen=True)
 class Obligation:
-    """A fairness assumption about a group of instances; `instances` has their positions among the labels."""
+    """A fairness assumption about a group of instances. `instances` has indices of `labels` (see `obligations`)."""
 
     name: str
     action: str
@@ -32,8 +32,8 @@ class Obligation:
 class Fairness:
     """The fairness of actions in a question about properties.
 
-    `strong`, `weak` and `unfair` name the actions whose fairness the question changes. `default` is the fairness of
-    other healing actions whose `@action` states none. A perturbation has no fairness, except if `strong` or `weak`
+    `strong`, `weak` and `unfair` name the actions whose fairness the question changes. Any other healing action has
+    the fairness that its `@action` states, or else `default`. A perturbation has fairness only if `strong` or `weak`
     names the perturbation ("clients go on writing").
     """
 
@@ -64,7 +64,7 @@ class Fairness:
         return cls(data["default"], **{name: frozenset(x) for name, x in names.items()})
 
     def require_known(self, model: Model) -> None:
-        """Raises `UnknownName` for an action that the model does not have or that has two kinds of fairness."""
+        """Raises `UnknownName` if a field names an unknown action, or if two fields name the same action."""
         for name in sorted(self.strong | self.weak | self.unfair):
             if name not in model.actions():
                 raise UnknownName(f"model {model.name()} has no action {name!r}; {nearest(name, model.actions())}")

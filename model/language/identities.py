@@ -1,4 +1,4 @@
-"""Finds identities in a plain state, and checks their use. An identity can only be compared for equality."""
+"""Finds identities in the values of a state, and checks their use. Identities can only be compared for equality."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def has_identities(domain: Domain, of: Identity | None = None) -> bool:
 
 
 def places(domain: Domain, value: Value, of: Identity, path: tuple[Any, ...]) -> Iterator[tuple[Any, list[Value]]]:
-    """The path of each part of a value that may hold identities of the domain `of`, with the identities in the part.
+    """Yields the path of each part of a value that may hold identities of `of`, and a list of the part's identities.
 
-    Each part can be assigned alone. A step of a path is a position or the name of a field.
+    An action can assign each part by itself. A step of a path is a position or the name of a field.
     """
     match domain:
         case Record():

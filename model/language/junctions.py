@@ -75,7 +75,7 @@ def _junction(op: str, given: tuple[Expression, ...]) -> Expression:
 def _flattened(
     op: str, given: Sequence[Expression], neutral: Expression, dominant: Expression
 ) -> dict[Expression, None] | None:
-    """The arguments, with those of nested junctions of `op`; None if one argument or two together decide the result."""
+    """`given`, each nested `op` replaced by its arguments; None if the junction turns out to be `dominant`."""
     parts: dict[Expression, None] = {}
     for part in given:
         for one in part.arguments if part.operator == op else (part,):
@@ -108,7 +108,7 @@ Bound = tuple[Expression, int, int]
 def _bounds(part: Expression, conjunction: bool) -> tuple[Bound | None, tuple[Bound, ...]] | None:
     """The bound that a comparison with a constant sets, and the bounds that a comparison of two numbers implies.
 
-    A part of a disjunction gives the bounds of its negation. Returns None if the part compares no numbers.
+    If `conjunction` is false, the bounds are those of the part's negation. Returns None if no numbers are compared.
     """
     literal, positive = (part.arguments[0], False) if part.operator == "not" else (part, True)
     if literal.operator != "le" and (literal.operator != "eq" or literal.arguments[0].kind != "number"):

@@ -21,7 +21,7 @@ ParameterDomain = Domain | Callable[[Any], Domain]
 
 @dataclass(frozen=True)
 class Action:
-    """The arguments of `@action`: parameters, actor, perturbation or healing, fairness, and where the action exists."""
+    """The arguments of `@action`, as the docstring of `action` explains them."""
 
     parameters: dict[str, ParameterDomain]
     actor: str
@@ -115,7 +115,7 @@ def invariant(method: Method) -> Method:
 
 
 def needs(*variables: str, setting: str | None = None, family: str | None = None) -> Callable[[Method], Method]:
-    """Declares the variables that a predicate reads and the setting that it is about, because some models lack them.
+    """Declares the variables that a predicate reads and the setting that it is about. Models without them do not fit.
 
     Do not declare a variable that exists only for some values of the setting. `family` is a folder below `model/`, such
     as `designs`. It restricts the predicate to the models of this folder and to models derived from them, even if other

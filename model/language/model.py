@@ -58,8 +58,8 @@ class Model:
 
     A subclass declares settings, defines `variables()`, and marks methods with `@action`, `@constraint`, `@goal`,
     `@invariant`. `invariants` names the invariants checked by default, in kebab-case. `profiles` defines named values
-    of settings (see `profiles`). `together` lists settings that clash, and settings that may have no effect. A subclass
-    that is only a base of other models sets `abstract = True` in its body.
+    of settings (see `profiles`). `together` declares which settings must not be combined, and when a setting has no
+    effect. A subclass that is only a base of other models sets `abstract = True` in its body.
     """
 
     abstract: ClassVar[bool] = True
@@ -151,7 +151,7 @@ class Model:
 
     @classmethod
     def actions(cls) -> dict[str, Callable[..., Any]]:
-        """The methods marked as actions: a dict from name in kebab-case to method, in alphabetical order."""
+        """The methods marked as actions, by name in kebab-case, in alphabetical order."""
         marked = [n for n in _members(cls) if hasattr(getattr(cls, n), "__action__")]
         return {kebab(n): getattr(cls, n) for n in sorted(marked, key=kebab)}
 
@@ -297,7 +297,7 @@ def _many(count: int) -> str:
 
 
 def _check_names(cls: type[Model]) -> None:
-    """Raises `ModelError` if the body of a class gives a name of `Model` another meaning or a malformed value."""
+    """Raises `ModelError` if a class reuses a name of `Model` for something else, or gives it a malformed value."""
     where, names = f"{cls.__stands__}: {cls.__name__}", cls.invariants
     if isinstance(names, str):
         raise ModelError(f"{where}.invariants is a text, not a tuple of names; write ({names!r},)")
@@ -364,7 +364,7 @@ def _check_fixed(cls: type, inherited: Setting, value: Any) -> None:
 
 
 def _check_told(cls: type, name: str) -> None:
-    """Raises `ModelError` if a `told_*` method does not fit an action of the class."""
+    """Raises `ModelError` if a `told_*` method has no action in the class, or other parameters than its action."""
     method, spec = getattr(cls, name), getattr(getattr(cls, name[len(TOLD) :], None), "__action__", None)
     if spec is None and name not in cls.__dict__:
         return  # a model may remove an inherited action, and keep its `told_*` method

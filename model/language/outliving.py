@@ -16,7 +16,7 @@ Place = tuple[int, str]
 """A watched value: the address of the function that uses the value (0: the model), and the value's name."""
 OUTLIVES: Final = "keep it in a variable of the state"
 HOLDS_MORE: Final = frozenset({"builtins", "types", "collections", "array", "numpy", "itertools", "weakref"})
-"""Modules of Python whose objects can be changed and show their contents by `__reduce_ex__`."""
+"""Modules of Python whose objects can be changed. `__reduce_ex__` returns the contents of such an object."""
 
 
 PLAIN: Final = frozenset({type(None), bool, int, str, bytes})
@@ -44,7 +44,7 @@ def nothing_outlives(method: Callable[..., Any], what: str, model: Any) -> Itera
 class _Watched:
     """The functions that a method runs, and the shapes (see `_Shapes`) of the values that these functions name.
 
-    `before` has the shapes that the values of each function had before its first run.
+    `before` has the shape of each value from before the first run of the function that names it.
     """
 
     def __init__(self, method: Callable[..., Any], model: Any) -> None:
@@ -112,7 +112,7 @@ class _Shapes:
         self.seen: dict[int, tuple[int, Any]] = {}
 
     def of(self, value: Any) -> Any:
-        """The shape of a value; for a value that this object has seen before, the number that the value then got."""
+        """The shape of a value. If `seen` has the value already, the shape is its number in `seen`, so cycles end."""
         kind = type(value)
         if kind in PLAIN:
             return kind, value

@@ -24,7 +24,7 @@ class Part(Model):
     """The base class of parts of models; each part sets `abstract = True` in its body.
 
     `holds()` returns the domains of the part's own variables. `begins(s)` assigns the initial values of these
-    variables. A model derived from a complete model may override inherited names as usual.
+    variables. Unlike a part, a model may override names that its parts define.
     """
 
     abstract = True
@@ -47,7 +47,7 @@ class Part(Model):
                 require_plain(cls.__dict__[name], name)
 
     def holds(self) -> dict[str, Any]:
-        """Name and domain of each variable of this part, without the parts that it uses."""
+        """Name and domain of each variable that this part itself owns."""
         return {}
 
     def begins(self, s: Any) -> None:

@@ -1,7 +1,7 @@
-"""The values that a model's methods compute with on a concrete state: plain Python data, without tracing.
+"""The values that a model's methods receive from a concrete state: plain Python data, without tracing.
 
-A log is a tuple and a set is a frozenset. Assigning to a part of the state replaces this part. The methods have the
-same names as in `symbolic`, but the two modules share no code.
+A log is a tuple and a set is a frozenset. An assignment to a part of the state replaces the part and never changes it
+in place. The methods have the same names as in `symbolic`, but the two modules share no code.
 
 An undefined operation (such as a read past a log's end) returns `Undefined`. Operations on `Undefined` are undefined,
 except `false & undefined` and `true | undefined`. An undefined guard or predicate raises `EvaluationError`.
@@ -39,7 +39,7 @@ Path = tuple[Any, ...]
 
 
 class Changing(Protocol):
-    """The interface through which parts of the state use the state; `concrete` implements this interface."""
+    """What `Part` and `Undefined` use of their state; `ConcreteState` in `concrete` implements this interface."""
 
     _writes: list[tuple[Path, Any]]
     _notes: dict[Path, None] | None
@@ -59,8 +59,8 @@ class Failure:
 class Undefined(OfTheState):
     """The result of an operation that is undefined in this state.
 
-    `_domain` is the domain that the result would have, if it is known. If the result would lie in the state, `_place`
-    has this state and the path of the result. An assignment to this path or below it is undefined, too.
+    `_domain` is the domain of the result, or None if the domain is unknown. For a part of the state (such as `s.log[b]`
+    with an undefined `b`), `_place` has the state and the path. An assignment to this path or below is undefined, too.
     """
 
     __slots__ = ("_failure", "_domain", "_place")
@@ -155,8 +155,8 @@ class Plain(OfTheState):
 class PlainFlag(OfTheState):
     """True or false.
 
-    For a false `for_all`, `why` has the choice of parameters that makes the flag false, outermost quantifier first, and
-    a function that evaluates the conditions for this choice again.
+    For a false `for_all`, `why` is a pair. It has the choice of parameters that makes the flag false (outermost
+    quantifier first), and a function that evaluates the conditions for this choice again.
     """
 
     __slots__ = ("value", "why")
@@ -365,7 +365,7 @@ class PlainSet(Plain):
     def _beside(self, operand: Any, value: frozenset[int]) -> PlainSet:
         """The set `value`, which was computed from this set and an operand.
 
-        The scalarset comes from this set or, if this set is empty, from the operand.
+        The result has the operand's scalarset if this set is empty and the operand has one, else this set's scalarset.
         """
         of = scalarset_of(self) or scalarset_of(operand) or self.domain.element.of
         return PlainSet(value, BrokerSet(replace(self.domain.element, of=of)))
@@ -404,7 +404,7 @@ class PlainSet(Plain):
 
 
 def scalarset_of(operand: Any) -> str | None:
-    """The scalarset of a member or of a set's members; None for an empty set, `none` or any other value."""
+    """The scalarset of a member, or of all members of a set; None for an empty or mixed set and for other values."""
     match operand:
         case BrokerId():
             return operand.of
@@ -426,7 +426,7 @@ def require_alike(one: Any, other: Any) -> None:
 
 
 def require_of(of: str, operand: Any) -> None:
-    """Raises `ModelError` where an operand is of another scalarset."""
+    """Raises `ModelError` where an operand is of another scalarset than `of`."""
     if scalarset_of(operand) not in (of, None):
         raise mistake(f"{operand!r} is of the {scalarset_of(operand)}s", f"use one of the {of}s")
 
@@ -464,7 +464,7 @@ class Part(OfTheState):
         self._state._write((*self._path, *key), domain or self._domain, value)
 
     def _change(self, operand: Any, value: Callable[[], Value]) -> None:
-        """Assigns the result of `value`, or the operand itself if the operand is undefined."""
+        """Replaces this structure by the result of `value`, or by the operand if the operand is undefined."""
         self._assign(operand if isinstance(operand, Undefined) else Settled(value()))
 
     def __eq__(self, other: object) -> Any:
@@ -829,12 +829,12 @@ def lifted(value: Any) -> Any:
 
 
 def _any_of(members: Iterable[Any]) -> Broker:
-    """A domain with the scalarset of plain members. Only this scalarset of the domain is used."""
+    """A domain with the scalarset of the members (`broker` if there are none). Only this scalarset is used."""
     return replace(ANY_BROKER, of=next((x.of for x in members if isinstance(x, BrokerId)), BROKER))
 
 
 def plain_value(operand: Any, domain: Domain | None = None) -> Value:
-    """The plain value of an operand: the state's own value, a broker's number, or None for `none`."""
+    """An operand as the state stores it, without a wrapper: for example a broker's number, or None for `none`."""
     kind = type(operand)
     if domain is None and kind in LITERAL:
         return operand
@@ -854,7 +854,7 @@ def plain_value(operand: Any, domain: Domain | None = None) -> Value:
 
 
 def identity_value(domain: Identity, operand: Any) -> Any:
-    """The plain value of an operand: an identity of the domain or the literal 0. An undefined operand is returned."""
+    """The plain value of an operand, which must be an identity of the domain, the literal 0 or undefined."""
     if isinstance(operand, Undefined):
         return operand
     if isinstance(operand, PlainIdentity) and operand.domain == domain:

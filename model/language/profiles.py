@@ -1,4 +1,4 @@
-"""Profiles: named values of settings, from which a question about a model starts. A sentence explains each profile."""
+"""Profiles: named values of a model's settings, from which a command starts. A sentence explains each profile."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from isrcheck.model.language.errors import ModelError, UnknownName, nearest
 from isrcheck.model.language.settings import AtSettings
 
 PLAIN: Final = "plain"
-"""The profile from which a question starts if it names no profile."""
+"""The profile from which a command starts if the user names no profile and the model has this profile."""
 BARE: Final = "bare"
 """The profile of the settings' own defaults. Every model has this profile, and no model declares it."""
 
 Declared = Mapping[str, tuple[Mapping[str, Any], str]]
-"""The profiles that a class body declares: name -> (settings, one line that says what is asked)."""
+"""The profiles that a class body declares: name -> (settings, one line that says what they are for)."""
 
 
 @dataclass(frozen=True)
 class Profile:
-    """Values of settings, and one line that says for which question they are meant."""
+    """Values of settings, and one line that says what they are for."""
 
     settings: dict[str, Any]
     sentence: str

@@ -4,8 +4,8 @@ A *proof* shows why an invariant holds in every reachable state, whatever the bo
 the model's state forgets. A *recorder* assigns them in the same step as an action. History variables never decide
 whether an action can happen. *Lemmas* are conditions on states and on history variables. Together the lemmas are
 *inductive*: they hold at the start, and a step from a state where all lemmas hold leads to a state where all lemmas
-hold. The lemmas imply the statements to prove. These are the invariants of the model that the proof names in
-`invariants`, and *targets*, which are the proof's own statements.
+hold. The lemmas imply the statements to prove. Some of these statements are invariants of the model, which `invariants`
+names. The others are *targets*, which the proof itself states.
 
 A proof is a class in a file beside the model:
 
@@ -27,7 +27,7 @@ A proof is a class in a file beside the model:
 
 Parameters of lemmas and targets are quantified: the condition must hold for all their values. In a proof without
 bounds, a numeric parameter represents every whole number of its domain, so Python cannot loop up to the parameter.
-Instead of a loop over a `range`, use another parameter, or `below`.
+Instead of a loop over a `range`, use another parameter, or `for_all` with `below` (see `endless`).
 """
 
 from __future__ import annotations
@@ -84,12 +84,12 @@ def lemma(**parameters: ParameterDomain) -> Callable[[Method], Method]:
 
 
 def candidate(**parameters: ParameterDomain) -> Callable[[Method], Method]:
-    """Marks a method as a lemma of which the author is not sure. `--houdini` may drop it, like every lemma."""
+    """Marks a method as a lemma of which the author is not sure: a reachable state may falsify it without an error."""
     return _statement("candidate", parameters)
 
 
 def target(**parameters: ParameterDomain) -> Callable[[Method], Method]:
-    """Marks a method as a target: a statement to prove besides the model's invariants, with a name of its own."""
+    """Marks a method as a target: a statement to prove that is not an invariant of the model."""
     return _statement("target", parameters)
 
 

@@ -50,7 +50,7 @@ def stable(method: Method) -> Method:
 
 
 def eventually_never(*actions: str) -> Callable[[Method], Method]:
-    """Marks a property: if the condition stays true, the named actions do not go on happening for ever."""
+    """Marks a property: if the condition stays true, the named actions happen only finitely often."""
     if not actions or not all(isinstance(name, str) for name in actions):
         raise mistake("@eventually_never without actions", 'name them: @eventually_never("shrink-isr", "expand-isr")')
 
@@ -69,7 +69,7 @@ class Each:
 
 
 def for_each(says: Callable[..., Any], **domains: Iterable[Any]) -> Each:
-    """The conditions that `says` returns for every choice of parameters; for None the choice is left out.
+    """The conditions that `says` returns for every choice of parameters, without choices for which it returns None.
 
     >>> for_each(lambda a: a > 1, a=[1, 2]).instances
     (((('a', 1),), False), ((('a', 2),), True))
@@ -100,7 +100,7 @@ def questions_of(
 ) -> list[tuple[Asked, Any]]:
     """The questions of a property. Each has a choice of parameters, and a condition or a pair of conditions.
 
-    Raises `ModelError` if the property returns anything but conditions or pairs.
+    Raises `ModelError` if the property returns anything else, or a `for_each` without choices.
     """
     found: list[tuple[Asked, Any]] = list(answer.instances) if isinstance(answer, Each) else [((), answer)]
     if isinstance(answer, Each) and not found:

@@ -24,7 +24,7 @@ from isrcheck.model.language.texts import LONGEST, Bare, Binder, Condition, NotR
 from isrcheck.model.language.vocabulary import METHODS
 
 MOST: Final = 200_000
-"""The most steps that a text may take in one state, because even a stranger's text must come to an end."""
+"""The most evaluation steps in one state, so that the evaluation of each text ends, whoever wrote the text."""
 WORDS: Final = METHODS | frozenset(["length", "is_empty", "is_full", "first", "last", "head", "size", "is_none"])
 """The methods and properties of values that a text may use, besides record fields. None of them changes the state."""
 COMPARED: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
@@ -106,7 +106,7 @@ class Reading:
         return {f"{name}s": tuple(x for x in self.m.everybody if x.of == name) for name in self.m.member_counts}
 
     def _members_meant(self, at: int) -> tuple[BrokerId, ...]:
-        """The values for a quantifier without `in`: the brokers, or the members of the only scalarset."""
+        """The values for a quantifier without `in`: the members of the only scalarset, or else the brokers."""
         found = self._scalarsets()
         if len(found) != 1 and not self.m.brokers:
             names = " or ".join(f"in {name}" for name in found) or "in range(...) of a setting"
@@ -114,7 +114,7 @@ class Reading:
         return next(iter(found.values())) if len(found) == 1 else self.m.brokers
 
     def _members_of(self, domain: Any) -> tuple[BrokerId, ...]:
-        """The possible members of a set."""
+        """The possible members of a set of this domain; the brokers for an unknown domain."""
         of = domain.element.of if isinstance(domain, BrokerSet) else BROKER
         return self._scalarsets().get(f"{of}s", ())
 
@@ -126,7 +126,7 @@ class Reading:
         return found
 
     def _raw(self, node: ast.expr, known: dict[str, Any]) -> Any:
-        """The value of a part of the condition, or the state, the model or a function."""
+        """Like `of`, but the result may also be the state, the model or a function."""
         self.steps += 1
         if self.steps > MOST:
             raise self._error(node, f"more than {MOST:,} steps in one state", "go through fewer values")
@@ -164,7 +164,7 @@ class Reading:
         return node.value
 
     def _name(self, node: ast.Name, known: dict[str, Any]) -> Any:
-        """The value of a name: a bound name, else a variable, else a setting, else a word such as `s` or `brokers`."""
+        """The value of a name, sought among bound names, variables, settings, words (`s`), attributes of the model."""
         name = node.id
         if name in known:
             return known[name]
@@ -246,7 +246,7 @@ class Reading:
         return found
 
     def _boolop(self, node: ast.BoolOp, known: dict[str, Any]) -> Any:
-        """`and` or `or`. As in Python, later operands are not computed once an operand decides without the state."""
+        """`and` or `or`. Later operands are not computed if an operand is a Python bool that decides the result."""
         decides, values = isinstance(node.op, ast.Or), list[Any]()
         for each in node.values:
             values.append(self._condition(each, known))
@@ -345,7 +345,7 @@ class Reading:
     def _members(self, node: ast.expr, known: dict[str, Any]) -> list[tuple[Any, Any]]:
         """The values that a bound name takes, each with the condition under which the value counts.
 
-        If the name ranges over a set, a member counts where the set has it.
+        For a set of the state, the values are all possible members, and a member counts where the set contains it.
         """
         values = self.of(node, known)
         if isinstance(_domain_of(values), BrokerSet) or isinstance(values, Undefined):

@@ -52,9 +52,9 @@ def refinement(
 ) -> Callable[[Method], Method]:
     """Marks a function `(model, s)` as a mapping to the specification named `of`.
 
-    A setting of the specification takes the value of the model's setting with the same name, if there is one.
-    `settings` is a function of the model that returns further settings. `history` is a function that takes the model's
-    class and returns a subclass with history variables for the mapping.
+    The specification takes the values of the model's settings with the same names. `settings` is a function of the
+    model that returns further settings, which take precedence. `history` is a function that takes the model's class and
+    returns a subclass with history variables for the mapping.
     """
     if not isinstance(of, str) or not of:
         raise mistake(f"@refinement of {of!r}", 'name the specification: @refinement(of="replicated-log")')
@@ -77,7 +77,7 @@ def refinement_of(method: Any) -> Refinement | None:
 
 
 def specified(specification: type[Model], model: Model, mapping: Callable[..., Any], settings: dict[str, Any]) -> Model:
-    """The specification with the settings that a mapping chooses for a model, except where `settings` gives others."""
+    """The specification with the settings that a mapping chooses for a model. Values in `settings` take precedence."""
     declared, said = specification.declared_settings(), refinement_of(mapping)
     taken = {name: model.settings[name] for name in declared if name in model.settings}
     given = {} if said is None or said.settings is None else said.settings(model)

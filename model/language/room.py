@@ -1,4 +1,4 @@
-"""Conditions that only keep a search finite: there is room for another epoch, version, or element of a channel."""
+"""Conditions that only keep a search finite (for example, that a channel has room for another element)."""
 
 from __future__ import annotations
 

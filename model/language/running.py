@@ -1,4 +1,4 @@
-"""Runs methods of a model with further checks, where Python alone would accept a mistake.
+"""Runs methods of a model with checks for mistakes that Python alone would accept.
 
 Before a modeller's function first runs, its code is replaced by the same code with questions inserted (see `asking`).
 From then on the function *asks*. If a file has a method of a model, or something that such a method names, all
@@ -33,7 +33,7 @@ FUNCTIONS: Final = (FunctionType, staticmethod, classmethod, property)
 _reached: dict[tuple[FunctionType, type], list[FunctionType]] = {}
 """For a method and a model's class: the method itself, and the modeller's functions that the method runs or names."""
 _settled: dict[int, CodeType] = {}
-"""Code objects that ask or need no questions, by their addresses."""
+"""Code objects that need no further treatment, because they ask or never will, by their addresses."""
 _names: dict[int, tuple[CodeType, list[tuple[str, str, bool]]]] = {}
 """The names in a function's code, by the address of the code."""
 _walked: dict[int, Any] = {}
@@ -43,7 +43,7 @@ _built_upon: set[str] = set()
 
 
 def heeded(method: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """The result of a method of a model; raises a mistake made in the method even if the method caught the mistake."""
+    """The result of a method of a model. Raises the method's first mistake even if the method itself caught it."""
     functions_of(method, getattr(method, "__self__", arguments[0]))
     made: list[ModelError] = []
     outer, looks, running.made, running.looks = running.made, running.looks, made, 0
@@ -298,7 +298,7 @@ def _unwrapped(value: Any) -> Any:
 
 
 def _settle(function: FunctionType) -> None:
-    """Makes a function ask before it runs; raises `ModelError` if the function cannot ask but needs to."""
+    """Makes a function ask before it runs; raises `ModelError` if a modeller's function should ask but cannot."""
     code = function.__code__
     if id(code) in _settled:
         return
@@ -348,7 +348,7 @@ def _is_the_same(a: CodeType, b: CodeType) -> bool:
 
 @lru_cache(maxsize=16)
 def _compiled(text: str, file: str) -> dict[tuple[str, int], list[tuple[CodeType, CodeType]]]:
-    """The code of each function of a file, as written and with questions, by name and first line."""
+    """For each function of a file (name and first line), pairs of its code as written and its code with questions."""
     try:
         with warnings.catch_warnings():  # the import of the file gave them already
             warnings.simplefilter("ignore")

@@ -23,10 +23,10 @@ class AtSettings(Protocol):
 class Setting:
     """A named parameter of a model: default, range or choices, and one line of meaning.
 
-    `counts` is the scalarset (`broker` or another) whose number of members the setting gives. `bound` is a predicate
-    that holds in the states where the setting stops the model from continuing ("the log is full"). `leaves_out` maps a
-    value of the setting to a description of behaviour of the real system that the model omits at this value. Reports
-    repeat the description, because the verdict does not cover this behaviour. `recorded=False` is for a setting that
+    If the setting gives the number of members of a scalarset (such as `broker`), `counts` is this scalarset. `bound` is
+    a predicate that holds in the states where the setting stops the model from continuing ("the log is full").
+    `leaves_out` maps a value of the setting to a text: what the real system can do but the model omits at this value.
+    Reports repeat the text, because the verdict does not cover this behaviour. `recorded=False` is for a setting that
     was added after scenarios of the model were recorded. Files of traces and scenarios name such a setting only if its
     value is not the default.
     """
@@ -67,7 +67,7 @@ class Setting:
         return not outside and (self.choices is None or value in self.choices)
 
     def parsed(self, text: str) -> int | bool | str:
-        """The value of the setting that a text from the command line gives."""
+        """The setting's value for a text from the command line; raises `UnknownName` for a text that does not fit."""
         if isinstance(self.default, bool) and text in ("true", "false"):
             return text == "true"
         if isinstance(self.default, int) and not isinstance(self.default, bool):
@@ -133,7 +133,7 @@ def budget(default: int = 0, *, at_most: int, meaning: str) -> Any:
 
 
 def _proper(given: Setting) -> Setting:
-    """The setting; raises `ModelError` if its default, limits and choices contradict each other."""
+    """The setting itself; raises `ModelError` if its fields have wrong types or contradict each other."""
     default, choices = given.default, given.choices
     ends = [end for end in (given.at_least, given.at_most) if end is not None]
     if not isinstance(default, int | str):

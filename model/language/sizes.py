@@ -29,7 +29,7 @@ MOST_INSTANCES: Final = 10_000
 
 
 def values(domain: Domain) -> int:
-    """The number of values of a domain, but at most `HUGE`. For a sequence, shorter sequences are not counted."""
+    """The number of values of a domain, but at most `HUGE`. Of sequences, only those of full length are counted."""
     match domain:
         case Flag():
             return 2

@@ -46,7 +46,7 @@ class Label:
 
 
 def actor_of(actor: str, label: Label) -> str:
-    """The actor of an instance: the value of the parameter named `actor` if there is one, else the word `actor`."""
+    """The actor of an instance: the value of the parameter that the text `actor` names, or else this text itself."""
     for (name, value), domain in zip(label.parameters, label.domains, strict=True):
         if name == actor and not isinstance(value, str):
             return f"{domain.of if isinstance(domain, Broker) else BROKER} {value}"
@@ -119,10 +119,10 @@ class Question:
 class TransitionSystem:
     """Variables, initial states, transitions in the order of their labels, and predicates.
 
-    `initial` has the integers of the leaves of each initial state, in order and without repetitions. `actions` has the
-    names of all actions, in order. `absent` has the names of actions without an instance at these settings. The search
-    continues only from states in which every constraint holds. `shut_out` has the instances whose `s.room` conditions
-    are never true.
+    `initial` has the leaves of each initial state, in ascending order and without repetitions. `actions` has the names
+    of all actions, in alphabetical order. `absent` has the names of actions without an instance at these settings. The
+    search continues only from states in which every constraint holds. `shut_out` has the instances whose guard is
+    false in every state because of `s.room` conditions.
     """
 
     model: str

@@ -60,7 +60,7 @@ class SeenRecord:
 
 
 class SeenSequence(tuple[Any, ...]):
-    """The elements of a sequence, or the elements of a set of messages in the order of their values."""
+    """The elements of a sequence or a bag, or the elements of a set of messages in the order of their values."""
 
     def __str__(self) -> str:
         return "[" + ", ".join(map(in_words, self)) + "]"
@@ -158,7 +158,7 @@ def becomes(old: Any, new: Any) -> str:
 
 
 def listed(values: Any) -> str:
-    """The members as text: `broker 0 and broker 2`; `nobody` for no members.
+    """Members of a scalarset as text: `broker 0 and broker 2`; `nobody` if there are no members.
 
     >>> listed([BrokerId(0), BrokerId(2)])
     'broker 0 and broker 2'
@@ -187,7 +187,7 @@ def told(model: Model, label: Label, old: tuple[Value, ...], new: tuple[Value, .
 
 
 def _described(model: Model, label: Label) -> str:
-    """The first sentence of an action's docstring and the parameters, for an action without a `told_*` method."""
+    """For an action without a `told_*` method: the first sentence of the action's docstring, and its parameters."""
     described = " ".join(str(model.actions()[label.action].__doc__).split()).split(". ")[0].removesuffix(".")
     values = [seen(domain, value) for (_, value), domain in zip(label.parameters, label.domains, strict=True)]
     return described + _bracketed(zip([n for n, _ in label.parameters], values, strict=True))
@@ -212,9 +212,9 @@ def _bracketed(named: Iterable[tuple[str, Any]]) -> str:
 def last_held(what: str, holds: Callable[..., bool]) -> Callable[[Method], Method]:
     """Adds a condition to an invariant; a report says until which state of a violating trace the condition held.
 
-    `holds(model, s, last, **choice)` reads a state and the trace's last state. `choice` has the values of the
-    quantified parameters for which the invariant is false in the last state. The values in a state are plain, as in
-    `told_*` methods. `what` is the condition in words: "every member of the ISR had the lost record".
+    `holds(model, s, last, **choice)` returns whether the condition holds in state `s` of a trace. The trace ends in the
+    state `last`. `choice` has the values of the quantified parameters for which the invariant is false in `last`. The
+    values are plain, as in `told_*` methods. `what` is in words: "every member of the ISR had the lost record".
     """
 
     def mark(method: Method) -> Method:

@@ -10,7 +10,7 @@ from typing import Final
 from isrcheck.model.language.errors import UnknownName
 
 LONGEST: Final = 2000
-"""The greatest length of a text, in characters."""
+"""The greatest length of a text, in characters, and of a list that a quantifier goes through."""
 QUANTIFIER: Final = re.compile(r"\s*(every|some)\s+([^:]*?)\s*:", re.DOTALL)
 BINDER: Final = re.compile(r"\s*([A-Za-z]\w*)(?:\s+in\s+(.+?))?\s*", re.DOTALL)
 
@@ -40,7 +40,7 @@ class Quantified:
 
 @dataclass(frozen=True)
 class Bare:
-    """The part of a text from column `at` on, parsed by Python's grammar."""
+    """The part of a text after its quantifiers, from column `at` on, parsed by Python's grammar."""
 
     tree: ast.expr
     at: int
@@ -50,7 +50,7 @@ Condition = Quantified | Bare
 
 
 def whole(text: str) -> Condition:
-    """The parsed text; raises `NotRead` if the text is too long or is not a single printable line."""
+    """The parsed text; raises `NotRead` if the text is too long, not a single printable line, or does not parse."""
     if len(text) > LONGEST:
         raise NotRead(f"a condition of {len(text)} characters; {LONGEST} are the most")
     if not text.isprintable():

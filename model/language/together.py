@@ -1,4 +1,4 @@
-"""The declarations in a model's `together`: settings that must not be combined, and settings that may do nothing."""
+"""The declarations in a model's `together`: settings that must not be combined and settings that may have no effect."""
 
 from __future__ import annotations
 

@@ -56,8 +56,8 @@ def layout(model: Model) -> tuple[tuple[Variable, ...], tuple[Leaf, ...]]:
 class SymbolicState(TheState):
     """The state that a traced method reads and assigns. Every read returns the value before the action.
 
-    `nodes` has an expression for each leaf, over the leaves of another model's state. By default each leaf is its own
-    expression. `guards` maps a method of an action to the guards of the action's instances, if they were traced before.
+    If `nodes` is given, a read of a leaf returns its expression in `nodes`, over the leaves of another model's state.
+    Otherwise the read returns the leaf. `guards` is a cache: method of an action -> guards of the action's instances.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class SymbolicState(TheState):
             self.__dict__[part] = self.__dict__[part] & flag
 
     def room(self, condition: Any) -> Room:
-        """A condition for `require` that only keeps the search finite; the real protocol could continue."""
+        """A condition for `require` that only keeps the search finite. The real protocol could continue without it."""
         return Room(condition)
 
     def enabled(self, method: Callable[..., Any]) -> TracedFlag:
@@ -253,7 +253,7 @@ def _require_counted(model: Model, initial: tuple[tuple[int, ...], ...], constra
 
 
 def judging(model: Model, system: TransitionSystem, invariants: dict[str, Invariant]) -> TransitionSystem:
-    """`system` with predicates traced on `model`: predicates may ask which actions of `model` are enabled."""
+    """`system` with predicates traced on `model`, because a predicate may ask which actions of `model` are enabled."""
     sheet = _Sheet(model, *layout(model))
     return replace(
         system,

@@ -50,7 +50,7 @@ class Number(Value):
 
 
 class Name(Value):
-    """One of the names of an enum; it compares with strings."""
+    """One of the names of an enum, which a model can compare with strings."""
 
 
 class Broker(Value):

@@ -17,7 +17,7 @@ from isrcheck.model.language.domains import (
 
 
 def text_of(domain: Domain, value: Value) -> str:
-    """A value as text: `{0, 1}` for a set, `[0: (id 0, epoch 1)]` for a log, `(id 0, epoch 1)` for a record, `none`.
+    """A value as text: `{0, 1}` (set), `[0: (id 0, epoch 1)]` (log), `(id 0, epoch 1)` (record), `none` (no broker).
 
     >>> from isrcheck.model.language.domains import broker, set_of
     >>> text_of(set_of(broker), frozenset({1, 0}))

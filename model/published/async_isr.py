@@ -2,8 +2,8 @@
 
 One replica is the *leader* at all times. It asks the controller to shrink or expand the ISR. Requests and the
 controller's updates are kept in sets from which nothing is ever removed. So a message may arrive late, repeatedly, or
-never. The high watermark waits for the members of the leader's ISR and of all ISRs that it has requested since it last
-took an update.
+never. The high watermark is the least log end in the leader's ISR and in all ISRs that the leader has requested since
+the controller's last update that the leader took.
 
 Left out: leader changes, contents of logs (offsets only). The source has no bounds. Here a state constraint bounds the
 leader's offset and the controller's version.
@@ -123,7 +123,7 @@ class AsyncIsr(Model):
         return str(self.leader) if actor == "leader" else actor
 
     def drawn_logs(self, s: Any) -> list[dict[str, Any]]:
-        """The log ends to draw, without records: the model does not tell records apart."""
+        """The log ends to draw. There are no records to draw, because the model does not tell records apart."""
         least = min(s.offsets[b] for b in [self.leader, *(s.leader.isr | s.leader.pending_isr)])
         isr = sorted(b.number for b in s.leader.isr)
         lead = {"role": "leader", "high_watermark": least, "isr": tuple(isr)}

@@ -7,8 +7,8 @@ takes only requests of a greater epoch than its own. Each operation of the contr
 request.
 
 Left out: several partitions, fetch requests in flight, crashes with loss of data (a crash is an ISR shrink by the
-controller), unclean election. Also left out: a version of the quorum state, because the true leader writes this state
-atomically.
+controller), unclean election. Also left out: a version of the quorum state, because the leader of the newest epoch
+writes this state atomically.
 
 Source: github.com/hachikuji/kafka-specification, module KafkaReplication, with the same names of actions.
 """
@@ -145,7 +145,7 @@ class KafkaReplication(Model):
         raise NotImplementedError
 
     def fetch_next_record(self, s: Kip320State, follower: Any, leader: Any) -> None:
-        """A follower copies the leader's next record, and the leader's high watermark up to the follower's log end."""
+        """A follower copies the leader's next record and high watermark (at most the follower's new log end)."""
         end = s.log[follower].length
         s.require(end < s.log[leader].length)
         s.log[follower].append(s.log[leader].at(end))
@@ -177,7 +177,7 @@ class KafkaReplication(Model):
 
     @action(replica=broker, actor="controller", perturbation=True)
     def controller_shrink_isr(self, s: Kip320State, replica: Any) -> None:
-        """The controller takes a failed replica out of the ISR. A leader is deposed, but stays if it is alone there."""
+        """The controller removes a failed replica from the ISR, except a sole leader. A failed leader is deposed."""
         leads, isr = s.quorum.leader == replica, s.quorum.isr
         s.require(leads | isr.has(replica))
         rest = when(leads & (isr == {replica}), isr, isr - {replica})
@@ -233,7 +233,7 @@ class KafkaReplication(Model):
 
 
 class UnfencedReplication(KafkaReplication):
-    """The actions from before KIP-320, when fetches carried no leader epoch. They compare only the lengths of logs."""
+    """The actions from before KIP-320. Fetches carry no leader epoch, and logs are compared only by length."""
 
     abstract = True
 
@@ -265,7 +265,7 @@ class UnfencedReplication(KafkaReplication):
 
     @action(leader=broker, actor="leader")
     def leader_inc_high_watermark(self, s: Kip320State, leader: Any) -> None:
-        """The leader raises its high watermark over an offset that all ISR members have. All ISR members follow it."""
+        """The leader raises its high watermark by 1. All ISR members follow this leader and reach the new value."""
         passed = s.replica[leader].high_watermark
         s.require(self.presumes_leadership(s, leader), passed < self.log_size)
         s.require(s.replica[leader].isr.every(lambda f: self.follows(s, f, leader) & (s.log[f].length > passed)))
@@ -276,7 +276,7 @@ class UnfencedReplication(KafkaReplication):
 
     @action(follower=broker, leader=broker, actor="follower")
     def follower_replicate(self, s: Kip320State, follower: Any, leader: Any) -> None:
-        """A follower appends the leader's record at its own log end, whatever lies before it."""
+        """A follower appends the leader's record at the follower's log end, and compares no earlier records."""
         if follower == leader:
             return
         s.require(self.presumes_leadership(s, leader), self.follows(s, follower, leader))

@@ -1,9 +1,9 @@
 """KIP-101: a new follower asks the leader where the epoch of its own last record ends, and truncates there.
 
-The leader answers with its log end if its last record has this epoch, otherwise with its first offset of a later epoch.
-If there is no later epoch, the follower truncates to its own high watermark. As in the source, a replica cannot become
-a follower at all if its log is shorter than the part to keep. Two fast failovers can still leave logs diverged
-(KAFKA-6361).
+If the leader's last record has this epoch, the leader answers with its log end, otherwise with the offset of its first
+record of a later epoch. If there is no later epoch, the follower truncates to its own high watermark. As in the source,
+a replica cannot become a follower at all if its log is shorter than the part to keep. Two fast failovers can still
+leave logs diverged (KAFKA-6361).
 
 Source: github.com/hachikuji/kafka-specification, module Kip101.
 """

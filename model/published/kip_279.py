@@ -1,7 +1,7 @@
 """KIP-279: leader and follower go back to the last record that they agree on, and the follower truncates there.
 
-The exchange of (epoch, end offset) is abstracted to its result. Fetches are not fenced yet: the fetches of a replica in
-an old epoch still raise a leader's high watermark (KAFKA-6880).
+The model has only the result of the exchange of (epoch, end offset) pairs. Fetches are not fenced yet: the fetches of a
+replica in an old epoch still raise a leader's high watermark (KAFKA-6880).
 
 Source: github.com/hachikuji/kafka-specification, module Kip279.
 """

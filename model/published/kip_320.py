@@ -53,7 +53,7 @@ class Kip320(KafkaReplication):
 
     @action(leader=broker, actor="leader")
     def fenced_leader_inc_high_watermark(self, s: Kip320State, leader: Any) -> None:
-        """The leader raises its high watermark over a record that its whole ISR has; all members are in its epoch."""
+        """The leader raises its high watermark by 1. All ISR members are in its epoch and reach the new value."""
         passed = s.replica[leader].high_watermark
         s.require(passed < s.log[leader].length)
         s.require(
@@ -68,7 +68,7 @@ class Kip320(KafkaReplication):
 
     @action(follower=broker, leader=broker, epoch=any_epoch, actor="follower")
     def fenced_become_follower_and_truncate(self, s: Kip320State, follower: Any, leader: Any, epoch: int) -> None:
-        """A replica takes a request whose leader is already in that epoch, and truncates to what both logs have."""
+        """A replica takes a request whose leader is already in the request's epoch, and keeps what both logs have."""
         if follower == leader:
             return
         s.require(self.presumes_leadership(s, leader), s.replica[leader].leader_epoch == epoch)

@@ -1,7 +1,7 @@
 """KIP-320, first try: followers truncate while they fetch, and compare only epochs of records, not of leaders.
 
 A replica that becomes a follower keeps its log. A fetch carries the epoch of the follower's last record. If the leader
-has no record of this epoch there, the follower truncates. KIP-320 lists this under its rejected alternatives.
+has another epoch (or no record) at the offset of this record, the follower truncates. KIP-320 rejects this design.
 
 Source: github.com/hachikuji/kafka-specification, module Kip320FirstTry.
 """
@@ -22,7 +22,7 @@ class Kip320FirstTry(KafkaReplication):
     """Truncation while fetching, fenced by the epochs of records."""
 
     def is_caught_up(self, s: Kip320State, leader: Any, follower: Any, end: Any) -> Any:
-        """Whether the follower follows the presumed leader, and both logs have the same epoch at offset `end` - 1."""
+        """Whether the follower follows the presumed leader, and the logs' epochs at `end` - 1 (if any) are the same."""
         reaches = (s.log[leader].length >= end) & (s.log[follower].length >= end)
         same_epoch = s.log[leader].at(end - 1).epoch == s.log[follower].at(end - 1).epoch
         together = self.presumes_leadership(s, leader) & self.follows(s, follower, leader)
@@ -30,7 +30,7 @@ class Kip320FirstTry(KafkaReplication):
 
     @action(leader=broker, follower=broker, actor="leader")
     def leader_shrink_isr_better_fencing(self, s: Kip320State, leader: Any, follower: Any) -> None:
-        """The leader drops a follower whose log lacks a record of the same epoch at the leader's last offset."""
+        """The leader drops a follower with another leader, or another epoch (or none) at the leader's last offset."""
         if follower == leader:
             return
         behind = ~self.is_caught_up(s, leader, follower, s.log[leader].length)
@@ -43,7 +43,7 @@ class Kip320FirstTry(KafkaReplication):
 
     @action(leader=broker, follower=broker, actor="leader")
     def leader_expand_isr_better_fencing(self, s: Kip320State, leader: Any, follower: Any) -> None:
-        """The leader, once its high watermark is in its own epoch, adds to the ISR a follower that reaches it."""
+        """A leader with a high watermark in its epoch adds to the ISR a follower that reaches the high watermark."""
         caught_up = self.is_caught_up(s, leader, follower, s.replica[leader].high_watermark)
         s.require(~s.replica[leader].isr.has(follower), caught_up, self.high_watermark_is_in_current_epoch(s, leader))
         self.leader_writes_isr(s, leader, s.replica[leader].isr | {follower})
@@ -53,7 +53,7 @@ class Kip320FirstTry(KafkaReplication):
 
     @action(leader=broker, actor="leader")
     def improved_leader_inc_high_watermark(self, s: Kip320State, leader: Any) -> None:
-        """The leader raises its high watermark over a record that its whole ISR has in the same epoch."""
+        """The leader raises its high watermark over a record. All ISR members have the record's epoch at its offset."""
         passed = s.replica[leader].high_watermark
         s.require(self.presumes_leadership(s, leader), passed < s.log[leader].length)
         s.require(s.replica[leader].isr.every(lambda f: self.is_caught_up(s, leader, f, passed + 1)))
@@ -77,7 +77,7 @@ class Kip320FirstTry(KafkaReplication):
 
     @action(follower=broker, leader=broker, actor="follower")
     def follower_fetch(self, s: Kip320State, follower: Any, leader: Any) -> None:
-        """A follower appends the leader's next record if both logs have the same epoch just before it."""
+        """A follower appends the leader's next record if the record before (if any) has the same epoch in both logs."""
         if follower == leader:
             return
         s.require(self.is_caught_up(s, leader, follower, s.log[follower].length))
@@ -88,7 +88,7 @@ class Kip320FirstTry(KafkaReplication):
 
     @action(follower=broker, leader=broker, actor="follower")
     def follower_truncate(self, s: Kip320State, follower: Any, leader: Any) -> None:
-        """A follower truncates if its log is longer than the leader's, or its last record has another epoch there."""
+        """A follower truncates if the leader's log is shorter, or has another epoch at the follower's last offset."""
         if follower == leader:
             return
         own, leaders = s.log[follower], s.log[leader]

@@ -179,7 +179,7 @@ class Kip320Proof(Proof):
 
     @lemma(epoch=any_epoch)
     def the_quorum_follows_the_newest_request(self, s: Any, epoch: Any) -> Any:
-        """The quorum has the leader of the newest request and, until that request is taken, its ISR."""
+        """The quorum has the newest request's leader. It has the newest request's ISR until that request is taken."""
         request = s.requests[epoch]
         same_isr = self.is_taken(s, epoch) | (s.quorum.isr == request.isr)
         return implies(s.quorum.leader_epoch == epoch, (s.quorum.leader == request.leader) & same_isr)
@@ -191,7 +191,7 @@ class Kip320Proof(Proof):
 
     @lemma(leader=broker, epoch=any_epoch)
     def an_abandoned_leader_cannot_commit(self, s: Any, leader: Any, epoch: Any) -> Any:
-        """A member of a leader's ISR is in a later epoch, or this ISR contains the quorum's ISR and every later ISR."""
+        """A leader's ISR has a member in a later epoch, or contains the quorum's ISR and each later request's ISR."""
         isr = s.replica[leader].isr
         since = implies(self.is_sent(s, epoch) & (epoch > self.epoch(s, leader)), s.requests[epoch].isr <= isr)
         moved = self.someone_is_later(s, isr, self.epoch(s, leader))
@@ -199,7 +199,7 @@ class Kip320Proof(Proof):
 
     @lemma(epoch=any_epoch, later=any_epoch)
     def an_outdated_request_cannot_commit(self, s: Any, epoch: Any, later: Any) -> Any:
-        """If a request is not taken, a member of its ISR is later, or its ISR contains the quorum's ISR and later ISRs.
+        """The ISR of a request that is not taken has a later member, or contains the quorum's ISR and each later ISR.
 
         A replica is *later* if its epoch is greater than the request's. Later ISRs are those of later requests.
         """
@@ -255,7 +255,7 @@ class Kip320Proof(Proof):
 
     @lemma(leader=broker, offset=any_offset)
     def leaders_are_complete(self, s: Any, leader: Any, offset: Any) -> Any:
-        """A leader in the epoch of a commit or a later one has the committed record."""
+        """A leader has each record that was committed in the leader's own epoch or in an earlier epoch."""
         counts = self.leads(s, leader) & self.is_committed(s, offset)
         return implies(
             counts & (self.epoch(s, leader) >= s.committed.at(offset).by), self.has_committed(s, leader, offset)

@@ -1,6 +1,6 @@
 """Variants of KIP-320, each without one of the rules of KIP-320: the proof must fail for each variant.
 
-They cannot be named on the command line; `isrcheck prove kip-320 --mutants` tries the proof on each variant.
+A user cannot name the variants on the command line; `isrcheck prove kip-320 --mutants` tries the proof on each variant.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class FetchWithoutFencing(Kip320):
 
     @action(follower=broker, leader=broker, actor="follower")
     def fenced_follower_fetch(self, s: Kip320State, follower: Any, leader: Any) -> None:
-        """A follower appends the leader's next record, whatever their epochs."""
+        """A follower appends the leader's next record, even if the follower and the leader are in different epochs."""
         if follower == leader:
             return
         s.require(self.presumes_leadership(s, leader), self.follows(s, follower, leader))

@@ -1,9 +1,9 @@
 """A replicated log that also says whether it has accepted uncommitted records, and whether a client has more to write.
 
 The log *waits* while its speaker (the leader) has records after the committed records. A log without a speaker does not
-wait. The specification does not say which records wait, because such records may be lost with the speaker. A record is
-*offered* while a client has a record that it has not written yet. Waiting and offering may begin or end at any time, so
-this specification allows all steps of `replicated_log`. It adds properties that say what must happen.
+wait. The specification does not say which records wait, because such records may be lost with the speaker. Records are
+*offered* while some client has a record left to write. Waiting and offering begin and end in steps of their own, at any
+time. All steps of `replicated_log` stay possible. This specification adds properties that say what must happen.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 * *Committed* records are in the log for good, unless its owner deletes the log (`deletions`). They never change, and
   new committed records are added at the end.
 * *Acknowledged* records are committed records that were acknowledged to a producer.
-* The log is *agreed* as long as each of its speakers (leaders) has every committed record. The log stays agreed for
-  ever.
+* The log is *agreed* as long as each of its speakers (leaders) has every committed record. In this specification the
+  log is agreed in every state.
 * The log is *kept* as long as every committed record is in some copy of the log. With `must_keep` the log is kept at
   all times, even while it has no speaker.
 * A consumer has *read* a prefix of the committed records.
@@ -72,8 +72,8 @@ class ReplicatedLog(Model):
     def variables(self) -> dict[str, Any]:
         """The variables of each partition and of each record id.
 
-        A partition has the committed records, whether the log is agreed, whether the log is kept, and what readers see.
-        A record id has whether the record is acknowledged.
+        For each partition: the committed records, two flags (agreed, kept), and (with some settings) what readers see.
+        For each record id: a flag that is true if the record is acknowledged.
         """
         records = sequence(record(id=any_id(self), epoch=any_epoch(self)), self.log_size)
         found: dict[str, Any] = {

@@ -136,9 +136,16 @@ def test_an_invariant_about_a_setting_that_a_model_does_not_have_does_not_fit_it
     model: str, name: str, setting: str
 ) -> None:
     assert name not in load_model_class(model).invariants
-    words = f"invariant {name} is about setting {setting}, which model {model} does not have"
+    verb = "fixes" if model == "alter-isr" else "does not have"
+    words = f"invariant {name} is about setting {setting}, which model {model} {verb}"
     with pytest.raises(UnknownName, match=words):
         check(model, SMALL, invariants=[name])
+
+
+def test_why_an_invariant_does_not_fit_a_model_is_told() -> None:
+    with pytest.raises(UnknownName) as told:
+        check("kip-320", invariants=["service-goes-on"])
+    assert str(told.value) == "invariant service-goes-on is for the models in model/designs, which kip-320 is not"
 
 
 def violated_by_scenarios() -> set[str]:

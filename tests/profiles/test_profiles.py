@@ -228,9 +228,13 @@ def test_settings_that_do_not_go_together_are_refused(design: str, settings: dic
 
 
 def test_the_report_says_which_setting_does_nothing() -> None:
-    words = ("-s", "log_size=1", "-s", "max_leader_epoch=0", "-s", "fence_fetch=false")
-    out = run("check", "v3", "--profile", "bare", *words).out
-    assert "does nothing: it needs truncation=kip-320" in out
+    words = ("-s", "log_size=1", "-s", "max_leader_epoch=0", "-s")
+    out = run("check", "v3", "--profile", "bare", *words, "fence_fetch=false").out
+    assert "false           does nothing: it needs truncation=kip-320 or on-fetch" in out
+    # With on-fetch, an answer to a fetch says where to truncate. There is no other request for it that could be fenced.
+    for value, idle in (("kip-320", ""), ("on-fetch", "does nothing"), ("kip-101", "does nothing")):
+        out = run("check", "v3", "--profile", "bare", "-s", f"truncation={value}", *words, "fence_truncation=false").out
+        assert ("false         does nothing: it needs truncation=kip-320\n" in out) == bool(idle)
 
 
 def meaning(system: TransitionSystem) -> Any:

@@ -106,6 +106,14 @@ def test_a_weaker_invariant_mends_nothing(tmp_path: Path, monkeypatch: pytest.Mo
     assert {row["name"]: row["turn"] for row in data["verdicts"]} == {"small": "otherwise", "comes-back": "same"}
 
 
+def test_a_scenario_may_lie_below_the_folder_of_its_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded(tmp_path, monkeypatch, SCENARIO.replace('"model.py"', '"../model.py"'))
+    model = written(tmp_path / "counterexamples", "model.py")
+    new = written(tmp_path, "weak.py", ("s.n <= 2", "s.n <= 9"))
+    said, _ = reviewed(tmp_path, model, new)
+    assert "asks otherwise in scenario far" in essence(said)[0]
+
+
 def test_an_invariant_that_holds_and_is_weaker_is_no_longer_the_same(tmp_path: Path) -> None:
     before, after = (written(tmp_path, f"m{n}.py", ("s.n <= 2", f"s.n <= {n}")) for n in (8, 9))
     said, _ = reviewed(tmp_path, before, after, "--no-scenarios")

@@ -268,6 +268,18 @@ def test_what_only_one_of_two_has_by_level_and_by_action(
     assert run("analyze", roots[1], "--model-b", "x.py").code == 2
 
 
+def test_equal_datasets_of_a_search_that_ended_early_differ_in_nothing(tmp_path: Path) -> None:
+    """Steps from the last level lead to states that neither dataset has."""
+    roots = [str(tmp_path / name) for name in "ab"]
+    for root in roots:
+        words = ("--engine", "spark", "--master", "local[1]", "--checkpoint", root, "--max-states", "200", "--quiet")
+        assert run("check", "kip-320", "-s", "replicas=2", *words).code == 152
+    said = run("analyze", roots[0], "--diff", roots[1], "--json", str(tmp_path / "d.json"), "--master", "local[1]")
+    told = json.loads((tmp_path / "d.json").read_text())["difference"]
+    assert [(side["levels"], side["actions"]) for side in (told["only_in_a"], told["only_in_b"])] == [({}, {})] * 2
+    assert said.code == 0
+
+
 def test_a_file_of_states_that_is_damaged_is_never_believed(tmp_path: Path, kip_320: Explored) -> None:
     shutil.copytree(kip_320.dataset.root, tmp_path / "x")
     part = next((tmp_path / "x/states/level=00005").iterdir())

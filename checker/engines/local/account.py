@@ -16,19 +16,19 @@ LINE: Final = 64
 """The bytes of a cache line."""
 HUGE_PAGE: Final = 1 << 21
 HUGE_PAGES: Final = 1 << 22
-"""A huge page has `HUGE_PAGE` bytes. With huge pages the processor finds scattered addresses faster. On Linux,
-`Account.reserve` asks for huge pages if an array has at least `HUGE_PAGES` bytes or a multiple of `HUGE_PAGE` bytes."""
+"""On Linux, `Account.reserve` asks for huge pages if an array has at least this many bytes, or a multiple of
+`HUGE_PAGE` bytes. A huge page has `HUGE_PAGE` bytes. With huge pages the processor finds scattered addresses faster."""
 OWN_PAGES: Final = 1 << 14
-"""An array of at least this many bytes has pages of its own, which the system gets back when the array is deleted. The
-C library would instead keep up to 280 MB that growing tables have freed, and `Account.held` would not count this
-memory. (With 1 << 17 it kept 12 MiB of a search that may use 24 MiB.)"""
+"""An array of at least this many bytes has memory pages of its own, so the system gets the pages back when the array is
+deleted. Otherwise the C library would keep memory that growing tables have freed (up to 280 MB), and `Account.held`
+would not count this memory. (With 1 << 17 here, the C library kept 12 MiB in a search with a limit of 24 MiB.)"""
 MANY: Final = 1 << 16
-"""A search that has found fewer states gives no free memory back. Finding the free memory takes milliseconds, as long
-as expanding this many states."""
+"""A search with fewer states does not call `return_free_memory`. This call takes milliseconds, about as long as the
+expansion of so many states."""
 
 
 def return_free_memory() -> None:
-    """Gives free memory of the C library back to the system: about forty megabytes after compiling."""
+    """Makes glibc return its unused memory to the system (about 40 MB after compiling). Does nothing without glibc."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # only glibc has it
     if trim is not None:
         trim(0)
@@ -41,8 +41,8 @@ class OutOfMemory(Exception):
 class Account:
     """Counts the bytes in use, now (`held`) and at most so far (`peak`). Several threads may use the same account.
 
-    `limit` is the most bytes that may be in use; None is no limit. `spare`, if there is one, frees memory that the
-    search can do without. It is called, once, before the limit ends the search.
+    `limit` is the most bytes that may be in use; None is no limit. `spare` is None, or a function that frees
+    dispensable memory. When the limit would be passed, `take` calls this function once, and tries again.
     """
 
     def __init__(self, limit: int | None) -> None:

@@ -1,4 +1,4 @@
-"""The kernel for the search for large spaces, with the words that are best for it (`kernel.arrangement`)."""
+"""Makes the kernel for searching a large state space. `kernel.arrangement` chooses the words of its packed states."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ if TYPE_CHECKING:
 
 
 class Arranged:
-    """Makes the kernel of a system for a large space, once, in another thread."""
+    """The kernel of a system, for searching a large state space. The kernel is made once, in another thread."""
 
     def __init__(self, system: TransitionSystem) -> None:
         self._system = system
         self._coming: Future[Kernel] | None = None
 
     def begin(self, levels: Sequence[Words]) -> None:
-        """Begins to choose the words, and then to compile, at the first call. `levels` are the first known levels."""
+        """Begins to make the kernel: chooses its words, then compiles it. Later calls do nothing.
+
+        `levels` are the first levels of the search, as far as they are known.
+        """
         from isrcheck.checker.kernel.native import begun
 
         if self._coming is None:

@@ -19,10 +19,10 @@ from isrcheck.checker.engines.local.stored import Each
 from isrcheck.checker.kernel.layout import Words
 
 MOST_BITS: Final = 16
-"""A bucket's number has at most this many bits. It has more than `MOST_BUCKETS` bits only if some buckets would
+"""A bucket's number has at most this many bits. It has more bits than `MOST_BUCKETS` only if some buckets would
 otherwise have far more names than others."""
 LEAST_TOGETHER: Final = 1 << 14
-"""A further task is not worth its cost if it has fewer names than this."""
+"""A task for fewer names than this costs more than it saves."""
 
 SLICES: Final = 4
 """The approximate number of slices (see `Buckets`) for each worker."""
@@ -32,13 +32,13 @@ Range = tuple[int, int]
 
 
 class Buckets:
-    """Names in buckets by their first bits.
+    """Names, distributed to buckets by their first bits.
 
     Each row of `rooms` is the memory of one worker. The first half of the row has the names that the worker has found.
     The second half begins at position `first_room` and is space for buckets. `filled` has the number of names of each
-    worker. `spilled` are runs (see `runs`) of further names. `bits` says how many bits the numbers in the first and in
-    the second half of a name have at most. One worker may have found many more names than another. So each worker's
-    names are cut into *slices*, and all slices have about the same size. Names are counted and distributed by slices.
+    worker. `spilled` are runs (see `runs`) of further names. `bits` has the greatest number of bits of the first number
+    in a name, and of the second. One worker may have found many more names than another. So each worker's names are cut
+    into *slices* of equal size (a worker's last slice may be smaller). Names are counted and distributed by slices.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Buckets:
 
     @property
     def _rest(self) -> int:
-        """How many bits of a key (`sort_loops.sorted_distinct`) follow the bits that give the bucket."""
+        """The number of bits of a key (see `sort_loops.sorted_distinct`) that follow after the bucket's number."""
         return max(self._high + int(self._low) - self._first, 0)
 
     def _count(self, each: Each) -> None:
@@ -97,8 +97,8 @@ class Buckets:
     def ranges(self, tasks: int, most: int) -> Iterator[Range]:
         """Splits the buckets into ranges. A range has about `most` names or fewer, unless a single bucket has more.
 
-        There are about `tasks` ranges or more. There are fewer if ranges would otherwise have fewer than
-        `LEAST_TOGETHER` names, or if a few buckets have most of the names.
+        There are at least about `tasks` ranges. There are fewer only if so many ranges would have fewer than
+        `LEAST_TOGETHER` names each, or if a few buckets have most of the names.
         """
         sizes = self._sizes.copy()
         for run in self._spilled:
@@ -128,13 +128,13 @@ class Buckets:
         return found
 
     def _least(self, bucket: int) -> int:
-        """The least of all names that belong into a bucket, whether or not this name was found."""
+        """The least name that could be in a bucket, even if no worker has found this name."""
         key, low = bucket << self._rest, int(self._low)
         return key >> low << 32 | key & ((1 << low) - 1)
 
 
 def _slices(filled: Sequence[int], each: int) -> list[tuple[int, int, int]]:
-    """The slices of all workers' names. For each slice: its worker, the position of its first name, and its end.
+    """The slices of all workers' names: the worker, the position of the first name, and the position after the last.
 
     A single worker has one slice. Several workers have `each` slices on average, or fewer if there are few names.
     """

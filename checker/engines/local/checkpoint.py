@@ -1,11 +1,13 @@
 """A checkpoint is a folder with the whole levels of a search. Another search can continue after these levels.
 
 A level is *whole* when all its states have been found. `manifest.json` has the question of the search (`question_of`)
-and names pairs of files, one pair for each write. `N.states` has the states of the levels that were found between
-write N - 1 and write N, level by level. Each state takes `row_bytes` bytes: the least significant byte of each word
-comes first, and the bytes at the end that are always 0 are left out. `N.levels.json` has the data of each of these
-levels. The manifest has the SHA-256 of each file that it names, and of its own other fields. Files of states and levels
-count only after a new manifest that names them has replaced the old manifest. From then on, they are never changed.
+and names pairs of files, one pair for each write. The pair of write N has the levels that were found between write
+N - 1 and write N. `N.states` has the states of these levels, level by level, and `N.levels.json` has the data of each
+level. A state takes `row_bytes` bytes (see `Layout`): its packed words, each with the least significant byte first,
+without the bytes at the end of the last word that are always 0. The manifest has the SHA-256 of each file that it
+names, and of its own other fields. A file of states or levels belongs to the checkpoint only if the manifest names the
+file. Each write first completes a pair of files, and then replaces the manifest. A file that the manifest names is
+never changed.
 """
 
 from __future__ import annotations
@@ -32,8 +34,8 @@ from isrcheck.checker.symmetry.exchanges import Classes
 from isrcheck.model.language.system import TransitionSystem
 
 FORMAT: Final = 2
-"""The version of the format. It must be raised after any change in the files, in the packed rows of states, or in the
-way that a search uses the files."""
+"""The version of the format. Whoever changes the layout of the files, the packed rows of states, or the way that a
+search uses the files must raise this number."""
 MANIFEST: Final = "manifest.json"
 PART: Final = 1 << 20
 Known = dict[str, Any]
@@ -47,9 +49,10 @@ def question_of(
     deadlock: bool,
     classes: Classes = (),
 ) -> dict[str, Any]:
-    """The question that a checkpoint belongs to, as JSON data.
+    """The *question* of a search, as JSON data: what the search checks, with which options, and with which kernel.
 
-    Each of `classes` lists members, such as brokers, that symmetry exchanges with each other.
+    A search can continue only from a checkpoint of the same question. Each of `classes` lists members, such as brokers,
+    that are interchangeable.
     """
     return {
         "model": system.model,

@@ -1,7 +1,8 @@
-"""Gives numbers to parts of states: to the values of each word, then to pairs of numbers until two numbers are left.
+"""Dictionaries that replace each state by two numbers, its *name*.
 
-The two numbers that are left are the name of the state. If states have a single word, the values of its two halves get
-numbers.
+First, each word of the state is replaced by the number of its value. If states have a single word, each half of this
+word is replaced instead. Then two of the numbers are replaced by the number of their pair. This step is repeated until
+two numbers are left.
 """
 
 from __future__ import annotations
@@ -30,11 +31,12 @@ NEAR: Final = 8
 
 
 def pairs_of(words: int, sample: Words) -> Integers:
-    """The two dictionaries to pair in each step. The last pair forms the name.
+    """The two dictionaries whose numbers are paired in each step, and the two dictionaries that are left at the end.
 
-    Each step pairs the two dictionaries with the fewest distinct pairs of numbers in `sample`, which has some states.
-    Each dictionary is tried only with the `NEAR` dictionaries after it, so the number of trials grows with the number
-    of words, not with its cube.
+    Each pair of dictionaries is a row. The numbers from the last row form the name. `sample` has states of the search.
+    Each step chooses the two dictionaries whose numbers form the fewest distinct pairs in these states. The dictionary
+    of the pairs takes the place of the first of the two. A dictionary is tried only with the `NEAR` dictionaries after
+    it. So the number of trials is proportional to the number of words.
     """
     if words <= 2:
         return np.array([[0, 1]], dtype=np.int64)

@@ -44,7 +44,10 @@ def failing_predicate(levels: NativeLevels, level: int) -> tuple[int, ...]:
 
 
 def _failing(levels: NativeLevels, states: Words) -> list[tuple[int, ...]]:
-    """The leaves of the least of `states` in which a predicate is undefined, in a list. The list may be empty."""
+    """A list with the leaves of the least of `states` in which a predicate is undefined.
+
+    The list is empty if there is no such state. Under symmetry, all states in the orbits of `states` are compared.
+    """
     failing = states[levels.kernel.judge(states)[:, 0] >> np.uint64(FAILED) & np.uint64(1) == 1]
     rows = levels.kernel.layout.unpack(levels.members(failing))
     return [_least(rows, np.zeros(len(rows), dtype=np.int64))[0]] if len(rows) else []

@@ -32,7 +32,7 @@ from isrcheck.checker.symmetry.exchanges import Classes
 from isrcheck.model.language.system import TransitionSystem
 
 FIRST_GROWTH: Final = 1 << 16
-"""Bytes that a search needs to get beyond its first states."""
+"""Bytes that a search needs so that its store can grow after the first states."""
 MOST_LEVELS: Final = 1 << 9
 """If the small search has found more levels than this, a table is the better store from the beginning."""
 
@@ -60,7 +60,7 @@ def _needs_table(
     """Whether states in memory are kept in a table (`store`). Otherwise they are kept in runs (`run_store`).
 
     Runs are faster and smaller. A table can find single states, needs little memory to begin, and is not slowed down by
-    many small levels.
+    many small levels. A search with checkpoints also uses a table.
     """
     little = limits.memory is not None and limits.memory < PLENTY
     return bool(system.questions) or little or keeping is not None or len(known) > MOST_LEVELS
@@ -113,9 +113,10 @@ def search_large(
             raise LimitTooSmall(limits.memory or 0, minimum + MOST_EACH * states) from None
 
     def continued(runs: RunSearch, found: Exploration) -> tuple[Exploration, Search]:
-        """Continues the search with a table. If the search with the table cannot begin, gives the findings of the runs.
+        """Continues the search with a table. Returns the answer and the search that gave it.
 
-        It cannot begin if there is too little memory, or if an interruption comes first.
+        The answer is that of the search by runs if the search with a table cannot begin. This happens if there is too
+        little memory for the known levels, or if an interruption comes before all of them are taken over.
         """
         try:
             table = by_table()

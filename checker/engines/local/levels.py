@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 BLOCK: Final = 1 << 14
 """How many states are expanded at once. The arrays of a block are a few megabytes."""
 Wanted = Callable[[Words], npt.NDArray[np.bool_]]
-"""A function that says which of some states are wanted."""
+"""A function that says for each of several states whether the state is wanted."""
 
 
 class NativeLevels:
-    """Packed states level by level, as arrays of shape (states, words), copied from the store a few at a time.
+    """The packed states of each level. They are copied from the store in blocks.
 
-    The levels have only *counted* states: those that the constraints allow.
+    A block is an array of shape (states, words). The levels have only *counted* states: those that the constraints
+    allow.
     """
 
     def __init__(self, system: TransitionSystem, kernel: Kernel, store: Stored) -> None:
@@ -134,7 +135,7 @@ def _joined(parts: list[Words], words: int) -> Words:
 
 
 def _distinct(states: Words) -> tuple[Words, Integers]:
-    """The distinct rows, and the position of each row among them."""
+    """The distinct rows of `states`, and for each row of `states` its position among the distinct rows."""
     if not len(states):
         return states, np.empty(0, dtype=np.int64)
     rows, position = np.unique(states, axis=0, return_inverse=True)

@@ -36,11 +36,11 @@ class Level:
 
     The first level has the initial states. Any other level has the new states that were found when the level before was
     expanded. `distinct` is the number of states of the level. `weight` is the number of states in their orbits; without
-    symmetry, it equals `distinct`. `seen` has every verdict bit that is set in a state of the level or in a successor
-    outside the constraints. `rejected` counts these successors, each as often as a step leads to it. For the first
-    level, `seen` and `rejected` take the initial states outside the constraints instead of successors. `generated`
-    counts the enabled instances of each action in the level before. `degrees` are the least and the greatest number of
-    enabled instances in a state of the level before, or None for the first level.
+    symmetry, it equals `distinct`. `rejected` is the number of steps from the level before to states outside the
+    constraints. For the first level, it is the number of initial states outside the constraints. `seen` has every
+    verdict bit that is set in a state of the level or in one of these rejected states. `generated` counts the enabled
+    instances of each action in the level before. `degrees` are the least and the greatest number of enabled instances
+    in a state of the level before, or None for the first level.
     """
 
     distinct: int
@@ -82,7 +82,7 @@ class Levelwise:
     def _look_at_rest(self) -> int:
         """The number of new states of the unfinished level, as far as it is known.
 
-        Judges these states, unless this takes too long.
+        Also judges these states (adds their verdict bits to `_totals`), unless this takes too long.
         """
         raise NotImplementedError
 
@@ -155,7 +155,10 @@ class Levelwise:
                 seen.update({n: number for n, bit in names.items() if level.seen >> bit & 1 and n not in seen})
 
     def _partial(self, answer: Exploration, deadlock: bool) -> None:
-        """Adds to the answer the counts of the unfinished level, and what was found while it was built."""
+        """Adds the counts of the unfinished level to the answer.
+
+        Also adds the violations, the deadlock and the failed evaluation that were found while this level was built.
+        """
         distinct, level = self._look_at_rest(), len(self.history) + 1
         answer.partial = {
             "level": level,

@@ -1,11 +1,11 @@
 """The inner loops of the search, as compiled code. They do not depend on any model.
 
-*Dictionaries* give numbers to the parts of states. There is one dictionary for each word of a packed state, or two for
-the halves of a single word. Further dictionaries give numbers to *pairs* of numbers from other dictionaries, until two
-numbers are left. These two are the *name* of the state. A dictionary has its values in blocks, in the order of their
-numbers, and a table to find them. An entry of this table has 32 bits: four bits of the value's hash, then the value's
-number plus one. An empty entry is 0. An entry lies at the slot that its hash gives or, if other entries lie there, in a
-later slot.
+*Dictionaries* give numbers to the parts of states. There is one dictionary for each word of a packed state. If states
+have a single word, there is one dictionary for each of its halves. Further dictionaries give numbers to *pairs* of
+numbers from other dictionaries, until only two numbers stand for the whole state. These two numbers are the *name* of
+the state. A dictionary has its values in blocks, in the order of their numbers, and a table to find them. An entry of
+this table has 32 bits: four bits of the value's hash, then the value's number plus one. An empty entry is 0. An entry
+lies at the slot that its hash gives or, if other entries lie there, in a later slot.
 
 The *table* has one entry for each state, in buckets of 64 bytes: 16 entries of 4 bytes, or 8 of 8. The name of a state
 chooses one of 2**7 partitions. The rest of the name is a pair of numbers below two bounds. `permuted` maps this pair
@@ -16,9 +16,9 @@ can be computed from its entry and the place of the entry, and no two states are
 
 Several workers insert at the same time without locks. Buckets are filled from their beginning. A worker that finds an
 empty entry puts a state there with one compare-and-swap. If another worker has taken the entry first, this worker
-looks at the bucket again. In a dictionary, a worker first takes an entry and then writes its number. Another worker
-that meets this entry, and whose value has the same four bits of the hash, waits for the number. Nothing is ever moved
-while workers are at work.
+looks at the bucket again. In a dictionary, a worker first takes an entry for a new value, and then writes the number of
+the value into the entry. Meanwhile, other workers wait at this entry if their values have the same four bits of the
+hash. Nothing is ever moved while workers are at work.
 """
 
 # mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,misc,call-arg,var-annotated"
@@ -53,7 +53,7 @@ ROOM: Final = 2
 """How many entries fit until the table must grow."""
 FIRSTS: Final = 3
 SECONDS: Final = 4
-"""The bounds of the two numbers in the rest of a name, in a partition."""
+"""The two bounds of a partition: the two numbers in the rest of a name are below these."""
 REST: Final = 5
 """How many bits of a name an entry keeps."""
 SIZE: Final = 6
@@ -74,9 +74,10 @@ CHUNK: Final = 4
 NEW: Final = 5
 CURSOR: Final = 6
 """Entries of a worker's `cursor`; `CURSOR` is their number. `PENDING`: the number of successors of the present batch.
-`INSERTED`: how many of these are done, which means in the table or, in a search by runs, named. `REJECTED`: how many
-successors were outside the constraints. `EXPANDED`: how many states were expanded. `CHUNK`: the number of the chunk for
-the names of new states, or -1. `NEW`: how many new states of the batch are not judged yet."""
+`INSERTED`: how many of these successors are done. A successor is done when it is in the table or, in a search by runs,
+when it is named. `REJECTED`: how many successors were outside the constraints. `EXPANDED`: how many states were
+expanded. `CHUNK`: the number of the chunk for the names of new states, or -1. `NEW`: how many new states of the batch
+are not judged yet."""
 
 NEXT: Final = 0
 PAUSE: Final = 8
@@ -92,7 +93,7 @@ PAGE_BITS: Final = 10
 """Values of a dictionary lie in blocks of 2**10."""
 PARTITION_BITS: Final = 7
 FARTHEST: Final = 8
-"""A state lies fewer than this many buckets behind its own bucket."""
+"""The entry of a state lies in the state's own bucket, or in one of the `FARTHEST` - 1 buckets after this bucket."""
 AT_ONCE: Final = 256
 """How many states are named and inserted at once. The data that they need is fetched ahead."""
 
@@ -102,7 +103,7 @@ PAUSED: Final = 1
 something must grow."""
 
 OUTSIDE_BIT: Final = 2
-"""The mask of the verdict bit which says that a state is not counted."""
+"""The mask of the verdict bit that is set if a state is outside the constraints."""
 
 
 # --- dictionaries ---------------------------------------------------------------------------------------------------
@@ -271,9 +272,9 @@ def numbered(count, d, dictionaries, pages, scratch, memo, adding):
 
 @Loop
 def unnamed(names, count, words, half, pairs, pages, scratch, out):
-    """Writes the packed states with the `count` names at the address `names` to the address `out`.
+    """Translates `count` names back into packed states.
 
-    `count` is at most `AT_ONCE`.
+    The names are at the address `names`. The states are written to the address `out`. `count` is at most `AT_ONCE`.
     """
     leaves = max(words, 2)
     last = len(pairs) - 1
@@ -327,7 +328,7 @@ def permuted(h, first, second, firsts, seconds):
 
 @Loop
 def recovered(value, partition, firsts, seconds):
-    """The name in this partition that `permuted` maps to `value`."""
+    """The name in this partition whose rest is mapped to `value` by `permuted`."""
     first, second = value // seconds, value % seconds
     away = share_of(mixed(first ^ np.uint64(0x14057B7EF767814F)), seconds)
     second = second - away if second >= away else second + seconds - away
@@ -374,7 +375,7 @@ def placed(bucket, key, partitions, p, level):
 def prepared(names, count, partitions, scratch):
     """Computes the partition, the bucket and the kept part of each name, and fetches the buckets into the cache.
 
-    If a partition cannot hold numbers as large as those of a name, the bucket is `NOWHERE`.
+    If a number in the rest of a name is not below its bound in the partition, the bucket of this name is `NOWHERE`.
     """
     parts, buckets, keys = scratch[1], scratch[2], scratch[3]
     low = np.uint64(0xFFFFFFFF)
@@ -392,10 +393,11 @@ def prepared(names, count, partitions, scratch):
 
 @Loop
 def enter(count, partitions, level, scratch, rows, kept, first, words, chunk, filled):
-    """Enters the names in `scratch` into the table, as far as partitions have room. Returns how many names were done.
+    """Enters the names in `scratch` into the table. Stops at the first name whose partition has no room for it.
 
-    The names are those of the states from row `first` on. For each new state, the name is added to a chunk, and the
-    state's row is moved behind the first `kept[0]` rows. The chunk must have room for all names.
+    Returns how many names were done. The names are those of the states from row `first` on. For each new state, the
+    name is added to a chunk, and the state's row is moved behind the first `kept[0]` rows. The chunk must have room for
+    all names.
     """
     names, parts, buckets, keys = scratch[0], scratch[1], scratch[2], scratch[3]
     prepared(names, count, partitions, scratch)
@@ -477,7 +479,10 @@ def moved(old, new, number, scratch):
 
 @Loop
 def counted(partitions, first, last, levels, scratch, counts):
-    """Counts the states in some partitions, separately for each of some levels. Adds the numbers to `counts`."""
+    """Counts the states of each level from `levels[0]` to `levels[1]` in the partitions `first` to `last - 1`.
+
+    Adds the numbers to `counts`.
+    """
     for p in range(first, last):
         at, end = 0, slots(partitions, p)
         while at < end:
@@ -488,7 +493,7 @@ def counted(partitions, first, last, levels, scratch, counts):
 
 @Loop
 def of_levels(partitions, first, last, levels, scratch, starts, out):
-    """Writes the names of the states of some levels in some partitions into `out`.
+    """Writes the names of the states that `counted` counts into `out`.
 
     For each level, `starts` has the position in `out` where the level's next name goes. This position advances.
     """
@@ -694,7 +699,7 @@ def advance(
 
 @Loop
 def look_over(functions, rows, cursor, totals, weight):
-    """Adds the results of `survey` and `weights`, for the new rows, to `totals` and `weight`."""
+    """Judges the new rows: `survey` adds to `totals` and, under symmetry, `weights` adds to `weight`."""
     call_batch(functions[2], rows.ctypes.data, cursor[NEW], totals.ctypes.data)
     if functions[4] != 0:
         call_batch(functions[4], rows.ctypes.data, cursor[NEW], weight.ctypes.data)
@@ -706,7 +711,7 @@ def look_over(functions, rows, cursor, totals, weight):
 
 @Loop
 def index_rows(hashes, index):
-    """Fills an empty hash table with the position of each hash plus one.
+    """Fills an empty hash table: the entry for a hash is 1 plus the position of the hash in `hashes`.
 
     The size of the table is a power of two greater than the number of hashes.
     """

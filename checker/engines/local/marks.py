@@ -1,9 +1,10 @@
 """Marks of names: a bit for each name, set when a worker finds the name for the first time.
 
 With marks, a worker leaves out a successor that was found before, at this level or at an earlier one. Then the found
-names are distinct, and no run must be read to pick out those that are new (`run_store`). A name is two numbers, so its
-bit lies in a matrix. Most bits of the matrix are 0. It is divided into *tiles* of 8 first numbers and 64 second
-numbers, and only tiles with a mark use memory. The *grid* has the number of each such tile, and 0 for all others.
+names are distinct and new, so the runs of earlier levels need not be read (`run_store`). A name is two numbers, so the
+bits form a matrix with a row for each first number. Most bits of the matrix are 0. The matrix is divided into *tiles*
+of 8 rows and 64 columns. Only a tile with a mark has a number and uses memory. The *grid* has an entry for each tile:
+its number, or 0 if the tile has no mark.
 
 Marks only save time. They are dropped if memory is scarce, or if too few bits of the tiles are set.
 """
@@ -25,11 +26,12 @@ TILE: Final = 8 << loops.ROW_BITS
 """The bytes of a tile."""
 MOST_IN_MEMORY: Final = 1 << 34
 MOST_ON_DISK: Final = 1 << 29
-"""The most bytes that marks take, if the states are in memory and if they are on disk to save memory."""
+"""The most bytes that marks take. The first number is for states in memory. The second is for states on disk, where a
+search saves memory."""
 UNCOUNTED: Final = getattr(mmap, "MAP_NORESERVE", 0)
 LITTLE: Final = 1 << 26
 MOST_EACH: Final = 8
-"""Marks may take `LITTLE` bytes, and this many for each state. In a table a state takes about ten."""
+"""Marks may take `LITTLE` bytes, and this many bytes for each state. (A state in a table takes about ten bytes.)"""
 FIRST_TILES: Final = 1 << 10
 CONTAINER: Final = (
     Path("/sys/fs/cgroup/memory.max"),
@@ -39,11 +41,13 @@ CONTAINER: Final = (
 
 
 class Marks:
-    """The marks of one store. They take at most `most` bytes, and at most a quarter of the machine's memory.
+    """The marks of one store.
 
-    In a container, its limit counts as the machine's memory.
+    They take at most `most` bytes, at most the limit of `account`, and at most a quarter of the machine's memory. If
+    the memory limit of the container is smaller than the machine's memory, a quarter of that limit counts instead.
 
-    `columns` is the data that `run_loops` needs. An object is false without marks.
+    `columns` is the data that `run_loops` needs. The object is false as long as it has no marks (before `begin`, and
+    after `drop`).
 
     Workers must not run while a method is called.
     """
@@ -68,7 +72,11 @@ class Marks:
         self.make_room(firsts, seconds, 0)
 
     def make_room(self, firsts: int, seconds: int, states: int) -> None:
-        """Enlarges what is too small for such names, or nearly full. Drops the marks if they take too much memory."""
+        """Makes room for the marks of names whose two numbers are below `firsts` and `seconds`.
+
+        Enlarges the grid if it is too small, and adds tiles if few are left. Drops the marks if there is no memory for
+        this, or if the marks take too much memory for so few `states`.
+        """
         if not self:
             return
         enough = self._widen(firsts, seconds) and self._add_tiles()
@@ -123,7 +131,7 @@ class Marks:
 
 
 def _memory() -> int:
-    """The bytes of the machine's memory, or of the container's if it may use less."""
+    """The bytes of the machine's memory, or the memory limit of the container if this limit is smaller."""
     least = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     for file in CONTAINER:
         with suppress(OSError, ValueError):  # there is no such file, or it says "max"

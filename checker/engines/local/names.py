@@ -1,6 +1,7 @@
 """Gives each state a name of two numbers.
 
-The parts of states get numbers, then pairs of these numbers get numbers, until two numbers are left (`dictionaries`).
+The parts of a state are replaced by numbers, and then pairs of numbers by single numbers, until two numbers are left
+(`dictionaries`).
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ from isrcheck.checker.kernel.layout import Layout, Words
 
 REMEMBERED: Final = 1 << 10
 MOST_REMEMBERED: Final = 1 << 17
-"""A worker remembers the numbers of `REMEMBERED` values of each dictionary at first, and of up to `MOST_REMEMBERED` if
-there are many states."""
+"""At first, a worker's memo has room for the numbers of `REMEMBERED` values of each dictionary. If there are many
+states, the memo has room for up to `MOST_REMEMBERED` values of each."""
 STATES_FOR_ONE: Final = 1 << 9
 
 
 class Names:
     """The dictionaries from which a store makes the names of its states.
 
-    `held` and `peak` are the bytes of memory in use, now and at most so far. The use never passes `limit`. `workers` is
-    the number of workers that may name states at the same time. `sample` has some states, which show how to pair the
-    parts.
+    `held` is the number of bytes of memory in use now, and `peak` is the greatest such number so far. `held` never
+    passes `limit`. `workers` is the number of workers that may name states at the same time. `sample` has the states
+    from which `pairs_of` decides how to pair the parts.
     """
 
     def __init__(self, layout: Layout, limit: int | None, workers: int, sample: Words | None) -> None:
@@ -48,11 +49,14 @@ class Names:
         return self._account.peak
 
     def account(self, size: int) -> None:
-        """Adds `size` bytes of other arrays to the memory in use. A negative `size` subtracts bytes."""
+        """Counts `size` bytes of arrays that the account did not allocate itself. A negative `size` subtracts bytes."""
         self._account.take(size)
 
     def arrays(self) -> tuple[Words, Words]:
-        """The arrays that a worker needs to name states: one for some states, and its memo of the dictionaries."""
+        """The arrays that a worker needs to name states: one for the numbers of `AT_ONCE` states, and its memo.
+
+        The memo has recent values of each dictionary and their numbers.
+        """
         count = len(self.dictionaries.columns)
         return (
             np.zeros((3 + count, loops.AT_ONCE), dtype=np.uint64),

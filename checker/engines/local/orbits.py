@@ -4,7 +4,7 @@ An orbit has all states that differ only by exchanging interchangeable brokers (
 Members of other scalarsets (sets of interchangeable values) are treated like brokers. A trace leads from state to
 state, but not always from representative to representative. So a search for a trace first finds the representatives
 with a step into the orbit of a target. It replaces these representatives by all states of their orbits, and then
-continues as without symmetry. Without symmetry, a level would have all states of an orbit or none, because exchanging
+continues as without symmetry. Without symmetry, all states of an orbit would be at the same level, because exchanging
 brokers maps initial states to initial states and steps to steps.
 """
 

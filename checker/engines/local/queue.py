@@ -50,7 +50,7 @@ class Queue:
             self._add(max(self._least, self._all // SHARE))
 
     def turn(self, level: int) -> None:
-        """Makes the new states the last whole level, as level `level`. The chunks of the level before become free."""
+        """Makes the new states the last whole level, with the number `level`. Frees the chunks of the level before."""
         self.level = 0
         used = np.flatnonzero(self.filled)
         chunks, counts = self.free[used, 0], self.filled[used].astype(np.int64)

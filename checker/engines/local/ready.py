@@ -16,7 +16,7 @@ FILES: Final = (
     *(HERE / name for name in ("loops.py", "run_loops.py", "sort_loops.py")),
     *(KERNEL / name for name in ("loops.py", "instructions.py")),
 )
-"""The files that define the loops of the search, their instructions, and the way they are compiled."""
+"""The files with the loops of the search, with the instructions that loops use, and with the way to compile loops."""
 _loaded = False
 """Whether this process has compiled or loaded the loops."""
 

@@ -185,10 +185,10 @@ def gather(
 def encoded(names, firsts, sizes, out):
     """Encodes ascending names in pieces: writes the first name of each piece into `firsts`, and the piece into `out`.
 
-    A piece has the differences between successive names, each in 1, 2, 4 or 8 bytes. Before the differences it has
-    their sizes, as exponents of two bits: a word for every 32 differences. After the differences it has 8 bytes more,
-    because differences are read and written 8 bytes at a time. Puts the number of bytes of each piece into `sizes`.
-    Returns the sum of these numbers.
+    A piece has the differences between successive names, each in 1, 2, 4 or 8 bytes. Before the differences, the piece
+    has a word for every 32 of them. The word has two bits for each difference: the binary logarithm of its number of
+    bytes. After the differences, the piece has 8 bytes more, because differences are read and written 8 bytes at a
+    time. Puts the number of bytes of each piece into `sizes`. Returns the sum of these numbers.
     """
     begin = np.uint64(out.ctypes.data)
     at = begin

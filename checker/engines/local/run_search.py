@@ -1,8 +1,8 @@
-"""The search by runs (see `run_store`). It finds out which successors are new only after expanding a whole level.
+"""The search by runs (see `run_store`). It expands a whole level before it finds out which successors are new.
 
-To find this out, it reads the runs of all earlier levels at each level. In a space with very many small levels this
-reading takes long, and a table is the better store. A search by runs that may give up ends in such a space, so that a
-search with a table can continue.
+To find this out at a level, a search without marks (`marks`) reads the runs of all earlier levels. In a space with very
+many small levels this reading takes long, and a table is the better store. If `RunSearch.may_give_up` is set, the
+search by runs ends in such a space, and a search with a table continues.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ MOST_PASSED: Final = 96
 """If more names than this are read from runs for each state, a table takes less time. Reading so many names takes as
 long as inserting a state into a table."""
 LEAST_STATES: Final = 1 << 18
-"""With fewer states in the store, the time for reading the runs does not matter."""
+"""As long as the store has fewer states, `MOST_PASSED` applies as if it had this many. So a short time for reading the
+runs does not matter."""
 MOST_EACH: Final = 64
 """A state takes at most this many bytes in a table, unless it shares no word with any other state."""
 

@@ -2,10 +2,10 @@
 
 The names that workers find are kept in memory. If a worker's memory for names is full and cannot grow, the names in it
 go to another file, as a sorted run. When a level has been expanded, the found names that are in no run of an earlier
-level form the next level. With *marks* (`marks`), workers find only such names. Without them, all runs are read once,
-a range of names at a time, to pick these names out (delayed duplicate detection: Stern and Dill 1998, Korf 2004). A
-state takes two to four bytes here, two to four more with marks, and about ten in a table (`store`). The dictionaries
-that translate states into names and back stay in memory.
+level form the next level. With *marks* (`marks`), workers find only such names. Without marks, all runs are read once
+for each level, a range of names at a time, to remove the found names that are in a run (delayed duplicate detection:
+Stern and Dill 1998, Korf 2004). A state takes two to four bytes here, two to four more with marks, and about ten in a
+table (`store`). The dictionaries that translate states into names and back stay in memory.
 """
 
 from __future__ import annotations
@@ -29,25 +29,26 @@ MOST: Final = 3 << 23
 """All workers together have memory for at most this many names of 8 bytes. Half of this memory is for found names, half
 for sorting them."""
 LEAST: Final = 1 << 14
-"""Each worker has room in memory for at least this many found names. The room must be larger than `loops.AT_ONCE`,
-because up to so many names are added at a time."""
+"""Each worker has room in memory for at least this many found names. This number must be larger than `loops.AT_ONCE`,
+because up to `loops.AT_ONCE` names are added at a time."""
 GROWING: Final = 24
-"""If memory is limited, there is room for at most one name for each `GROWING` bytes of the limit, but for at least
-`LEAST` found names of each worker. A name has 8 bytes, so the names take about a third of the limit at most."""
+"""If memory is limited, there is room for at most one name (found or being sorted) for each `GROWING` bytes of the
+limit. A name has 8 bytes, so this room takes at most a third of the limit. But every worker has room for at least
+`LEAST` found names."""
 SETTLING: Final = (LARGEST + 8 * 8) * PIECE
-"""A worker needs this many bytes for each `PIECE` names that it settles at a time (see `RunStore.settle`). They are for
-the names, their copies and their encoding."""
+"""A worker needs this many bytes for each `PIECE` names that it *settles* at a time, which means that it sorts, judges
+and encodes them (`RunStore.settle`). The bytes are for the names, their copies and their encoding."""
 LEAST_RANGE: Final = 4
 LARGEST_RANGE: Final = 32
 FOR_A_RUN: Final = 256
 """Looking into a run takes as long as reading this many names."""
 FOR_RANGES: Final = 16
 """If memory is limited, all workers together settle as many names at a time as fit into a sixteenth of the limit. But
-each worker settles at least `LEAST_RANGE` and at most `LARGEST_RANGE` times `PIECE` names at a time, approximately."""
+this is at least about `LEAST_RANGE * PIECE` and at most about `LARGEST_RANGE * PIECE` names for each worker."""
 
 
 TASKS: Final = 4
-"""A level is settled in at least about this many tasks for each worker, if the level is large enough."""
+"""The names of a large level are settled in about this many tasks for each worker, or in more."""
 
 
 Encoded = list[tuple[Bytes, Pieces]]
@@ -63,10 +64,11 @@ def least_memory(workers: int) -> int:
 class RunStore(Stored):
     """The states in runs. The runs are in files of a folder or, without a folder, in memory.
 
-    `found` has the names that each worker has found, and `filled` their number. `passed` measures how much was read
-    from runs to find out which names are new: the number of names that were read, plus `FOR_A_RUN` for each run at each
-    level. A name is two numbers. In a *turned* name, the number with fewer values in the sample comes first, because
-    then the differences between sorted names are smaller. The names in `found` and in the runs are turned.
+    `found` has the names that each worker has found, and `filled` their number. `passed` measures the time that was
+    taken to find out which names are new. It is the number of names that were read from runs, plus `FOR_A_RUN` for each
+    earlier level at each level (even with marks). A name is two numbers. In a *turned* name, the number with fewer
+    values in the sample comes first, because then the differences between sorted names are smaller. The names in
+    `found` and in the runs are turned.
     """
 
     def __init__(
@@ -124,7 +126,10 @@ class RunStore(Stored):
             self.make_room()
 
     def make_room(self, each: Each = one_by_one) -> None:
-        """Enlarges dictionaries and marks that are nearly full. If a worker has no room for names, relieves workers."""
+        """Enlarges dictionaries and marks that are nearly full.
+
+        If a worker has no room for more names, relieves every worker whose room is more than half full (`_relieve`).
+        """
         self.dictionaries.make_room()
         self.marks.make_room(*self._numbers(), sum(self.sizes) + sum(int(filled[0]) for filled in self.filled))
         if any(filled[0] + loops.AT_ONCE > len(found) for filled, found in zip(self.filled, self.found, strict=True)):
@@ -139,10 +144,11 @@ class RunStore(Stored):
         self.filled[worker][0] = sort_loops.sorted_distinct(names, other, counters)
 
     def _relieve(self, worker: int) -> None:
-        """Removes duplicates among a worker's names. If the room is still more than half full, enlarges or empties it.
+        """Makes room for more names of a worker.
 
-        The room is emptied by moving the names into a run, in a file. With marks there are no duplicates, so the room
-        is enlarged first.
+        Removes duplicates among the worker's names. If the room is still more than half full, enlarges the room. If the
+        room cannot be enlarged, moves the names into a run in a file. With marks there are no duplicates, so enlarging
+        the room comes first.
         """
         if self.marks and len(self.found[worker]) < self._room and self._grow(worker):
             return

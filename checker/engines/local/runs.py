@@ -1,5 +1,6 @@
-"""A run has names of states (64-bit numbers, see `names`), distinct and in ascending order, in pieces of a file. Each
-piece has the differences between successive names, most of them in one, two or four bytes."""
+"""A run is a part of a file. It has distinct names of states in ascending order. (A name is a 64-bit number, see
+`names`.) A run consists of pieces. Each piece has the differences between successive names, most of them in one, two or
+four bytes."""
 
 from __future__ import annotations
 
@@ -160,7 +161,7 @@ class Run:
         self.count += int(more.names.sum())
 
     def blocks(self, largest: int) -> Iterator[Words]:
-        """All names in order. Each time, as many pieces as have at most `largest` names, but at least one piece."""
+        """Yields all names in order, in arrays of whole pieces. An array has at most `largest` names, or one piece."""
         some = max(largest // PIECE, 1)
         for first in range(0, len(self.firsts), some):
             yield self._names(self.pieces.between(first, first + some))

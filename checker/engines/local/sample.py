@@ -23,8 +23,8 @@ PASSES: Final = 1 << 7
 def sample(system: TransitionSystem, kernel: Kernel) -> Words:
     """Some of the states that a search meets first, successors outside the constraints included.
 
-    These are `ENOUGH` to four times as many states, or fewer in a small or narrow space. If a state has at most two
-    words, they are only the initial states. The same system always gives the same states.
+    The sample has between `ENOUGH` and `4 * ENOUGH` states, or fewer in a small or narrow space. If states have at most
+    two words, the sample has only the initial states. The same system always gives the same sample.
     """
     if kernel.words <= 2:  # there is only one way to pair the parts, so any states do
         return kernel.layout.pack(system.initial)

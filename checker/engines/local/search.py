@@ -1,7 +1,8 @@
 """The local engine: exact breadth-first search over packed states, level by level.
 
-A small space, and the first levels of a large one, are explored with arrays only. Larger spaces, and searches with
-special options, are explored by workers over a store, in compiled code. Both searches give the same results.
+There are two ways to explore a space, with the same results. A small space, and the first levels of a large space, are
+explored with arrays only. Workers explore larger spaces, in compiled code and with a store for the states. Workers also
+explore every space under symmetry, with checkpoints, with states on disk, or with a small memory limit.
 """
 
 from __future__ import annotations
@@ -50,9 +51,9 @@ def search(
     `CheckpointRefused` is raised if the search cannot continue from this folder or cannot begin in it. `storing` says
     where the states are kept. `watch` looks at each whole level, and may end the search there. A space of up to `small`
     states, or the first levels of a larger one, may be explored with arrays only. With `small` 0, this is not done.
-    `small` None stands for a default: arrays explore so many states in about the time in which the code for large
-    spaces is compiled or loaded. `LimitTooSmall` is raised if the memory limit is too small for the search to begin, or
-    for the states of a checkpoint.
+    With `small` None, the search chooses this number. Exploring so many states with arrays takes about as long as
+    compiling or loading the code for large spaces. `LimitTooSmall` is raised if the memory limit is too small for the
+    search to begin, or for the states of a checkpoint.
     """
     workers, began = workers or processors(), time.perf_counter()
     kernel = Kernel(system)

@@ -1,8 +1,10 @@
-"""Breadth-first search over a store. At each level: expand, name the successors, keep and judge the new ones.
+"""Breadth-first search with a store. At each level, the search expands the states and names the successors. It keeps
+the new successors in the store and judges them (computes their verdict bits).
 
 Workers are threads. They take batches of the level from a common counter. The result of a search depends neither on the
-number of workers nor on their order. Levels are sets, and all other results are unions, sums, least and greatest
-values. But if a limit of time or memory, or an interruption, ends the search, the result depends on the moment.
+number of workers nor on their order, because levels are sets, and all other results are unions, sums, least and
+greatest values. But if a limit of time or memory, or an interruption, ends the search, the result depends on the
+moment.
 """
 
 from __future__ import annotations
@@ -123,7 +125,7 @@ class Search(Levelwise):
 
     @property
     def _tally(self) -> Integers:
-        """The sum of all workers' counts in this level."""
+        """The sums of the workers' counts in this level. `LEAST` and `GREATEST` are a minimum and a maximum instead."""
         tallies = np.stack([w.tally for w in self._workers])
         total: Integers = tallies.sum(axis=0)
         total[LEAST], total[GREATEST] = tallies[:, LEAST].min(), tallies[:, GREATEST].max()

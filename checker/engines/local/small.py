@@ -24,19 +24,19 @@ from isrcheck.checker.kernel.verdicts import OUTSIDE
 from isrcheck.model.language.system import TransitionSystem
 
 LARGEST: Final = 1 << 18
-"""The most states of a small space. To explore so many takes about as long as to load the search for large spaces."""
+"""The most states of a small space. Exploring this many takes about as long as loading the code for large spaces."""
 LARGEST_AT_FIRST: Final = 1 << 20
 """The most states of a small space if the loops of the other search were not compiled before. Compiling takes eight
 seconds."""
 WORDS_AT_FIRST: Final = 1 << 23
-"""If the loops were not compiled before, all states together may also have at most this many words, but `LARGEST`
-states are always allowed. With more words, exploring could take longer than compiling, and up to a gigabyte of
-memory."""
+"""A second limit, which applies if the loops were not compiled before. All states of a small space have at most this
+many words. But `LARGEST` states are always allowed. With more words, exploring could take longer than compiling, and
+could take up to a gigabyte of memory."""
 PLENTY: Final = 1 << 30
 """With a memory limit of at least this many bytes, a small search need not check the limit, and a large one has
 room to sort found names."""
 ROOM: Final = 1 << 19
-"""States are expanded in blocks. A block has at most this many successors in all, or at most 8 states."""
+"""States are expanded in blocks. A block of more than 8 states has at most this many successors in all."""
 
 
 class TooLarge(Exception):
@@ -83,7 +83,10 @@ class Known:
 
     @classmethod
     def of(cls, kernel: Kernel, rows: Words) -> Known:
-        """Distinct states, each with its position as its number. Raises `Ambiguous` if two have the same hash."""
+        """The states in `rows`, each with its position in `rows` as its number.
+
+        The states must be distinct. Raises `Ambiguous` if two of them have the same hash.
+        """
         hashes = kernel.hashes(rows)
         order = np.argsort(hashes, kind="stable")
         rows, hashes = rows[order], hashes[order]
@@ -106,8 +109,8 @@ class Known:
 class SmallSearch(Levelwise):
     """A search over arrays. Raises `TooLarge` if there are more than `largest` states.
 
-    `ahead`, if there is one, is called with the states of the whole levels when more states are likely, perhaps several
-    times. It may begin to prepare the search for large spaces in another thread.
+    As soon as more than a quarter of `largest` states are found, `ahead` is called after each block, unless it is None.
+    It gets the states of the whole levels. It may begin to prepare the search for large spaces in another thread.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The loops that sort names of states and remove duplicates. They call only each other."""
+"""The loops that sort names of states and remove duplicates. They call no loops of other modules."""
 
 # mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,misc,call-arg,var-annotated"
 
@@ -14,10 +14,11 @@ _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 BUCKET: Final = 14
 """A bucket has at most about 2**BUCKET names, unless names are distributed unevenly or there are very many names."""
 MOST_BUCKETS: Final = 11
-"""Names are distributed into at most 2**MOST_BUCKETS buckets at a time. An exception is `buckets.MOST_BITS`."""
+"""Names are distributed into at most 2**MOST_BUCKETS buckets at a time. If these would have very unequal sizes,
+`buckets.Buckets` may use up to 2**MOST_BITS buckets."""
 PARTS: Final = 4
-"""Names are taken from this many parts of the array in turn. Neighbouring names often belong to the same bucket, and
-then the processor would have to finish counting the first name before it could count the second."""
+"""Names are taken from this many parts of the array in turn. Neighbouring names often belong to the same bucket. If
+neighbours were counted in succession, the processor would have to finish counting the first before the second."""
 FEW: Final = 32
 """Up to this many numbers are sorted by insertion."""
 DIGIT: Final = 14
@@ -26,7 +27,7 @@ second-level cache."""
 
 
 def sorting_room() -> tuple[Any, Any, Any]:
-    """Arrays for `sorted_distinct`: ends of buckets, beginnings of parts in buckets, counters of a digit's values."""
+    """The `counters` of `sorted_distinct`: `ends` and `into` (see `counted`), and counters for a digit's values."""
     buckets = 1 << MOST_BUCKETS
     return np.empty(buckets, np.int64), np.empty((buckets, PARTS), np.int64), np.empty(1 << DIGIT, np.int32)
 
@@ -36,9 +37,9 @@ def sorted_distinct(names, other, counters):
     """Brings the distinct names to the front, in ascending order. Returns their number.
 
     Each half of a name is a number of few bits. The *key* of a name consists of these bits only. The first bits of the
-    key give the bucket of the name. A bucket fits into a cache and is sorted digit by digit, the least significant
-    digit first. It has only the other bits of each key, as 32-bit integers if they are at most 32 bits. `other` is room
-    for sorting, as long as `names`. `counters` comes from `sorting_room`.
+    key give the bucket of the name. A bucket has only the remaining bits of each key. If these are at most 32 bits,
+    they are stored as a 32-bit integer. A bucket fits into a cache and is sorted digit by digit, the least significant
+    digit first. `other` is room for sorting, at least as long as `names`. `counters` comes from `sorting_room`.
     """
     if len(names) == 0:
         return 0
@@ -88,8 +89,8 @@ def _bucketed(names, here, there, low, first, rest, counters):
 def counted(names, low, rest, ends, into):
     """Counts the names in each bucket. Puts the end of each bucket into `ends`.
 
-    `into` has a row for each bucket, and a column for each part of `names`. Its entries get the positions where the
-    names of this part begin in this bucket.
+    `into` has a row for each bucket, and a column for each of the `PARTS` parts of `names`. Each entry gets the
+    position where the bucket's names from that part begin.
     """
     each, shift = len(names) // PARTS, np.uint64(rest)
     into[:] = 0
@@ -135,8 +136,8 @@ def from_buckets(room, places, ends, begin, end, low, rest, sorting, names):
 
     Names were distributed to the buckets in slices (see `Buckets`). `places` has the position in `room` where the
     buckets of each slice begin. Each row of `ends` has the ends of the buckets of one slice. `sorting` has three
-    arrays. The first two have the entry type of `room`, and room for the names of the largest bucket from all slices
-    together. The third has `1 << DIGIT` counters.
+    arrays. The first two have the entry type of `room`. Each of the two has room for all names of the largest bucket,
+    whatever slice they come from. The third has `1 << DIGIT` counters.
     """
     here, there, counts = sorting
     count = 0

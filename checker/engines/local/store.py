@@ -1,7 +1,7 @@
 """A store that keeps each found state as an entry of four or eight bytes in a table, without its packed row.
 
-The name of a state is two numbers (`names`). The table is a hash table. An entry keeps only the part of the state's
-name that does not follow from the place of the entry (`loops`). So no two states are confused. The table consists of
+The name of a state is two numbers (`names`). The table is a hash table. An entry keeps only a part of the state's name.
+The rest of the name follows from the place of the entry (`loops`), so no two states are confused. The table consists of
 partitions that grow one at a time, so memory grows smoothly. An entry also has the level of its state, so the states of
 any level can be found again. The names of the last whole level and of the new states after it are in a queue as well.
 """
@@ -29,8 +29,8 @@ LOAD: Final = 0.84
 GROWTH: Final = 1.4
 SMALL_GROWTH: Final = GROWTH**3
 SMALL: Final = 1 << 12
-"""The table of a partition grows by the factor `SMALL_GROWTH` while it has fewer entries than this. Filling so small a
-table again takes less time than the call that does it."""
+"""The table of a partition grows by the factor `SMALL_GROWTH` while it has fewer entries than this, so that it rarely
+grows. For so small a table, the call takes longer than filling the new table."""
 LARGEST_GROWTH: Final = 3.0
 """The largest factor by which a table grows at once, if many more states are expected."""
 FIRST_ENTRIES: Final = 1 << 7
@@ -132,7 +132,7 @@ class Store(Stored):
         return Work.of(self.queue.chunks, self.queue.counts, bits)
 
     def expanded(self, work: Work) -> None:
-        """Frees those chunks of the last whole level of which all batches have been taken."""
+        """Frees the chunks of the last whole level whose batches have all been taken."""
         taken = int(np.searchsorted(work.starts[1:], self.queue.shared[loops.NEXT], side="right"))
         self.queue.recycle(taken - (len(work.chunks) - len(self.queue.chunks)))
 
@@ -161,10 +161,9 @@ class Store(Stored):
             yield names[int(ends[level - first - 1]) if level > first else 0 : int(ends[level - first])]
 
     def _found(self, first: int, last: int, some: range) -> tuple[Integers, Words]:
-        """Returns `ends` and `names` for the levels `first` to `last`.
+        """Returns `ends` and `names` for the levels `first` to `last` in the partitions `some`.
 
-        `names` has the names in some partitions, level by level. `ends` has the position in `names` where each level
-        ends.
+        `names` has the names of these states, level by level. `ends` has the position in `names` where each level ends.
         """
         levels, scratch = (np.uint64(first), np.uint64(last)), self._own[0]
         counts = np.zeros(last - first + 1, dtype=np.int64)
@@ -200,7 +199,7 @@ class Store(Stored):
             entries = int(entries * GROWTH)
 
     def _numbers(self) -> tuple[int, int]:
-        """How many values the first number of a name has at present, and how many the second has in one partition."""
+        """The two numbers in the rest of a name (see `loops`) are below these bounds at present."""
         first, second = (int(self.dictionaries.columns[d, loops.COUNT]) for d in self.pairs[-1])
         return first, -(-second >> loops.PARTITION_BITS)
 

@@ -36,7 +36,7 @@ class TableSearch(Search):
         self._together(level, part, work.batches, lambda: store.expanded(work))
 
     def _take(self, states: Words) -> None:
-        """Inserts states into the store, except the states that the store already has, and judges all of them."""
+        """Inserts the states that the store does not have yet. Judges all of `states`."""
         first = self._workers[0]
         self.store.insert(states)
         first.cursor[loops.NEW] = len(states)

@@ -66,7 +66,7 @@ class Worker:
 
 
 class Team:
-    """`size` threads that work beside the main thread. If `size` is 0, the main thread does all work alone.
+    """Threads for `size` workers beside the main thread. If `size` is 0, the main thread does all work alone.
 
     The first call of a function in this process runs in the main thread alone, because the call may have to wait for
     the compiler. Ctrl-C ends such a wait in the main thread, but not in another thread.

@@ -1,8 +1,11 @@
 """The inner loops of random walks, as compiled code. They do not depend on the model.
 
 Walks run side by side in *lanes*. Each iteration takes one step in every lane. Every choice is drawn from a hash of the
-seed, the walk's number and the position in the walk. So the numbers of lanes, chunks and threads do not change the
-walks.
+seed, the walk's number and the position in the walk. So the walks are the same for every number of lanes and threads,
+and for every size of *chunks* (a chunk has the walks that a thread takes at a time).
+
+The *verdict* of a state is a row of bits. For example, each invariant has a bit that is set if the state violates the
+invariant (`checker/kernel/verdicts.py`). The *wanted* bits are those that end a walk.
 """
 
 # mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,misc,call-arg,var-annotated"
@@ -24,23 +27,24 @@ FINGERPRINT_BITS: Final = 16
 
 WALK_BITS: Final = 40
 NEVER: Final = (1 << 62) - 1
-"""This value means no observation. An observation is the number `position << WALK_BITS | walk`. Only the least is kept.
-It has the earliest position in a walk and, if several walks have an observation there, the least walk number."""
+"""The value in `first` for no observation. An observation, such as a violation, is stored as the number
+`position << WALK_BITS | walk`. Only the least number is kept. It has the earliest position of the observation in any
+walk and, if several walks have the observation at this position, the least walk."""
 
 AT_DEPTH: Final = 0
 STUCK: Final = 1
 FENCED: Final = 2
 WRONG: Final = 3
-"""The reasons why a walk ended, in this order: the walk reached the greatest length; no instance was enabled; every
-successor was outside the constraints; the walk met a state with a violation or an undefined predicate."""
+"""The reasons why a walk ended. AT_DEPTH: the walk has the greatest length. STUCK: no instance was enabled. FENCED:
+every successor was outside the constraints. WRONG: the walk met a state with a violation or an undefined predicate."""
 
 LANES: Final = 0
 NEXT: Final = 1
 END: Final = 2
 STATES: Final = 3
 REJECTED: Final = 4
-"""The entries of `cursor`: the lanes in use, the next walk of the chunk, the end of the chunk (its last walk + 1), the
-states met so far, and the successors outside the constraints."""
+"""The positions in `cursor` of five numbers: the number of lanes in use, the next walk of the chunk, the last walk of
+the chunk plus one, the number of states met so far, and the number of successors outside the constraints."""
 
 FAILURES: Final = 2
 """The entry of the kernel's tally that counts failing instances."""
@@ -62,7 +66,7 @@ def key_of(seed, walk):
 
 @Loop
 def draw(key, position, bound):
-    """A random number from 0 to `bound - 1`. All numbers are equally likely (to one part in 2**32)."""
+    """A random number from 0 to `bound - 1`. The probabilities of the numbers differ by at most 2**-32."""
     bits = mixed(key + np.uint64(GOLDEN) * np.uint64(position + 1)) >> np.uint64(32)
     return np.int64((bits * np.uint64(bound)) >> np.uint64(32))
 
@@ -83,7 +87,7 @@ def fingerprint(registers, h):
 
 @Loop
 def saw(first, verdicts, wanted, position, walk):
-    """Records in `first` the wanted bits that a verdict has. Returns whether the verdict has any."""
+    """Records in `first` the wanted bits of a verdict. Returns whether the verdict has a wanted bit."""
     code = (position << WALK_BITS) | walk
     any_seen = False
     for j in range(len(wanted)):
@@ -127,7 +131,10 @@ def fill(cursor, seed, initial, initial_bits, initial_hashes, states, walks, pos
 
 @Loop
 def choose(found, sources, verdicts, constrained, lanes, keys, positions, degrees, left, chosen):
-    """Draws for each lane one successor inside the constraints. Sets `chosen` to its row, or to -1 if there is none."""
+    """Draws one successor inside the constraints for each lane.
+
+    Sets the lane's entry in `chosen` to the row of this successor, or to -1 if no successor is inside the constraints.
+    """
     for i in range(lanes):
         degrees[i], left[i], chosen[i] = 0, 0, -1
     for k in range(found):
@@ -188,7 +195,10 @@ def move(lanes, chosen, successors, transitions, states, positions, taken):
 
 @Loop
 def note(cursor, chosen, degrees, hashes, verdicts, wanted, depth, walks, positions, seen, registers, first, ending):
-    """Records the new states of the lanes. Sets `ending` to the reason why a walk ends there, or -1 if it continues."""
+    """Records the new state of each lane.
+
+    Sets the lane's entry in `ending` to the reason why its walk ends, or to -1 if the walk continues.
+    """
     for i in range(cursor[LANES]):
         ending[i] = -1
         if chosen[i] < 0:

@@ -2,7 +2,8 @@
 
 All these instances are equally likely. Walks are done in rounds, and a round has the same walks for every number of
 threads. So the same seed gives the same findings, unless the limit of time or an interruption ends a round early. A
-round with a violation or a similar finding is the last round.
+*finding* is a violation, an undefined predicate, a failing instance or, if asked for, a deadlock. A round with a
+finding is the last round.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from isrcheck.model.language.system import TransitionSystem
 
 ROUND: Final = 32 * CHUNK
 Wrong = Callable[[Words], Flags]
-"""A function that marks the wrong states (those with a violation or similar finding) in a batch of states."""
+"""A function that marks, in a batch of states, the states that have a certain finding."""
 MEANINGLESS: Final = "a predicate without meaning"
 FAILING: Final = "an instance without meaning"
 STUCK: Final = "a state without an enabled instance"
@@ -36,9 +37,10 @@ STUCK: Final = "a state without an enabled instance"
 class Sampled:
     """The findings of walks.
 
-    `paths` has a path for each finding, by name: a violated invariant, STUCK, MEANINGLESS or FAILING. `wrong` has, by
-    name, the functions that mark the states with such a finding. STUCK and FAILING count only in states that satisfy
-    the constraints. Other findings also count outside the constraints.
+    `paths` has a path for each finding. A finding is named by a violated invariant, STUCK, MEANINGLESS or FAILING.
+    `wrong` has, for the name of each possible finding, the function that marks the states with this finding. STUCK,
+    FAILING, and undefined goals and bounds count only in states that satisfy the constraints. Violations and other
+    undefined predicates also count outside the constraints.
     """
 
     start: Start
@@ -67,9 +69,9 @@ def search(
 ) -> Sampled:
     """Takes random walks of at most `depth` states, until a round of walks has a finding.
 
-    The search stops earlier after `walks` walks, `seconds` after the compilation (None is no limit), or at an
-    interruption. The search takes no walks if an initial state violates an invariant or makes a predicate undefined, or
-    if all initial states are outside the constraints.
+    The search stops earlier at an interruption, when `walks` walks are done, or when `seconds` have passed since the
+    compilation. None means no limit. The search takes no walks if an initial state violates an invariant or makes a
+    predicate undefined, or if all initial states are outside the constraints.
     """
     began = time.perf_counter()
     start = Start(system, Kernel(system), depth, seed)

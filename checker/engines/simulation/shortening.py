@@ -2,8 +2,8 @@
 
 Three methods are repeated until none helps or `EFFORT` is used up. The first leaves out steps, and also the later steps
 that become impossible as a result. The second cuts out cycles. The third takes shortcuts, which a small search finds. A
-*shortcut* leads from a state of the path to a later state of the path, or to another *end* (a state with the finding),
-in fewer steps than the path. The result is not proved to be the shortest path.
+*shortcut* starts at a state of the path and has fewer steps than the part of the path that it replaces. It leads to a
+later state of the path, or to any *end* (a state with the finding). The result is not proved to be the shortest path.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from isrcheck.checker.kernel.verdicts import OUTSIDE
 TOGETHER: Final = 256
 """The number of shorter paths that are tried in one batch."""
 NEIGHBOURS: Final = 3_000
-"""The most states in a search for a shortcut."""
+"""A search for a shortcut stops when it has found at least this many states."""
 EFFORT: Final = 20_000_000
-"""When about this many states have been expanded to shorten a path, the path stays as it is."""
+"""Shortening a path stops when about this many states have been expanded for it."""
 
 
 def shortened(sampled: Sampled, name: str) -> Path:
@@ -81,9 +81,10 @@ class _Shortening:
         return False
 
     def _follow(self, plans: Sequence[list[int]]) -> list[list[int] | None]:
-        """For each plan, its possible steps up to the first end, or None if the plan reaches no end.
+        """Tries plans (lists of steps). For each plan, returns the steps taken, or None if no step reaches an end.
 
-        A step to a state outside the constraints counts as impossible, unless this state is an end.
+        Impossible steps of a plan are left out, and also all steps after the first end. A step to a state outside the
+        constraints counts as impossible, unless this state is an end.
         """
         width = max(map(len, plans))
         table = np.full((len(plans), width), -1, dtype=np.int64)
@@ -108,7 +109,10 @@ class _Shortening:
         return [steps if end else None for steps, end in zip(taken, done, strict=True)]
 
     def _step(self, states: Words, wanted: np.typing.NDArray[np.int64]) -> tuple[np.typing.NDArray[np.int64], Words]:
-        """The positions of the states where the wanted transition is enabled, and the states after the transition."""
+        """Takes one step from each state: the transition in `wanted` for this state.
+
+        Returns the positions of the states where this transition is enabled, and the states after it.
+        """
         self.effort -= len(states)
         successors, source, transition, _ = self.kernel.expand(states)
         chosen = transition == wanted[source]
@@ -121,7 +125,7 @@ class _Shortening:
     # --- shortcuts --------------------------------------------------------------------------------------------------
 
     def _go_round(self) -> None:
-        """Cuts out cycles. Then takes shortcuts from each state of the path to a later state or to another end."""
+        """Cuts out cycles. Then takes shortcuts from each state of the path to a later state or to an end."""
         self._cut_circles()
         position = 0
         while position < len(self.steps) and self.effort > 0:
@@ -150,9 +154,10 @@ class _Shortening:
         return np.concatenate(rows)
 
     def _way_round(self, position: int) -> tuple[int, list[int]] | None:
-        """The shortcut from `position` that saves the most steps of those found, or None if none is found.
+        """Of the shortcuts found from `position`, the one that saves the most steps. None if no shortcut is found.
 
-        The shortcut is given as its last position on the path, and its steps.
+        Returns the position at which the path continues after the shortcut (after an end, this is the path's last
+        position), and the steps of the shortcut.
         """
         path = [row.tobytes() for row in self._states()]
         goals = {state: i for i, state in enumerate(path) if i > position}
@@ -182,7 +187,7 @@ class _Shortening:
     def _neighbours(
         self, frontier: list[bytes], came: dict[bytes, tuple[bytes, int] | None]
     ) -> tuple[list[bytes], list[bytes]]:
-        """The new states one step after `frontier`: a list of those without the finding, and a list of those with it.
+        """The new states one step after `frontier`: a list of the states that are no ends, and a list of the ends.
 
         Records in `came`, for each new state, the state before it and the transition between them.
         """

@@ -1,4 +1,7 @@
-"""Turns the observations of random walks into data. The counts are of walks and steps, not of distinct states."""
+"""Turns the observations of random walks into data. The counts are numbers of walks, steps and visits of states.
+
+Only `distinct_estimate` is about distinct states.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,10 @@ ENDS: Final = {
 
 
 def summary(sampled: Sampled, walks: int | None, off: Collection[str] = ()) -> dict[str, Any]:
-    """The field `sampling` of the JSON. `walks` is the requested number of walks. `off` has the goals switched off."""
+    """The field `sampling` of a result's JSON. `walks` is the requested number of walks.
+
+    `off` has the names of the goals that are switched off.
+    """
     seen, system, verdicts = sampled.seen, sampled.start.system, sampled.kernel.verdicts
     taken = dict.fromkeys(system.actions, 0)
     for transition, number in zip(system.transitions, seen.taken.tolist(), strict=False):

@@ -23,12 +23,13 @@ STEPS: Final = 32
 """The steps of each lane (`loops.py`) between two checks of the clock. These steps take some milliseconds."""
 Flags = np.typing.NDArray[np.bool_]
 LARGEST_ROOM: Final = 1 << 19
-"""A thread has room for at most this many successors, unless 8 lanes need more."""
+"""Limits `Start.lanes`: the successors of all lanes must fit into this many rows. But there are at least 8 lanes."""
 
 
 class Start:
-    """The input of walks: a system, its initial states inside the constraints, the greatest length in states, the seed.
+    """The input of walks: a system, its initial states inside the constraints, the greatest length, and the seed.
 
+    `depth` is the greatest length of a walk, as a number of states.
     `wanted` has the verdict bits that end a walk. `Seen.first` has a place for each verdict bit, and then the places
     `stuck` and `failing`.
     """
@@ -66,10 +67,11 @@ class Seen:
     """The observations of walks: sums, minima and maxima. So the observations of threads may be added in any order.
 
     `taken` counts the steps by transition. `tally` is the tally of the kernel's `expand`. `lengths` counts the ended
-    walks by their number of states, and `ends` counts them by the reason of their end. `reached` counts for each
-    verdict bit the ended walks that met a state with this bit. `first` has the first observation of each wanted verdict
-    bit, of a state without an enabled instance, and of a failing instance. `loops.NEVER` describes the form of these
-    observations. `registers` are for the estimate in `fingerprints.py`, and `loops.py` lists the entries of `cursor`.
+    walks by their number of states, and `ends` counts the ended walks by the reason why they ended. For each verdict
+    bit, `reached` counts the ended walks that met a state with this bit. `first` has the first observation of each
+    wanted verdict bit, of a state without an enabled instance, and of a failing instance. `loops.NEVER` describes the
+    form of these observations. `registers` are for the estimate in `fingerprints.py`, and `loops.py` lists the entries
+    of `cursor`.
     """
 
     taken: Integers
@@ -175,9 +177,9 @@ class Walker:
     def again(self, code: int, wrong: Callable[[Words], Flags] | None) -> Path:
         """Replays a walk, and returns the path to an observation. `code` is the observation's entry in `Seen.first`.
 
-        `wrong` marks the states with the observation, also those outside the constraints. The last step of the path
-        leads to such a state. If several transitions lead to such states, the path takes the first of the transitions.
-        Without `wrong`, the path follows the walk up to the position in `code`.
+        Without `wrong`, the path follows the walk up to the position in `code`. With `wrong`, the last step of the path
+        may differ from the walk's step: it leads to a state that `wrong` marks, inside or outside the constraints. If
+        several transitions lead to marked states, the path takes the first of these transitions.
         """
         walk, length = code & (1 << loops.WALK_BITS) - 1, code >> loops.WALK_BITS
         self._begin(walk, walk + 1)

@@ -18,7 +18,7 @@ from isrcheck.model.language.system import TransitionSystem
 
 Query = dict[str, Any]
 MOST_KEYS: Final = 1_000_000
-"""The most projections (see `Difference`) for which `difference` looks for the least state."""
+"""`difference` chooses the least state among the states with at most this many projections (see `Difference`)."""
 
 
 def label(dataset: Dataset, what: str) -> str:
@@ -75,10 +75,11 @@ def degrees(spark: Spark, dataset: Dataset, kernel: Kernel, constrained: bool) -
 class Difference:
     """The states that one dataset has and another lacks, compared only by the variables that both datasets have.
 
-    The *projection* of a state has only these variables. `levels` counts the projections that the other dataset lacks,
-    each at the level where it first occurs. `least` has the leaves of the least state with such a projection at the
-    first of these levels, or is None if nothing is lacking. States are compared by their leaves. If the first of these
-    levels has more than `MOST_KEYS` such projections, only the first `MOST_KEYS` of them are considered for `least`.
+    The *projection* of a state has only these variables. A projection is *lacking* if the other dataset does not have
+    it. `levels` counts the lacking projections by the level where each first occurs. `first` is the least of these
+    levels. Of the states of this level that have a lacking projection, `least` has the leaves of the least state. Both
+    are None if no projection is lacking. States are compared by their leaves. If level `first` has more than
+    `MOST_KEYS` lacking projections, only states with the first `MOST_KEYS` of them are considered for `least`.
     """
 
     levels: dict[int, int]
@@ -116,7 +117,7 @@ class Beyond:
     """The projections (see `Difference`) that only one of two datasets has.
 
     `levels` counts these projections by the level where each first occurs. For each action, `actions` counts those of
-    these projections that a step of this action reaches from a projection that both datasets have.
+    these projections that a step of the action reaches from a state whose projection both datasets have.
     """
 
     levels: dict[int, int]
@@ -135,17 +136,18 @@ def beyond(spark: Spark, one: Dataset, other: Dataset, common: Common, side: int
     spark.send(mine, kernel.text)
     schema, count = "key binary, level int", len(mine["files"])
     known = spark.over(len(theirs["files"]), queries.projections(theirs), schema).select("key").distinct().persist()
+    own = spark.over(count, queries.projections(mine), schema).groupBy("key").min("level")
+    lacking = own.withColumnRenamed("min(level)", "level").join(known, "key", "left_anti").persist()
     try:
-        own = spark.over(count, queries.projections(mine), schema).groupBy("key").min("level")
-        lacking = own.withColumnRenamed("min(level)", "level").join(known, "key", "left_anti")
         levels = spark.rows(lacking.groupBy("level").count(), label(one, "what the other lacks"))
         steps = spark.over(count, queries.edges(mine), "before binary, key binary, action int")
-        leaving = steps.join(known, "key", "left_anti").join(
+        leaving = steps.join(lacking, "key", "left_semi").join(
             known.withColumnRenamed("key", "before"), "before", "left_semi"
         )
         reached = leaving.select("action", "key").distinct().groupBy("action").count()
         actions = spark.rows(reached, label(one, "steps that leave the other"))
     finally:
+        lacking.unpersist()
         known.unpersist()
     return Beyond(dict(sorted(levels)), {system.actions[n]: states for n, states in sorted(actions)})
 

@@ -1,24 +1,25 @@
 """The work of tasks in the search for a trace: finding the cone of a level, or the least state that has a failure.
 
 A trace of n states leads to a wanted end, such as a violation. The *cone* of level k has the states of this level from
-which n - k steps can lead to the end. A trace should change its actor as seldom as possible. So a cone has a number for
-each of its states and each actor: the fewest changes of actor up to the end, if this actor took the step to the state.
+which n - k steps can lead to the end. A *change of actor* is a step by another actor than the step before. A trace
+should have as few of these changes as possible. So a cone has a number for each of its states and each actor. This is
+the fewest changes of actor up to the end if this actor took the step to the state.
 
-Cones are stored in files, so that no process must hold a large cone. The files are like those of states, but each row
-also has the numbers of its state. A task finds the part of a cone that has the states of one owner. The task writes a
-large part into a file. It returns a small part together with its report, and the driver writes all small parts into one
-file.
+Cones are stored in files, so that no process must hold a large cone. The files have the form of files of states
+(`files.py`), but each row has the numbers of the state after the state itself. A task finds the part of a cone that has
+the states of one owner. The task writes a large part into a file. It returns a small part together with its report, and
+the driver writes all small parts into one file.
 
 A *question* is JSON. A question about a cone has `actors` (the actor of each transition), `root` (the dataset or
 another folder), `cones` (the folder for cones, below `root`), and one entry that says which states are in the cone:
 
 * `bit`: the states with a step to a state that has this verdict bit
-* `into`: the states with a step into a cone, given by the entries of its files
+* `into`: the states with a step into the cone of the next level (the entry lists the files of this cone)
 * `stuck`: the states without a step
 
 A question about a failure has `places` (where each leaf is in a packed state, see `queries.py`). If the question also
 has `failed` (a verdict bit), it asks for the least successor that has this bit. Otherwise, it asks for the least state
-in which a transition cannot be evaluated, and for that transition. States are compared by their leaves.
+in which a transition cannot be evaluated, and for the first such transition. States are compared by their leaves.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ Array = Any
 INLINE = 1 << 14
 """The largest part of a cone, in bytes, that a task returns to the driver. So 4,096 tasks return at most 64 MiB."""
 HELD = 1 << 20
-"""A cone with at most this many states is read whole. Of a larger cone, only the slabs that are needed are read."""
+"""A cone with at most this many states is read whole. Of a larger cone, only the needed slabs (`files.py`) are read."""
 CHUNK_BYTES = 1 << 25
-"""The bytes of successors that are looked up in a cone together."""
+"""Successors are looked up in a cone in batches of about this many bytes."""
 UNREACHED = 2**31 - 1
 
 
@@ -119,7 +120,7 @@ def rows_of(root: str, entries: list[dict[str, Any]]) -> Array:
 
 
 class Goal:
-    """The states with a verdict bit, in which traces end."""
+    """The wanted end of a trace, given by a verdict bit: all states that have this bit."""
 
     def __init__(self, bit: int, kernel: Kernel) -> None:
         self._bit, self._kernel = bit, kernel
@@ -130,7 +131,7 @@ class Goal:
 
 
 def aim_of(question: dict[str, Any], root: str, kernel: Kernel) -> Cone | Goal:
-    """The cone or the goal into which the steps that a question asks for must lead."""
+    """The cone or the goal in a question. The question asks for the states with a step into it."""
     return Cone(root, question["into"], kernel) if "into" in question else Goal(question["bit"], kernel)
 
 
@@ -216,10 +217,10 @@ def without_steps(work: Work, kernel: Kernel, owner: int) -> Iterator[Array]:
 
 
 def failing(work: Work, owner: int) -> tuple[bytes, dict[str, Any]]:
-    """Reports the leaves of the least of an owner's states in which a transition fails, and the least such transition.
+    """Finds the least of an owner's states in which a transition fails, and the first transition that fails there.
 
-    If the question has `failed`, reports the leaves of the least successor with this verdict bit instead, and
-    transition 0. Reports None if there is no such state.
+    If the question has `failed`, finds the least successor with this verdict bit instead, and gives transition 0. The
+    report has the state (as leaves) and the transition, or None if there is no such state.
     """
     kernel, question = kernel_of(work), json.loads(files.shared(work["question"]))
     least: tuple[list[int], int] | None = None

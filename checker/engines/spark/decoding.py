@@ -1,4 +1,4 @@
-"""Decodes packed states and steps into tables with names and types. Sent to executors by value, like `tasks.py`.
+"""Decodes packed states and steps into tables with names and types. Executors get this module by value.
 
 A *shape* (`isrcheck.checker.datasets.columns`) describes how a value is stored. It is one of
 
@@ -71,7 +71,7 @@ def _counted(times: Array, elements: Any) -> Any:
 
 
 def _lists(there: Array, values: Any) -> Any:
-    """The values, divided into one list for each row of `there`. The sum of such a row is the length of its list."""
+    """Divides the values into one list for each row of `there`. The length of a list is the sum of the row."""
     offsets = np.concatenate(([0], np.cumsum(there.sum(axis=1)))).astype(np.int32)
     return pa.ListArray.from_arrays(pa.array(offsets), values)
 
@@ -86,7 +86,7 @@ def _arrow(kind: Any) -> Any:
 
 
 def table_of(query: Query, states: Array, kernel: kernels.Kernel) -> Any:
-    """States as an Arrow batch: the packed words, a column for each part, and a flag for each violated invariant."""
+    """States as an Arrow batch: the packed words, the query's columns, and whether each invariant is violated."""
     names, arrays = ["state"], [packed(states)]
     for name, _, shape in query["columns"]:
         names.append(name)
@@ -106,7 +106,10 @@ def packed(states: Array) -> Any:
 
 
 def decoded(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A function for `mapInArrow`: it takes numbers of files, and gives the level and the columns of each state."""
+    """A function for `mapInArrow`: it takes numbers of files, and gives the level and the columns of each state.
+
+    The number of a file is its position in `query["files"]`.
+    """
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         kernel = kernels.kernel_of(query)
@@ -119,7 +122,10 @@ def decoded(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
 
 
 def steps(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A function for `mapInArrow`: it takes numbers of files, and gives each step with its action and actor."""
+    """A function for `mapInArrow`: it takes numbers of files, and gives each step with its action and actor.
+
+    The number of a file is its position in `query["files"]`.
+    """
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         told = {name: pa.array([row[name] for row in query["steps"]]) for name in ("action", "actor", "step")}

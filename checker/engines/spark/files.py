@@ -103,10 +103,10 @@ def write(root: str, path: str, slabs: Iterable[tuple[Array, Array]], words: int
 
 
 def plan(frontier: Iterable[dict[str, Any]], known: Iterable[dict[str, Any]], bounds: list[int]) -> list[bytes]:
-    """A JSON text for each owner, with the files that may have its states: of the level to expand, and of known states.
+    """For each owner, a JSON text that lists the files that may have states of this owner.
 
-    An owner is a range of hashes, from one of `bounds` to the next. A task gets the whole list, and decodes only the
-    text of its owner.
+    The text has two lists: files of the level to expand, and files of known states. An owner is a range of hashes, from
+    one of `bounds` to the next. A task gets the texts of all owners, and decodes only the text of its owner.
     """
     found: list[dict[str, list[dict[str, Any]]]] = [{"frontier": [], "known": []} for _ in bounds[1:]]
     for name, entries in (("frontier", frontier), ("known", known)):
@@ -158,7 +158,7 @@ class Reader:
     def around(self, wanted: Array) -> Iterator[tuple[Array, Array, int, int]]:
         """Yields the slabs that may have some of the hashes in `wanted`. These hashes must be sorted.
 
-        For each slab: its rows, their hashes, and the begin and the end of the part of `wanted` that the slab may have.
+        For each slab: its rows, their hashes, and two positions a and b. The slab may have the hashes `wanted[a:b]`.
         """
         if not len(wanted):
             return

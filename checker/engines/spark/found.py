@@ -13,7 +13,7 @@ from isrcheck.checker.engines.spark import kernels
 
 @dataclass(frozen=True)
 class Found:
-    """The reports of the owners of a level that is not committed yet, in the order of the owners."""
+    """The owners' reports about a level that is not committed yet. The reports are in the order of the owners."""
 
     expanded: list[dict[str, Any]]
     merged: list[dict[str, Any]]
@@ -35,10 +35,10 @@ def found_by(reports: list[dict[str, Any]], seconds: float) -> Found:
 
 
 def require_each_owner(reports: list[dict[str, Any]], owners: int) -> None:
-    """Raises `ClusterFailed` if there is not exactly one report for each owner.
+    """Raises `ClusterFailed` unless there is exactly one report for each owner.
 
-    If an owner has no report or several, Spark has lost the owner's candidates (`tasks.py`) or given them to several
-    tasks. Then the reports are wrong.
+    With no report or several reports for an owner, Spark has lost the owner's candidates (`tasks.py`), or has divided
+    the candidates among several tasks. Then the reports are wrong.
     """
     if sorted(report["merge"]["owner"] for report in reports) != list(range(owners)):
         raise ClusterFailed(

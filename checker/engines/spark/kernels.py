@@ -1,6 +1,6 @@
 """The kernel (the compiled functions of a transition system) in a Python process of an executor or of the driver.
 
-A process compiles the kernel when it first needs it, and keeps it between tasks.
+A process compiles a kernel at its first use, and keeps the compiled kernel between tasks.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from isrcheck.checker.kernel import native
 Array = Any
 Work = dict[str, Any]
 BLOCK_ROWS = 1 << 19
-"""The buffer for the successors of one call of the kernel has about this many rows, and room for 8 states at least."""
+"""The buffer for successors has about this many rows, or more if all successors of 8 states may need more rows."""
 MOST_KERNELS = 4
 LARGEST = np.iinfo(np.int64).max
 LEAST, GREATEST, FAILURES, ACTIONS = 0, 1, 2, 3

@@ -62,8 +62,8 @@ class StoredPaths:
     def _cones(self) -> Iterator[None]:
         """A context with a folder for the cones of a path. The folder is removed at the end.
 
-        The folder is in the dataset or, if the dataset cannot be written, on this machine. Raises `OSError` if the
-        dataset cannot be written and other machines search, because they cannot access the folders of this machine.
+        The folder is in the dataset or, if the dataset cannot be written, on this machine. Other machines cannot access
+        a folder on this machine. So `OSError` is raised if Spark runs on them and the dataset cannot be written.
         """
         with ExitStack() as leaving:
             self._root, self._folder = self._levels.work["root"], f"{CONES}-{uuid.uuid4().hex}"

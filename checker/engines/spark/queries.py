@@ -1,8 +1,8 @@
 """The executors' part in answering questions about a dataset: they read its files, and compile a kernel only if needed.
 
-This module is sent by value, like `tasks.py`. A *query* is a dictionary with the root of the dataset, its files with
+Executors get this module by value. A *query* is a dictionary with the root of the dataset, the list of its files with
 their levels, and the place of each leaf. A *leaf* is one of the integers that encode a state. The place
-`[word, shift, width, low]` says that the leaf is `low` plus the `width` bits from bit `shift` of word `word` on.
+`[word, shift, width, low]` says that `width` bits of word `word`, from bit `shift` on, store the leaf minus `low`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Query = dict[str, Any]
 
 
 def each_file(query: Query, batches: Iterable[Any]) -> Iterator[tuple[int, Array]]:
-    """The level and the states of each file whose number is in the batches, slab by slab."""
+    """The level and the states of some files, slab by slab. The batches have the files' positions in the query."""
     for batch in batches:
         for number in batch.column(0).to_pylist():
             level, path, sha256 = query["files"][number]
@@ -66,7 +66,7 @@ def table(columns: dict[str, Any]) -> Any:
 def distributions(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
     """A function for `mapInArrow` that gives (level, leaf, value, number of states) for the leaves in the query.
 
-    Each number of states is only about one slab of a file, so the caller must add up these numbers.
+    Each number counts only the states of one slab of a file, so the caller must add up the numbers.
     """
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
@@ -82,7 +82,7 @@ def distributions(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
 def degrees(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
     """A function for `mapInArrow` that gives (level, out-degree, number of states with this out-degree).
 
-    Each number of states is only about one block of states, so the caller must add up these numbers.
+    Each number counts only the states of one block, so the caller must add up the numbers.
     """
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
@@ -112,7 +112,7 @@ def projected(query: Query, states: Array) -> Array:
 
 
 def projections(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A function for `mapInArrow` that gives (key, level), possibly repeated.
+    """A function for `mapInArrow` that gives a pair (key, level) for each state. Equal pairs of a slab are given once.
 
     A key is a packed state with only the common variables (see `projected`).
     """
@@ -131,8 +131,8 @@ def projections(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
 def edges(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
     """A function for `mapInArrow` that gives (key before, key after, action) for each step.
 
-    Steps to states outside the constraints are left out. The keys are those of `projections`. The results may be
-    repeated.
+    Steps to states outside the constraints are left out. Keys are as in `projections`. Equal results of a block of
+    states are given once.
     """
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:

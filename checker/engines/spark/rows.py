@@ -37,8 +37,8 @@ def distinct(rows: Array, hashes: Array) -> tuple[Array, Array]:
 def order_of(hashes: Array) -> Array:
     """The positions that sort the hashes.
 
-    Sorting integers is faster than sorting positions. So each hash becomes an integer to sort, which combines the first
-    bits of the hash with the position of the hash.
+    Sorting integers is faster than sorting positions by their hashes. So this function sorts integers that each have
+    the first bits of a hash, followed by the position of the hash.
     """
     mask = np.uint64((1 << len(hashes).bit_length()) - 1)
     keys = (hashes & ~mask) | np.arange(len(hashes), dtype=np.uint64)
@@ -55,7 +55,7 @@ def same_as_before(rows: Array) -> Array:
 
 
 def together(parts: list[tuple[Array, Array]], words: int, low: int, high: int) -> tuple[Array, Array]:
-    """The distinct rows of all sorted parts, in order, with their hashes. All hashes are from `low` to `high - 1`.
+    """The distinct rows of all sorted parts, in order, with their hashes. All hashes must be from `low` to `high - 1`.
 
     The range of hashes is cut into slices, which are merged one after another. So the data of a slice fits into a
     processor's caches.
@@ -128,6 +128,6 @@ def bounds(parts: int) -> list[int]:
 
 
 def cuts(hashes: Array, limits: list[int]) -> list[int]:
-    """For each owner, the position of its first hash in the sorted `hashes`. Then the number of hashes."""
+    """The position of each owner's first hash in the sorted `hashes`, and at the end the number of hashes."""
     inner = np.searchsorted(hashes, np.array(limits[1:-1], dtype=np.uint64)).tolist()
     return [0, *inner, len(hashes)]

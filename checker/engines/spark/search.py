@@ -1,4 +1,4 @@
-"""Breadth-first search on a dataset, level by level. The driver decides and counts; tasks do the work.
+"""Breadth-first search that stores its levels in a dataset. The driver decides and counts, and tasks do the work.
 
 Spark expands large levels, and this process expands small levels, with the same functions. A new level is committed as
 a whole. A search that continues a dataset first goes through the stored levels as if it had just found them.
@@ -31,7 +31,7 @@ from isrcheck.checker.kernel.verdicts import FAILED, OUTSIDE
 from isrcheck.model.language.system import TransitionSystem
 
 MOST_RUNS: Final = 8
-"""If an owner has more files of known states than this, the smaller half of the files is merged into one file."""
+"""If an owner has more than this many files of known states, the smallest (just over half) are merged into one."""
 EVERYTHING: Final = rows.bounds(1)
 NOT_SHARED: Final = "with {} the states need a folder that driver and executors share; name it with --checkpoint"
 
@@ -43,8 +43,8 @@ def search(
     """Explores the reachable states level by level until no state is new, or until there is a reason to stop earlier.
 
     Such a reason is a limit, too little memory, an interruption, an evaluation that fails or, without `keep_going`, a
-    violation. With `deadlock`, a deadlock counts like a violation. At its end, `leaving` closes the dataset, removes a
-    temporary dataset, and restores the handler of Ctrl-C.
+    violation. With `deadlock`, a deadlock counts like a violation. When the caller closes `leaving`, the dataset is
+    closed, a temporary dataset is removed, and the handler of Ctrl-C is restored.
     """
     began = time.perf_counter()
     leaving.enter_context(deferred())
@@ -79,7 +79,7 @@ class _Stopped(Exception):
 
 
 class Search:
-    """A search that fills a dataset. Levels that the dataset already has are read from it."""
+    """A search that fills a dataset. Levels that the dataset already has are not built again."""
 
     def __init__(
         self, system: TransitionSystem, kernel: Kernel, dataset: Dataset, spark: Spark, cluster: Cluster,
@@ -100,7 +100,7 @@ class Search:
         self.levels = StoredLevels(system, kernel, self.history, spark, self.work, self.owners, cluster.threshold)
 
     def owners(self) -> list[int]:
-        """The first hash of each owner, then 2**64. The number of owners may depend on the session."""
+        """The first hash of each owner, then 2**64. Without `cluster.partitions`, there is one owner for each core."""
         if self._owners is None:
             self._owners = rows.bounds(self.cluster.partitions or self.spark.cores)
         return self._owners

@@ -50,7 +50,7 @@ HINTS: Final[Mapping[str, str]] = {
 }
 """Parts of Spark's messages, each with a remedy."""
 LOST: Final = ("ExecutorLostFailure", "indeterminate output", "FetchFailed", "Failed to fetch", "executor lost")
-"""Parts of Spark's messages about lost executors. With such a message, the work itself has not failed."""
+"""Parts of Spark's messages about lost executors. A job that fails with such a message may succeed in another try."""
 ATTEMPTS: Final = 5
 """A level is tried at most this often if executors are lost. Within each try, Spark itself survives some losses."""
 LOOK: Final = 0.1
@@ -163,9 +163,9 @@ class Spark:
     def run(self, job: Callable[[], Any], wait: Callable[[], None], what: str) -> Any:
         """Runs a job, named `what` in Spark's UI, and returns its answer.
 
-        `wait` is called repeatedly. If `wait` raises an exception, or after Ctrl-C, the job is cancelled and the
-        exception is raised. The whole job runs in another thread, because an interruption in the middle of a call of
-        Java would lose Java's answer.
+        `wait` is called repeatedly while the job runs. If `wait` raises an exception, `run` cancels the job and raises
+        the exception. After Ctrl-C, `run` does this with `KeyboardInterrupt`. The whole job runs in another thread,
+        because an interruption in the middle of a call of Java would lose Java's answer.
         """
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException

@@ -1,10 +1,10 @@
 """Starts a Spark session. Settings of the user and of the platform take precedence over the defaults here.
 
-There is one exception: only settings from `--conf` take precedence over those in `SQL_NEEDED`.
+The settings in `SQL_NEEDED` are an exception: only `--conf` takes precedence over them.
 
-The user gives settings by `--master` and `--conf`, or by an existing session. The platform gives them by
-`spark-submit`, `spark-defaults.conf`, PYSPARK_SUBMIT_ARGS or the environment. Only a running Java process knows all of
-these settings.
+The user gives settings by `--master` and `--conf`, or by an existing session. The platform gives settings by
+`spark-submit`, `spark-defaults.conf`, PYSPARK_SUBMIT_ARGS or the environment. Before Java runs, this module cannot know
+all settings of the platform (see `platform_says`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ DEFAULTS: Final[Mapping[str, str]] = {
 LOCAL_DEFAULTS: Final[Mapping[str, str]] = {"spark.ui.enabled": "false"}
 """Defaults for a session on this machine, where a check must not open a port."""
 LOCAL_JAVA: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Java only moves bytes here. Optimising its code takes longer than it saves, and takes processors from the work."""
+"""Java only moves bytes here. Optimising Java's code would take more time than it saves, and would slow the work."""
 SQL_DEFAULTS: Final[Mapping[str, str]] = {"spark.sql.adaptive.enabled": "false"}
 """Adaptive execution is not needed, because the plan of a level is known before it runs."""
 SQL_NEEDED: Final[Mapping[str, str]] = {
@@ -103,7 +103,10 @@ def _begun(cluster: Cluster) -> Any:
 
 
 def platform_says(*words: str) -> bool:
-    """True if the platform's settings, as far as they are known before Java runs, may contain one of these words."""
+    """True if the platform's settings contain one of these words, or if some settings cannot be read here.
+
+    The settings of a running Java process or of a properties file cannot be read here.
+    """
     if "PYSPARK_GATEWAY_PORT" in os.environ:
         return True
     import pyspark
@@ -148,7 +151,7 @@ def _session(said: Mapping[str, str]) -> Any:
 def _own_interruptions() -> Iterator[None]:
     """Restores, at the end of the context, the handler of Ctrl-C that the process had before.
 
-    PySpark sets its own handler in between. That handler would call Java at any moment.
+    PySpark sets its own handler in between. At Ctrl-C, that handler would call Java, even within another call of Java.
     """
     mine, handler = threading.current_thread() is threading.main_thread(), signal.getsignal(signal.SIGINT)
     yield

@@ -2,9 +2,9 @@
 
 A *work* is a dictionary with everything that a task needs, such as the root of the dataset, the name of the kernel's
 file, the first hash of each owner, and a plan. An *owner* has all states whose hashes are in its range. Its
-*candidates* are the successors with such hashes, new or known. The plan names, for each owner, the files that may have
-its states: files of the level to expand, and files of the states known so far. Each attempt of a task writes files with
-new names, and no file counts before the driver commits the level.
+*candidates* are all successors whose hashes are in its range, new or known. The plan names, for each owner, the files
+that may have its states: files of the level to expand, and files of the states known so far. Each attempt of a task
+writes files with new names, and no file counts before the driver commits the level.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from isrcheck.checker.engines.spark.steps import Edges, blocks
 
 Array = Any
 Message = tuple[int, bytes, str]
-"""The owner that gets the message, packed states, and a report (or an empty string)."""
+"""A message (owner, states, report) to an owner, with packed states or a report. The other of the two is empty."""
 CHUNK_BYTES = 1 << 25
 """Duplicates are removed from batches of about this many bytes of successors. With larger batches, less is sent."""
 PIECE_BYTES = 1 << 22
-"""The most bytes of states in one row that Spark sends to an owner."""
+"""A message to an owner has at most this many bytes of states."""
 
 
 # --- expanding ------------------------------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ def owned(low: int, high: int) -> str:
 
 
 def compact(work: Work, kernel: Kernel, runs: list[dict[str, Any]], low: int, high: int) -> list[dict[str, Any]]:
-    """Merges the smaller half of the files `runs` into one file if there are more than `most_runs`.
+    """If `runs` has more than `most_runs` files, merges the smallest of them (just over half) into one file.
 
     Returns a list with the new file's entry and the paths of the replaced files, or an empty list if nothing is merged.
     Because large files are left alone, no state is rewritten often.

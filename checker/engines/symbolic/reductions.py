@@ -5,8 +5,9 @@ path into the other. Such an exchange keeps the length of the path and the answe
 end. Paths are compared instance by instance, and instances are ordered by their labels. The least of all equivalent
 paths has two properties:
 
-* A label mentions a broker only after the lesser brokers of its class. (If a lesser broker were not mentioned before,
-  an exchange of the two brokers would change no earlier label, and would make the label that mentions the broker less.)
+* The labels mention a broker only after the lesser brokers of its class of interchangeable brokers. (Otherwise, take
+  the first label that mentions a broker too early. An exchange of this broker and a lesser broker that is not mentioned
+  before would change no earlier label, and would make this label less.)
 * The lesser of two neighbouring independent instances comes first. (Otherwise their exchange would make the path less.)
 
 Because the least path has both properties, the search requires both properties of every path.
@@ -39,7 +40,7 @@ class MentionOrder:
         self._before = [list(self._lesser(brokers)) for brokers in self._mentions]
 
     def _lesser(self, brokers: list[Member]) -> Iterator[Member]:
-        """The lesser brokers that earlier labels must have mentioned if a label mentions `brokers` in this order."""
+        """The brokers that the labels before a label must mention if this label mentions `brokers` in this order."""
         for i, broker in enumerate(brokers):
             yield from (x for x in self._class.get(broker, ()) if x < broker and x not in brokers[:i])
 
@@ -71,8 +72,8 @@ class IndependenceOrder:
     """Requires that the lesser of two neighbouring independent instances comes first.
 
     Two instances are independent if neither writes a leaf that the other reads or writes. `IndependenceOrder` requires
-    nothing if there are more than `MOST_INSTANCES` instances, or if the model has constraints. With constraints, the
-    state between the two steps may be inside the constraints in only one order of the two instances.
+    nothing if there are more than `MOST_INSTANCES` instances, or if the model has constraints. With constraints, an
+    exchange of two instances may be forbidden, because it may move the state between them outside the constraints.
     """
 
     def __init__(self, system: TransitionSystem) -> None:

@@ -99,9 +99,10 @@ class Search:
     # --- one level --------------------------------------------------------------------------------------------------
 
     def _clean(self, level: int) -> bool:
-        """True if a level has none of the errors that are still looked for. Otherwise, keeps paths to errors.
+        """Whether no path of `level` states ends in an error for which the search still looks.
 
-        At nearly every level, this is the only question for z3.
+        If there are such paths, keeps one of them for each error in which this path ends. At nearly every level, this
+        is the only question for z3.
         """
         questions = [*self.open, MEANINGLESS, FAILING, *([STUCK] if self.deadlock else [])]
         wrong = [z3.simplify(self.unrolling.asked(level, question)) for question in questions]
@@ -161,9 +162,9 @@ class Search:
         raise _Stopped("error")
 
     def _least(self, question: str, level: int) -> tuple[int, ...]:
-        """The least state of a level with this error. Keeps a path to this state.
+        """Of the states of a level that have the error `question`, the least state. Keeps a path to this state.
 
-        If z3 gives up or is interrupted, the result is a state with this error that need not be the least.
+        If z3 gives up or is interrupted, the result is a state with this error that need not be the least such state.
         """
         _, leaves = self._ends[question]
         try:

@@ -20,7 +20,7 @@ LOOK: Final = 0.05
 
 
 class GaveUp(Exception):
-    """A question was not answered: a limit was reached, the search was interrupted, or z3 does not know."""
+    """A question was not answered: a limit was reached, the search was interrupted, or z3 does not know the answer."""
 
     def __init__(self, stop: Stop, why: str | None = None) -> None:
         super().__init__(why or stop)

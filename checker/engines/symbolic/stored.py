@@ -13,7 +13,7 @@ from isrcheck.model.language.system import TransitionSystem
 
 
 def facts(system: TransitionSystem) -> Iterator[Expression]:
-    """The facts as expressions: two conditions that are true in every state.
+    """The facts as expressions that are true in every state. There are two kinds of facts.
 
     Slots after a sequence's end have the first value of their domain. No bag exceeds its capacity.
     """

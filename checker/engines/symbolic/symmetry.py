@@ -56,7 +56,10 @@ class Alike:
 
 
 def classes(system: TransitionSystem, watch: Watch) -> list[list[Member]]:
-    """The classes of interchangeable members of scalarsets, for a search that does not report goals and bounds."""
+    """The classes of interchangeable members of scalarsets. Their exchanges may change the values of goals and bounds.
+
+    So the classes are only for a search that does not report goals and bounds.
+    """
     return Symmetry(system, Alike(system, watch), goals=False).classes()
 
 

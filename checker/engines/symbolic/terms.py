@@ -5,8 +5,8 @@ number's interval needs (in two's complement if the number can be negative). `IN
 integer. All other values are bit-vectors, as wide as the interval of the expression needs. An enum is its position, a
 set has one bit for each broker, and a broker is its index plus one (zero is "none").
 
-The condition that an expression is undefined is an expression of its own: the `failure` of a transition or predicate.
-So each term here is defined whenever the leaves are in their intervals.
+A separate expression, `failure`, says where a transition or predicate is undefined. So each term here has a value
+whenever the leaves are in their intervals.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class Terms:
     # --- states -----------------------------------------------------------------------------------------------------
 
     def state(self, leaves: Sequence[Leaf], name: str) -> State:
-        """New constants for the leaves of a state, named `name!path`. A leaf with a single value becomes that value."""
+        """New constants `name!path` for the leaves of a state. A leaf with one possible value becomes this value."""
         return tuple(self.fresh(leaf, f"{name}!{leaf.path}") for leaf in leaves)
 
     def fresh(self, leaf: Leaf, name: str) -> Term:
@@ -305,7 +305,7 @@ class Terms:
         return a & ~b
 
     def _operands(self, node: Expression, terms: list[Term]) -> list[Term]:
-        """The arguments in the form of the result. Higher bits that are cut off would not change the lower bits."""
+        """The arguments in the form of the result. Higher bits that are cut off do not influence the result."""
         return [self._fitted(t, x, node.kind, interval(node)) for t, x in zip(terms, node.arguments, strict=True)]
 
     def if_(self, node: Expression, terms: list[Term]) -> Term:

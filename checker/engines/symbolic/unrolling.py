@@ -1,9 +1,9 @@
-"""Paths of a transition system as constraints: states, and for each step between them the instance that is taken.
+"""Paths of a transition system as constraints on the states of a path, and on the instances that its steps take.
 
-A step has one Boolean for each instance, and exactly one of these Booleans is true. The constraints of a step say that
-the taken instance is enabled and defined, and which value each leaf gets. (Instances that give a leaf the same
-expression are grouped.) A leaf keeps its value if the taken instance does not write it. The constraints are written
-once, for the step between the two states of a template, and are copied for each step of a path.
+A step has one Boolean for each instance, and exactly one of these Booleans is true. The constraints of a step require
+that the taken instance is enabled and defined, and that the leaves get the values that this instance writes. (Instances
+that write the same expression to a leaf are grouped.) Other leaves keep their values. The constraints are written once,
+for the step between the two states of a template, and are copied for each step of a path.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class Unrolling:
         return self.asserted(level, self.template.questions[question])
 
     def _start(self) -> list[Term]:
-        """Terms that require the first state to be initial. If `starts[i]` is true, this is initial state number i."""
+        """Terms that require an initial first state. If `starts[i]` is true, the path starts in initial state i."""
         initial = self.system.initial
         self.starts = tuple(z3.Bool(f"{self.name}!start!{i}") for i in range(len(initial)))
         equal = self.template.terms.equal
@@ -159,7 +159,7 @@ class Unrolling:
 
     @staticmethod
     def _pairs(old: Sequence[Term], new: Sequence[Term]) -> list[tuple[Term, Term]]:
-        """Replacements of old constants by new ones. Leaves with one possible value are no constants and stay."""
+        """Pairs (old constant, new constant). A leaf with one possible value has no pair: its two terms are equal."""
         return [(x, y) for x, y in zip(old, new, strict=True) if not x.eq(y)]
 
     # --- reading a model --------------------------------------------------------------------------------------------

@@ -1,11 +1,13 @@
 """Fresh names, and the conditions that define their values.
 
-Without quantifiers, no z3 term can express two functions of the modelling language: `one_past_last` (`end_of` below),
-and `for_all` if the bound is unknown. So each use of these functions gets a fresh name and a *definition*: conditions
-that hold for all numbers. A proof assumes these conditions only for some numbers (`form.py`). In every state, some
-value of the name satisfies the definition, so the definition does not restrict the state.
+A z3 term without quantifiers cannot express `one_past_last`, nor `for_all` up to an unknown bound. So each call of one
+of these two functions of the modelling language (`end_of` and `for_all` below) gives a fresh name (a new z3 constant)
+and a *definition* of the name: conditions that hold for all numbers. A proof assumes these conditions only for some
+numbers (`form.py`). In every state, some value of the name satisfies the definition, so the definition does not
+restrict the state.
 
-If one of these functions is used inside a statement about all numbers, the name is a fresh function of these numbers.
+If such a call is inside a statement about all numbers, its value depends on these numbers. Then the fresh name is a new
+z3 function of these numbers.
 """
 
 from __future__ import annotations
@@ -38,8 +40,8 @@ class Definitions:
     """Conditions that define fresh names.
 
     `numbers` lists the fresh numbers that do not depend on enclosing numbers (see `_Page`), with their kinds. For each
-    such number that `end_of` makes, `numbers` also lists its predecessor. A proof assumes the lemmas for these numbers,
-    too.
+    such number that `end_of` makes, `numbers` also lists its predecessor. A proof also assumes the lemmas for all
+    `numbers`.
     """
 
     conditions: list[Quantified]
@@ -128,10 +130,10 @@ def _body(page: _Page, numbers: Sequence[tuple[Term, str]], say: Callable[[], An
 
 
 def end_of(limit: Term, of: str, holds: Callable[[Term], tuple[Term, Term]]) -> tuple[Term, Term]:
-    """One past the greatest number from 0 to below `limit` for which `holds` is true, or 0 if there is no such number.
+    """The greatest number from 0 to `limit` - 1 for which `holds` is true, plus 1; 0 if there is no such number.
 
-    Also returns the condition that the result is defined. `holds` takes a number and returns two terms: whether it is
-    true for the number, and whether this is defined.
+    Also returns the condition that the result is defined. `holds` takes a number and returns two terms: a condition on
+    the number, and the condition that the first term is defined.
     """
     page = _page()
     at = page.book.fresh("at", z3.IntSort())
@@ -149,11 +151,11 @@ def end_of(limit: Term, of: str, holds: Callable[[Term], tuple[Term, Term]]) -> 
 
 
 def for_all(kinds: Mapping[str, tuple[Term, str]], holds: Callable[[dict[str, Term]], Any]) -> tuple[Term, Term]:
-    """Two conditions: `holds` is true for all numbers from 0 to below their limits, and this result is defined.
+    """Returns the result (whether `holds` is true for all choices of numbers), and the condition that it is defined.
 
-    `kinds` has the limit and the kind of each number, by name. If `holds` is false for one choice of numbers, the
-    result is false, even if `holds` is undefined for another choice. Otherwise, the result is defined only if `holds`
-    is defined for all choices.
+    `kinds` has the limit and the kind of each number, by name. A choice gives each number a value from 0 to its limit
+    minus 1. If `holds` is false for one choice, the result is false, even if `holds` is undefined for another choice.
+    Otherwise, the result is defined only if `holds` is defined for all choices.
     """
     page = _page()
     bound = {name: page.book.fresh(name, z3.IntSort()) for name in kinds}

@@ -2,16 +2,17 @@
 
 The obligations have no quantifiers, so that a solver can usually decide them. A lemma is about all values of its
 parameters, such as all offsets and epochs. But an obligation assumes the lemma only for some numbers. Each number has
-the same kind (`shapes.End`) as the parameter that it replaces. Each further stage of an obligation has more numbers:
+the same kind (`shapes.End`) as the parameter that it replaces. An obligation is tried in stages, and each stage has
+more numbers than the stage before:
 
-* The first stage has the numbers of the goals, of the action's parameters and of definitions (`definitions.py`), and
-  the numbers that are leaves of the states before and after the step.
-* The second stage adds numbers that are stored in arrays (such as logs) of the state before the step. It reads each
-  array at the indices that are numbers of the goals, of the action's parameters or of definitions.
+* The first stage has the *special* numbers: those of the goals, of the action's parameters and of definitions
+  (`definitions.py`). It also has the numbers that are leaves (see `shapes.py`) of the states before and after the step.
+* The second stage adds numbers that are stored in arrays (such as logs) of the state before the step. Each array is
+  read only at the special numbers.
 * The third stage adds the predecessors of the numbers that are leaves of the state before the step.
 
-Assuming less is safe, because a goal that follows from some instances of a lemma also follows from the lemma. But a
-goal that is not proved might follow from more instances.
+It is safe to assume a lemma only for some numbers, because a goal that follows from these instances of the lemma
+also follows from the lemma itself. But a goal that is not proved might follow from more instances.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ class Unbounded:
     # --- statements -------------------------------------------------------------------------------------------------
 
     def quantified(self, statement: Statement, state: Sequence[Term]) -> tuple[list[Quantified], Definitions]:
-        """A statement about a state: its conditions (one for each choice of finite parameters) and its definitions.
+        """The conditions of a statement about a state, one for each choice of finite parameters, and its definitions.
 
         A parameter is *numeric* if its domain depends on a bound, and *finite* otherwise. The statement is true if and
         only if each condition is true for all values of the numeric parameters.
@@ -79,9 +80,9 @@ class Unbounded:
         return self._read(statement, state, fresh_numbers(self.free.book), bound=True)
 
     def goal(self, statement: Statement, state: Sequence[Term]) -> tuple[Term, Definitions]:
-        """A statement about a state, for unknown values of its numeric parameters.
+        """A statement about a state, with a free z3 constant for each numeric parameter.
 
-        If no values of these parameters make the statement false, it holds for all values.
+        If a solver shows that the statement with these constants cannot be false, it holds for all values.
         """
         found, definitions = self._read(statement, state, self._some_number, bound=False)
         return both(*(q.condition for q in found)), definitions
@@ -148,10 +149,11 @@ class Unbounded:
         own: Pool,
         assumes: bool = True,
     ) -> Obligation:
-        """Makes an obligation. If `assumes` is true, each stage assumes the lemmas and domains for its numbers.
+        """Makes an obligation. Each of its stages has a pool of numbers (see `_pool`).
 
-        `after` is the state that the goals are about. `own` has the numbers of the action's parameters. `definitions`
-        are those of the step or of the initial state.
+        If `assumes` is true, each stage assumes for the numbers in its pool that the lemmas hold, and that the values
+        of leaves lie in their domains. `after` is the state that the goals are about. `own` has the numbers of the
+        action's parameters. `definitions` are the definitions of the step or of the initial state.
         """
         read = Lazily(list(goals), lambda name: goals[name]())
         pools: dict[int, Pool] = {}

@@ -60,7 +60,7 @@ class UnboundedSet(Scalar):
         return like._lift(broker)  # type: ignore[no-any-return]
 
     def _is(self, broker: UnboundedBroker) -> list[Term]:
-        """For each broker of the domain, the condition that `broker` is this broker."""
+        """The conditions that `broker` is the first broker of the domain, the second broker, and so on."""
         return [z3.simplify(broker.term == b) for b in range(self.domain.element.count)]
 
     def has(self, broker: Any) -> UnboundedFlag:

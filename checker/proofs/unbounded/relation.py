@@ -206,7 +206,8 @@ class Relation:
 
 
 Name = Callable[[str, str, int], Term]
-"""Makes the number for a parameter, from its name, its kind, and how many numbers of this kind came before."""
+"""A function that makes a number for a parameter of an action or a statement. It gets the name of the parameter, its
+kind, and how many parameters of this kind come before it."""
 
 
 def arguments(

@@ -1,4 +1,4 @@
-"""Scalars without bounds: z3 terms that a model's methods compute with."""
+"""The scalars that the methods of a model without bounds compute with. They consist of z3 terms."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from isrcheck.model.language.logic import implies
 
 
 class Unbounded(OfTheState):
-    """A value without bounds: a scalar or a structure."""
+    """A value in a model without bounds: a scalar or a structure (`values.py`)."""
 
     __slots__ = ()
 
@@ -219,11 +219,11 @@ class UnboundedNumber(Scalar):
         return End(z3.simplify(self.term), self._kind)
 
     def below(self) -> Below:
-        """The numbers from 0 to below this number, as a domain for `for_all`."""
+        """The numbers from 0 to this number minus 1, as a domain for `for_all`."""
         return Below(self)
 
     def one_past_last(self, holds: Callable[[Any], Any]) -> UnboundedNumber:
-        """One past the greatest number from 0 to below this number for which `holds` is true, or 0 if there is none."""
+        """The greatest number from 0 to this number minus 1 for which `holds` is true, plus 1; 0 if there is none."""
 
         def of_number(at: Term) -> tuple[Term, Term]:
             flag = as_flag(holds(UnboundedNumber((at,), self.domain)))

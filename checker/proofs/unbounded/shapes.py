@@ -1,10 +1,10 @@
-"""The form in which a value is stored without bounds: z3 terms. Each part that is one term is a *leaf*.
+"""How a value of a model without bounds is stored as z3 terms. A part of the value that is one term is a *leaf*.
 
-A bound is a z3 constant: an unknown integer. A number, an enum or a broker is an Int. The Int of an enum is the
+A bound is an unknown integer (a z3 constant). A number, an enum or a broker is an Int. The Int of an enum is the
 position of its member. The Int of a broker is its index, and -1 represents "none". A flag is a Bool. A set has one Bool
-for each broker. A log whose capacity is a bound consists of its length and, for each leaf of an element, an Array from
-offsets to the values of this leaf. A `per(...)` over numbers whose domain depends on a bound consists of such Arrays,
-from its indices.
+for each broker. A log whose capacity is a bound has an Int (its length) and one Array for each leaf of an element (for
+example, an Array from offsets to epochs). A `per(...)` over numbers whose domain depends on a bound has one Array for
+each leaf of an element, from the numbers to the values of this leaf.
 """
 
 from __future__ import annotations

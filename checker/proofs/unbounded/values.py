@@ -1,8 +1,8 @@
 """The values that a model's methods compute with when there are no bounds. They consist of z3 terms.
 
 A scalar has terms, and the condition that it is defined. A structure is a part of the state (at a `Place`), or a
-separate value. These values are the language's third semantics, beside `plain` and `symbolic` in `model/language`. The
-methods of values have the same names in all three semantics.
+separate value. The classes of these values are the third semantics of the modelling language. The modules `plain` and
+`symbolic` in `model/language` have the other two. The methods of values have the same names in all three.
 """
 
 from __future__ import annotations
@@ -258,7 +258,7 @@ STRUCTURES: Final[dict[type[Domain], type[Structure]]] = {
 
 
 def placed(domain: Domain, place: Place) -> Any:
-    """The value of a domain at a place. A scalar is read immediately, a structure only when a part of it is needed."""
+    """The value of a domain at a place. A scalar is read at once. A structure is read when a part of it is needed."""
     if type(domain) in SCALARS:
         return SCALARS[type(domain)](place.read(len(shape(domain))), domain, place.defined)
     return STRUCTURES[type(domain)](domain, place)

@@ -1,12 +1,12 @@
 """DefaultAlterPartitionManager: the one request that a leader may have in flight, and the controller's answer.
 
 A broker has at most one AlterPartition request in flight for a partition. Kafka refuses a second request immediately
-(OPERATION_NOT_ATTEMPTED), and the partition goes back to the last ISR that it knew to be committed. In the model, a
+(OPERATION_NOT_ATTEMPTED), and the leader goes back to the last ISR that it knew to be committed. In the model, a
 leader makes no second request. The request names the leader epoch, the partition epoch, the members of the new ISR, and
 the broker epochs in which these members last fetched (KIP-903).
 
-Left out: errors of the whole request, after which the same request is sent again; requests of a leader that has
-stopped. The controller could have handled such a request before the leader stopped, with the same effect.
+Left out: errors of the whole request, after which the same request is sent again; requests that arrive after their
+leader has stopped. Their effect is the same as if they had arrived just before the leader stopped.
 
 Source: AlterPartitionManager.scala of Kafka 4.3; KIP-497, KIP-903.
 """
@@ -24,7 +24,7 @@ REFUSED = ("fenced-leader-epoch", "invalid-request", "invalid-update-version", "
 """Errors after which a leader (with `refused_request = waits`) waits for a metadata record newer than its request."""
 
 IN_LATER_EPOCH = "success-in-later-epoch"
-"""Success that completed a reassignment and so began a new leader epoch. The leader learns this epoch from metadata."""
+"""Success, but in a new leader epoch, because a reassignment is complete. The leader learns the epoch from metadata."""
 
 ANSWERS = ("success", IN_LATER_EPOCH, "ineligible-replica", *REFUSED)
 

@@ -2,9 +2,9 @@
 
 A *crash* loses what is volatile. A lossy crash also loses records at the end of the log that had not reached the disk.
 A broker that is shut down cleanly leaves a file with its broker epoch, and names that epoch when it registers again
-(KIP-966). A crash, by `kill -9` or of the machine, leaves no such file, even if the log is complete (`clean_crashes`
-changes this). The high watermark on disk is the broker's last one or, after a crash with `checkpoint = any`, possibly a
-lower one.
+(KIP-966). A crash of the process (`kill -9`) or of the machine leaves no such file, even if the log is complete. With
+`clean_crashes`, only a lossy crash leaves no such file. The high watermark on disk is the broker's last one or, after a
+crash with `checkpoint = any`, possibly a lower one.
 
 Left out: a disk that becomes empty although nobody noticed a failure.
 
@@ -25,7 +25,7 @@ from isrcheck.model.language.together import Together
 
 
 def any_checkpoint(m: Any) -> Any:
-    """The high watermarks that may be on disk. With `checkpoint = at-stop`, the only value is 0, and is not used."""
+    """The high watermarks that may be on disk. With `checkpoint = at-stop` there is only 0, which no step uses."""
     return any_end(m) if m.checkpoint == "any" else number(0, 0)
 
 
@@ -173,7 +173,7 @@ class BrokerLifecycle(Partition):
 
     @action(b=broker, actor="b", where=lambda m: m.shutdowns)
     def finish_controlled_shutdown(self, s: KraftState, b: Any) -> None:
-        """beginShutdown: a broker in controlled shutdown stops, once the controller has taken it out of every ISR."""
+        """beginShutdown: a broker in controlled shutdown stops, at any time after `begin_controlled_shutdown`."""
         s.require(s.stopping.has(b))
         self.stop(s, b, None)
 

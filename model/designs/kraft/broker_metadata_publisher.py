@@ -1,8 +1,8 @@
 """BrokerMetadataPublisher and ReplicaManager.applyDelta: a broker applies metadata that the controller has committed.
 
 The broker goes on to the image of a later batch in one step, and skips the batches between. The delta that it applies
-has the differences between the two images, not the changes of the skipped batches. If the partition epoch differs, the
-broker leads or follows the partition as the new image says.
+has the differences between the broker's last image and the new image, not each change of the skipped batches. If the
+partition epoch differs, the broker leads or follows the partition as the new image says.
 
 Source: BrokerMetadataPublisher.scala, ReplicaManager.applyDelta, TopicDelta.localChanges of Kafka 4.3. Left out: the
 moment in which the metadata cache is new and the partitions have not changed yet.
@@ -43,8 +43,8 @@ class BrokerMetadataPublisher(Partition):
         """onMetadataUpdate: a later image, whether a broker's replica changes, and whether the replica is removed.
 
         The replica of an assigned broker changes if the partition epoch differs, or if the broker has no role yet. The
-        replica is removed if the partition is no longer assigned to the broker. A broker without a role, for example
-        one that has just started, applies its first image even if the image is not later.
+        replica is removed if the partition is no longer assigned to the broker. The image must be later than the last
+        one, unless the replica is removed or has no role yet (for example, because the broker has just started).
         """
         image, replica = s.metadata.at(to), s.replica[0][b]
         said, mine = image.partition[0], self.is_replica(image.partition[0], b)
@@ -144,7 +144,7 @@ class BrokerMetadataPublisher(Partition):
         return f"{b} hears that {' and that '.join(words)}"
 
     def skipped_in_words(self, s: Any, b: Any, to: int) -> str:
-        """The words ` at once of 2 batches,` if a broker goes on by more than one batch, else no words."""
+        """Words such as ` at once of 2 batches,` if a broker goes on by more than one batch, else no words."""
         between = to - s.applied[b]
         return f" at once of {between} batches," if between > 1 else ""
 

@@ -2,7 +2,7 @@
 
 A broker is *active* if it is registered, not fenced and not in controlled shutdown. `live` is the set of active
 brokers. A broker is fenced when its session ends, whether the broker is down, cut off or slow. The batch that fences a
-broker also has the changes of partitions that follow from this.
+broker also has the resulting changes of partitions.
 
 Left out: the times of sessions, the broker's metadata offset, feature levels, shutdowns that wait for other brokers'
 metadata. Kafka unfences a broker only after the broker has read its own registration; here a broker knows its
@@ -100,9 +100,9 @@ class ClusterControl(MetadataLog):
 
     @action(b=broker, leader=somebody_or_nobody, actor="b", perturbation=True, where=lambda m: m.shutdowns)
     def begin_controlled_shutdown(self, s: KraftState, b: Any, leader: Any) -> None:
-        """processBrokerHeartbeat (wantShutDown): a broker shuts down; the controller takes it out of every ISR.
+        """processBrokerHeartbeat (wantShutDown): a broker asks to shut down, and becomes inactive (`without`).
 
-        A fenced broker may also shut down, although it is in no ISR any more.
+        A fenced broker may also ask to shut down. Then no ISR changes.
         """
         s.require(s.shutdowns < self.shutdowns, ~s.stopping.has(b), self.runs(s, b))
         s.shutdowns += 1

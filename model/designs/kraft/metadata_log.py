@@ -8,8 +8,8 @@ loads a snapshot.
 
 The model forgets batches that all running brokers have passed.
 
-Left out: batches that are cut in two; the moment within a publication when the metadata cache is already new and the
-partition is still old; a failover of the controller. (A controller answers only after its batch is committed, and the
+Left out: batches that are cut in two; the moment when a broker's metadata cache is already new and its partition is
+still old; a failover of the controller. (A controller answers only after its batch is committed, and the
 next controller has the same log.)
 
 Source: MetadataLoader.java, MetadataBatchLoader.java, TopicDelta.java, KRaftMetadataCache.java of Kafka 4.3.
@@ -136,7 +136,7 @@ class MetadataLog(PartitionRegistration):
         where: Any = True,
         min_isr_changes: bool = False,
     ) -> None:
-        """Commits a batch if a condition holds: registrations by partition, and the brokers that are then active.
+        """If `where` is true, commits a batch: registrations by partition, and the brokers that are active afterwards.
 
         If `live` is None, the active brokers stay the same. `started` is a broker that registers in this batch. From
         then on this broker is up, its broker epoch is greater by one, and it has the image of this batch.

@@ -1,15 +1,15 @@
 """Partition: what a broker does as leader or follower of a partition.
 
-A leader knows the committed ISR. While a leader's request for another ISR is *pending*, the leader assumes the largest
-ISR that the controller may have. A leader raises its high watermark, if it can, when it notes a new fetch offset,
-appends a record, applies a metadata record, or learns that its request is granted. When a leader handles a fetch, it
-also asks the controller to add the follower to the ISR if the follower may join.
+A leader knows the committed ISR. While a leader's request for another ISR is *pending*, the leader commits a record
+only if the members of both ISRs have the record (`maximal_isr`). A leader raises its high watermark, if it can, when it
+notes a new fetch offset, appends a record, applies a metadata record, or learns that its request is granted. When a
+leader handles a fetch, it also asks the controller to add the follower to the ISR if the follower may join.
 
-Each rule is a method, and the docstring of the method gives the reason for the rule. The steps for fetches and for
-metadata are in the parts that use this part.
+Each rule is a method, and the docstring of the method gives the reason for the rule. The steps for fetches are in
+`replica_fetcher`, and the steps for metadata in `broker_metadata_publisher`.
 
-Left out: future replicas while they catch up; log start offsets; the recovery state of a leader that was elected
-uncleanly (in Kafka, a leader always asks for RECOVERED and does nothing to recover).
+Left out: copies of a log in another directory (future replicas) while they catch up; log start offsets; the recovery
+state of a leader that was elected uncleanly (in Kafka, a leader always asks for RECOVERED and does nothing to recover).
 
 Source: Partition.scala of Kafka 4.3.
 """
@@ -90,8 +90,8 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager, MetadataLog, C
     )
     looks_again = setting(
         False,
-        meaning="a leader checks from time to time whether it can raise its high watermark, since a follower that it "
-        "waited for may be gone. Kafka has no such check",
+        meaning="a leader checks from time to time whether it can raise its high watermark, since it may no longer "
+        "have to wait for a follower outside the ISR (for example, a fenced one). Kafka has no such check",
     )
     expand_guard = setting(
         "epoch-start",
@@ -182,10 +182,10 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager, MetadataLog, C
     # --- the high watermark -----------------------------------------------------------------------------------------
 
     def maximal_isr(self, x: Leading) -> Any:
-        """maximalIsr: with `pending_isr = awaited`, the union of the committed ISR and the pending ISR.
+        """maximalIsr: by default (`pending_isr`), the union of the committed ISR and the pending ISR.
 
-        The pending request may have been granted already, and any member of the controller's ISR may lead next
-        (KIP-497).
+        The controller may have granted the pending request, or not yet. Any member of the controller's ISR may lead
+        next (KIP-497).
         """
         if self.pending_isr == "passed":
             return x.isr
@@ -196,9 +196,9 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager, MetadataLog, C
     def is_awaited(self, x: Leading, f: Any) -> Any:
         """Whether a leader's high watermark waits for a follower.
 
-        The high watermark waits for the members of the maximal ISR. By default it also waits for followers that have
-        caught up and may join. Without this wait, the high watermark could always be ahead of such a follower, which
-        then never joins. A follower that may not join is not awaited (KAFKA-15021).
+        The high watermark waits for the members of the maximal ISR. By default it also waits for a caught-up follower
+        outside the ISR, if the follower may join (KAFKA-15021). Without this wait, the high watermark could always be
+        ahead of this follower, so that the follower never joins.
         """
         member = self.maximal_isr(x).has(f) & self.is_replica(x.registration, f)
         if self.caught_up_outside == "passed":
@@ -209,11 +209,11 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager, MetadataLog, C
         return member | near
 
     def raised(self, b: Any, x: Leading, where: Any = True) -> Leading:
-        """maybeIncrementLeaderHW: if a condition holds, raises the high watermark to the least awaited log end.
+        """maybeIncrementLeaderHW: if a condition holds, raises the high watermark to the least end of the awaited logs.
 
         The high watermark never goes back. With `high_watermark_min_isr`, it does not rise while the ISR is smaller
-        than min.insync.replicas (KAFKA-15583). So replicas that leave such a small ISR have all committed records, and
-        may lead.
+        than min.insync.replicas (KAFKA-15583). So if the ISR is too small after a replica has left, this replica still
+        has all committed records, and may lead.
         """
         end = x.log.length
         for f in self.brokers:
@@ -229,7 +229,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager, MetadataLog, C
     ) -> None:
         """Stores a leader's state after a step if a condition holds, and answers producers whose record is committed.
 
-        The step itself writes the log. If the step appended a record, `written` is the record's id and end offset.
+        The caller writes the log itself. If the step appended a record, `written` is the record's id and end offset.
         """
         old = s.replica[p][b]
         before = self.followers_of(s, p, b)
@@ -243,7 +243,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager, MetadataLog, C
 
     @action(p=any_partition, b=broker, actor="b", where=lambda m: m.looks_again)
     def look_again(self, s: KraftState, p: int, b: Any) -> None:
-        """A leader checks again whether it can raise its high watermark: the followers that it waited for may be gone.
+        """A leader checks again, and raises its high watermark because it no longer has to wait for some follower.
 
         Kafka has no such step.
         """
@@ -261,8 +261,8 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager, MetadataLog, C
         """isFollowerInSync: whether a follower's log reaches the high watermark and the start of the leader's epoch.
 
         A follower that reaches only the high watermark may lack records that an earlier leader committed, because a new
-        leader's high watermark lags behind (KAFKA-7128). With `expand_guard = high-watermark`, such a follower is still
-        in sync.
+        leader's high watermark may be lower than the earlier leader's (KAFKA-7128). With the other `expand_guard`, the
+        high watermark is enough.
         """
         reached = end >= x.high_watermark
         return reached & (end >= x.epoch_start) if self.expand_guard == "epoch-start" else reached
@@ -270,7 +270,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager, MetadataLog, C
     def may_expand(self, s: KraftState, p: int, b: Any, x: Leading, f: Any, end: Any) -> Any:
         """canAddReplicaToIsr: whether a leader may ask that a follower joins the ISR.
 
-        No request may be pending, and the follower must be a replica outside the ISR that is eligible and in sync.
+        No request may be pending or in flight. The follower must be an eligible replica outside the ISR, and in sync.
         """
         free = x.pending.is_empty & ~x.isr.has(f) & self.may_submit(s, p, b)
         if self.reassigns:
@@ -278,7 +278,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager, MetadataLog, C
         return free & self.is_isr_eligible(x.image, x.followers, f) & self.is_in_sync(x, end)
 
     def expanded(self, s: KraftState, p: int, b: Any, x: Leading, f: Any, end: Any, where: Any) -> Leading:
-        """maybeExpandIsr: if a condition holds and `f`, which has just fetched, may join, asks for an ISR with `f`."""
+        """maybeExpandIsr: asks for an ISR with `f`, which has just fetched, if a condition holds and `f` may join."""
         grows = where & self.may_expand(s, p, b, x, f, end)
         self.submit(s, p, b, self.request(s, b, x, x.isr | {f}), grows)
         return x._replace(pending=when(grows, x.isr | {f}, x.pending))
@@ -338,7 +338,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager, MetadataLog, C
     # --- a record of metadata ---------------------------------------------------------------------------------------
 
     def make_leader(self, s: KraftState, p: int, b: Any, image: Any) -> None:
-        """makeLeader: a broker leads as the registration in an image says.
+        """makeLeader: a broker takes its state as leader from the registration in an image.
 
         A registration with a smaller version than the broker's own is refused. An equal version is accepted, since the
         broker also learns versions from the controller's answers (KAFKA-13790). If the broker already leads in this
@@ -380,7 +380,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager, MetadataLog, C
         self.store(s, p, b, self.raised(b, x), obeys)
 
     def make_follower(self, s: KraftState, p: int, b: Any, image: Any) -> None:
-        """makeFollower: a broker follows as a registration says. It keeps its high watermark and its log.
+        """makeFollower: a broker follows the leader that an image names, and keeps its high watermark and its log.
 
         A broker that shuts down and is outside the ISR no longer fetches (ReplicaManager.applyLocalFollowersDelta).
         """
@@ -434,8 +434,8 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager, MetadataLog, C
     def handle_alter_partition_response(self, s: KraftState, p: int, b: Any) -> None:
         """handleAlterPartitionUpdate, handleAlterPartitionError: the controller's answer reaches a leader.
 
-        The leader ignores the answer if the answered request is no longer pending, or if the success began a later
-        epoch. On any other success the leader adopts the ISR and the version of the answer. If the error is
+        The leader ignores the answer if the request is no longer pending, or if the answer is a success that began a
+        later epoch. On any other success the leader adopts the ISR and the version of the answer. If the error is
         INELIGIBLE_REPLICA, the leader goes back to the committed ISR. After any other error it waits for a metadata
         record. With `refused_request = goes-back`, it goes back after every error.
         """
@@ -472,13 +472,13 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager, MetadataLog, C
     # --- sentences --------------------------------------------------------------------------------------------------
 
     def who_leads(self, s: Any, p: int, b: Any) -> str:
-        """Words for a leader. For a deposed leader, the words name the epoch in which it leads, and end in a comma."""
+        """Words for a leader. For a deposed leader, the words name its old epoch, and end in a comma."""
         if s.state[p].leader == b and s.state[p].epoch == s.replica[p][b].epoch:
             return str(b)
         return f"{b}, still leader of epoch {s.replica[p][b].epoch} in its own eyes,"
 
     def commit_in_words(self, old: Any, new: Any, p: int, b: Any) -> str:
-        """Words for a high watermark that rises, and for records that are acknowledged. Empty if there are neither."""
+        """Words for a high watermark that rises, and for records that are acknowledged. Empty without such a change."""
         before, after = old.replica[p][b].high_watermark, new.replica[p][b].high_watermark
         told = [str(i) for i in range(self.max_records) if new.acknowledged[i] and not old.acknowledged[i]]
         words = f"; its high watermark {before} -> {after}" if after != before else ""

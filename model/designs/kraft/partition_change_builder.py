@@ -1,9 +1,9 @@
-"""PartitionChangeBuilder: the leader, epochs and eligible leaders that follow from a change of a partition's ISR.
+"""PartitionChangeBuilder: the leader, epochs and eligible leaders that result from a change of a partition's ISR.
 
-The eligible leader replicas (ELR) are outside the ISR, and may lead if it is empty. The election depends on the order
-in which the replicas are assigned. With `election = any-order`, each replica that wins in some order may win.
+The eligible leader replicas (ELR) are outside the ISR, and may lead if the ISR is empty. The election depends on the
+order in which the replicas are assigned. With `election = any-order`, a replica may win if some order lets it win.
 
-Left out: metadata versions before 3.6, the recovery state.
+Left out: metadata versions before 3.6, the recovery state of a leader that was elected uncleanly.
 
 Source: PartitionChangeBuilder.java of Kafka 4.3; KIP-966.
 """
@@ -46,8 +46,8 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
         0,
         at_least=0,
         at_most=4,
-        meaning="with election = in-order: the preferred leader; after it the brokers follow by number. Broker 0 "
-        "leads at the start in any case",
+        meaning="with election = in-order: the preferred leader, which is first in the order; the other brokers come "
+        "next, by number. Broker 0 leads at the start in any case",
     )
     unclean = setting(
         False, meaning="unclean.leader.election.enable: if no eligible replica is left, any live replica may be elected"
@@ -129,7 +129,7 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
         replicas = {x: True if assigned is None else assigned.replicas.has(x) for x in self.brokers}
 
         def first(able: dict[Any, Any]) -> Any:
-            """Whether `leader` is able and, with `election = in-order`, is the first able broker."""
+            """Whether `leader` is a candidate in `able` and, with `election = in-order`, the first candidate."""
             found = able[leader]
             if self.election == "in-order":
                 for x in self.in_order[: self.in_order.index(leader)]:
@@ -154,9 +154,9 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
     def reverted_isr(self, s: KraftState, p: int, leader: Any) -> Any:
         """The ISR after a reassignment is cancelled: without the replicas that the reassignment added.
 
-        If this ISR is empty and elections may be unclean, the first replica becomes its only member: this is an unclean
-        election. With `election = any-order`, the only member is the replica that leads afterwards, or the first
-        replica if nobody leads.
+        If this ISR is empty and elections may be unclean, the first replica becomes the only member of the ISR, by an
+        unclean election. With `election = any-order`, the only member is the replica that leads afterwards, or the
+        first replica if nobody leads.
         """
         state, (replicas, _, _) = s.state[p], self.reverted(s, p)
         isr = state.isr - state.adding
@@ -172,10 +172,10 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
     # --- what is written --------------------------------------------------------------------------------------------
 
     def next_elr(self, s: KraftState, p: int, isr: Any, stopped_uncleanly: Any = None) -> Any:
-        """maybePopulateTargetElr: the ELR for a new ISR. It is empty if the ISR has min.insync.replicas members.
+        """maybePopulateTargetElr: the new ELR. It is empty if the new ISR has at least min.insync.replicas members.
 
-        Otherwise the ELR has the members of old ISR and ELR that are not in the new ISR and did not stop uncleanly.
-        While the ISR is so small, the high watermark does not rise (KAFKA-15583). So the ELR has all committed records.
+        Otherwise it has the members of the old ISR and ELR that are not in the new ISR and did not stop uncleanly. They
+        have all committed records, because the high watermark does not rise while the ISR is small (KAFKA-15583).
         """
         if not self.elr:
             return isr - isr
@@ -200,8 +200,8 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
         """build: the change that a new ISR or assignment causes. If `elects` holds, requires that `leader` is elected.
 
         First a reassignment is completed, then the ELR is computed, then a leader is elected. A leader from outside the
-        ISR becomes its only member. Unless the ISR is empty and this leader is in the ELR, the election is unclean, and
-        the ELR becomes empty. Without ELR the last members of an ISR stay in it (KAFKA-708).
+        ISR becomes its only member. This election is unclean, and the ELR becomes empty, unless the ISR is empty and
+        the leader is in the ELR. Without `elr`, an ISR keeps its last members (KAFKA-708).
 
         The leader epoch rises if the leader changes (also to nobody) or a replica is removed. The partition epoch rises
         with every change. `unclean` says whether any replica may be elected; if it is None, the configuration decides.
@@ -250,9 +250,9 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
     def cleared(self, s: KraftState, p: int) -> Change:
         """ClearElrRecord: the change that clears the ELR and the last known leader.
 
-        With `elr_is_cleared = unless-raised-without-isr`, nothing is cleared if the value rises while the ISR is empty.
-        The partition epoch rises if anything is cleared. With `min_isr_change = with-a-partition-epoch`, it rises in
-        any case.
+        With `elr_is_cleared = unless-raised-without-isr`, nothing is cleared if min.insync.replicas rises while the ISR
+        is empty. The partition epoch rises if anything is cleared. It always rises with `min_isr_change =
+        with-a-partition-epoch`.
         """
         state = s.state[p]
         elr: Any = s.elr[p] if self.elr else state.isr - state.isr

@@ -2,7 +2,7 @@
 
 During a reassignment, a partition is assigned to its old and its new replicas. The replicas that the reassignment
 *adds* or *removes* are marked. When the ISR has every added replica, the removed replicas leave the ISR and the
-assignment in one step. Three versions of Kafka differ in whether the replicas that stay must also be in the ISR.
+assignment in one step. Versions of Kafka differ in whether the replicas that stay must also be in the ISR.
 
 Left out: the order of replicas (`election = in-order` keeps one order for all brokers).
 
@@ -59,7 +59,7 @@ class PartitionReassignmentReplicas(PartitionRegistration):
 
         The new reassignment may replace an earlier one that is under way. If the new reassignment adds no replica, the
         replicas that the earlier one adds stay marked. If the new one removes no replica, the replicas that the earlier
-        one removes stay marked. (changePartitionReassignment does not set an empty list.)
+        one removes stay marked. (changePartitionReassignment does not replace a list by an empty list.)
         """
         state = s.state[p]
         now, adding, removing = state.replicas, target - state.replicas, state.replicas - target
@@ -87,10 +87,10 @@ class PartitionReassignmentReplicas(PartitionRegistration):
     def have_joined(self, isr: Any, stays: Any, assignment: Assignment) -> Any:
         """Whether the ISR without the removed replicas has every replica that the controller waits for.
 
-        If this ISR lacks replicas in `stays`, it may have fewer members than min.insync.replicas. Then a record that a
-        larger ISR acknowledged is in too few logs. By default the controller waits for the added replicas and, if a
-        reassignment adds fewer replicas than it removes, for all replicas in `stays`. Otherwise the added replicas make
-        up for the removed replicas.
+        If this ISR lacks replicas that stay (`stays`), it may be smaller than min.insync.replicas. Then a record that
+        was acknowledged with a larger ISR is in too few logs. By default the controller waits for the added replicas,
+        which make up for the removed replicas. If a reassignment adds fewer replicas than it removes, the controller
+        waits for all replicas in `stays`.
         """
         added, all_of_them = assignment.adding <= isr, stays <= isr
         if self.awaited_in_isr == "all":

@@ -42,7 +42,7 @@ class PartitionRegistration(UnifiedLog):
         meaning="number of replicas of the partition at the start; 0: all brokers",
     )
     reassignments = budget(at_most=3, meaning="reassignments that an operator asks for")
-    cancellations = setting(False, meaning="with reassignments: an operator may cancel the one that is under way")
+    cancellations = setting(False, meaning="with reassignments: an operator may cancel a reassignment under way")
     replication_factor_changes = setting(
         True,
         meaning="with reassignments: the target may have more or fewer replicas than before (KIP-860); if false, it "

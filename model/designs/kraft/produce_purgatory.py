@@ -2,9 +2,9 @@
 
 A producer with acks=all waits until the high watermark of the broker to which it wrote reaches the end of its record.
 Then the producer receives success, or an error if the leader's `maximal_isr` is smaller than min.insync.replicas.
-checkEnoughReplicasReachOffset compares no leader epoch. The producer receives NOT_LEADER_OR_FOLLOWER when that broker
-becomes a follower, and nothing when that broker stops. *Ghosts* are variables that record the acknowledged and the
-committed records. They restrict no step.
+checkEnoughReplicasReachOffset compares no leader epoch, so the broker may lead in a later epoch by then. The producer
+receives NOT_LEADER_OR_FOLLOWER if the broker becomes a follower first, and nothing if the broker stops first. *Ghosts*
+are variables that record the acknowledged and the committed records. They restrict no step.
 
 Left out: acks=0 and 1, answers that get lost, retries, transactions, a delayed request that times out.
 
@@ -55,9 +55,9 @@ class ProducePurgatory(UnifiedLog):
     ) -> None:
         """Answers the producers whose records a leader's high watermark has reached.
 
-        `enough` says whether the ISR that the leader assumes (`maximal_isr`) has min.insync.replicas members. If so,
-        the answer is success, otherwise an error. If the leader has just appended a record, `written` is the record's
-        id and end offset.
+        `enough` says whether the leader's `maximal_isr` has at least min.insync.replicas members. If it has, the answer
+        is success, otherwise an error. If the leader has just appended a record, `written` is the record's id and end
+        offset.
         """
         for i in range(self.max_records):
             at, end = s.waiting[i].at, s.waiting[i].end
@@ -80,9 +80,9 @@ class ProducePurgatory(UnifiedLog):
     # --- what is committed ------------------------------------------------------------------------------------------
 
     def note_committed(self, s: KraftState, p: int, b: Any, epoch: Any, log: Any, start: Any, end: Any) -> None:
-        """Notes the records over which a leader's high watermark rises from `start` to `end`: consumers may read them.
+        """Notes the records from `start` to `end`, which consumers may read once a leader's high watermark is `end`.
 
-        Also notes if such a record differs from the one committed at its offset, or if two brokers commit in one epoch.
+        Also notes if a record differs from the first one committed at its offset, or if two brokers commit in an epoch.
         """
         committed = s.committed[p]
         records, rewritten = committed.records, committed.rewritten

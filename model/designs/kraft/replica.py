@@ -4,9 +4,9 @@ A leader knows each follower's log end offset and broker epoch at the follower's
 whether the follower was at the leader's log end within replica.lag.time.max.ms. There is no clock: a follower that was
 caught up may exceed this time at any moment.
 
-Left out: log start offsets; times; a second rule for caught-up followers. By this rule a follower is also caught up if
-its fetch offset reaches the log end that the leader had at the follower's previous fetch. So a follower counts as
-lagging more often here than in Kafka.
+Left out: log start offsets; times; a second rule for caught-up followers. By Kafka's second rule, a follower is also
+caught up if its fetch offset reaches the log end that the leader had at the follower's previous fetch. So a follower
+counts as lagging more often here than in Kafka.
 
 Source: Replica.java, ReplicaState.java of Kafka 4.3; KIP-903.
 """
@@ -44,7 +44,7 @@ class Replica(UnifiedLog):
     )
 
     restarts: Any
-    """An attribute of `metadata_log`."""
+    """Defined in `metadata_log`: how often brokers may start again."""
 
     def holds(self) -> dict[str, Any]:
         found: dict[str, Any] = {
@@ -78,7 +78,7 @@ class Replica(UnifiedLog):
     # --- rules ------------------------------------------------------------------------------------------------------
 
     def reset_replica_state(self, old: Followers, isr: Any, new_leader: Any, skipped: Any) -> Followers:
-        """resetReplicaState, when a leader begins an epoch: members of the ISR count as caught up from then on.
+        """resetReplicaState: when a leader begins an epoch, the members of the ISR, and no others, count as caught up.
 
         A new leader knows nothing else about its followers. With `follower_state = kept`, a broker that already led
         keeps log end offsets and broker epochs. Such a broker may have missed an epoch in which another broker led,
@@ -124,11 +124,11 @@ class Replica(UnifiedLog):
         return (followers.ends[follower] == leaders_end) | followers.caught_up.has(follower)
 
     def is_isr_eligible(self, image: Any, followers: Followers, follower: Any) -> Any:
-        """isReplicaIsrEligible: whether a follower may join the ISR as far as the leader's metadata says.
+        """isReplicaIsrEligible: whether the leader's metadata allows a follower to join the ISR.
 
         The follower must have fetched, and must be neither fenced nor shutting down (KIP-841). Its last fetch must be
-        in the broker epoch that the metadata has for it. Otherwise the follower may have restarted since, and lost what
-        it had fetched (KIP-903).
+        in its broker epoch in the metadata. Otherwise the follower may have restarted after the fetch, and lost what it
+        had fetched (KIP-903).
         """
         found = image.live.has(follower) & (followers.ends[follower] != UNKNOWN)
         if not self.restarts:

@@ -2,12 +2,12 @@
 
 A thread has one request in flight. The leader reads its log for the request (fetchRecords) and notes the follower's
 fetch offset. The answer has the point where the logs diverge, or else the next record (if any) and the high watermark
-from before the fetch. The follower applies the answer if it still follows that leader, its log end is still the fetch
-offset, and its epoch is still the same (see `fetch_answer`).
+from before the fetch. The follower applies the answer if the follower still has the leader, the log end and the epoch
+with which it sent the fetch (see `fetch_answer`).
 
-With `fetch = one-step`, the answer is handled in the step of the fetch, so no answer is late. Requests are never late.
-In Kafka, a late request has the same effect as an immediate one: until the leader learns of a later epoch, nothing that
-the follower does after sending the request can reach the leader.
+With `fetch = one-step`, the answer is handled in the step of the fetch, so no answer is late. In the model, requests
+are never late. In Kafka, a late request has the same effect as an immediate one. The reason is that nothing that the
+follower does after sending the request can reach the leader before the leader learns of a later epoch.
 
 Left out: fetches of several partitions, sessions, back-off, fetches that wait for records.
 
@@ -47,7 +47,7 @@ class ReplicaFetcher(Partition):
         "two-steps",
         choices=("two-steps", "one-step"),
         meaning="two-steps: time passes between the leader's read for a fetch and the follower's handling of the "
-        "answer; one-step: it does not",
+        "answer; one-step: both happen in one step",
         leaves_out={"one-step": "answers to fetches that come late"},
     )
     fetch_answer = setting(
@@ -83,7 +83,7 @@ class ReplicaFetcher(Partition):
         1,
         at_least=1,
         at_most=4,
-        meaning="with note_fetch: fetch offsets that are noted later than the leader reads for the fetch",
+        meaning="unless note_fetch = at-once: fetch offsets that a leader notes later than it reads for the fetch",
         bound=lambda m, s: s.late_notes == m.late_notes if m.note_fetch != "at-once" else False,
     )
 
@@ -132,9 +132,9 @@ class ReplicaFetcher(Partition):
     def truncates_later(self) -> bool:
         """Whether a fetcher thread releases its lock between comparing the epoch and truncating.
 
-        In between, the answer has the kind `truncating`. The thread goes on even if the partition is taken from it,
-        like a Kafka thread that also fetches another partition. If the partition has been added to the thread again by
-        then, the thread truncates the partition's log.
+        In between, the answer has the kind `truncating`. The thread runs on even if the partition is taken from it,
+        like a Kafka thread that also fetches another partition. When it goes on, it truncates the log if it has the
+        partition then, perhaps because the partition was added again.
         """
         return bool(self.fetch == "two-steps" and self.fetch_answer == "appends-checked")
 
@@ -148,7 +148,7 @@ class ReplicaFetcher(Partition):
         return {**nothing, "high_watermark": 0, "end_epoch": -1, "end": 0}
 
     def drop_answers(self, s: KraftState, p: int, b: Any) -> None:
-        """Drops the answers to a broker without the partition. `forget_answer` decides about the answers from it."""
+        """Drops the answers to a broker that lost the partition and, by `forget_answer`, those from the broker."""
         for other in self.brokers:
             if other == b:
                 continue
@@ -164,7 +164,7 @@ class ReplicaFetcher(Partition):
         s.answer[p][follower][leader] = when(where, self.no_answer(), answer)
 
     def drop_reads(self, s: KraftState, p: int, b: Any) -> None:
-        """Drops a stopping leader's unnoted reads. Reads by other leaders for fetches of this broker stay."""
+        """Drops a stopping leader's reads with offsets not yet noted. Other leaders' reads for this broker stay."""
         if self.note_fetch != "at-once":
             for other in self.brokers:
                 if other != b:
@@ -181,10 +181,10 @@ class ReplicaFetcher(Partition):
                     self.forget_answer(s, p, b, leader, where)
 
     def orphan_reads(self, s: KraftState, p: int, b: Any, registration: Any = None) -> None:
-        """Marks a leader's read as an orphan if the leader has dropped the follower's Replica: the offset is not noted.
+        """Marks a leader's read as an orphan, whose offset is not noted, if the leader dropped the follower's Replica.
 
         makeFollower drops the Replica of every follower (`registration` is None). updateAssignmentAndIsr drops the
-        Replica of each broker that is no replica in the registration.
+        Replica of each broker that is not a replica in the registration.
         """
         if self.note_fetch != "at-once":
             for follower in self.brokers:
@@ -228,11 +228,11 @@ class ReplicaFetcher(Partition):
         return bool(self.fetch == "two-steps" or not self.fetch_fencing or self.log_moves)
 
     def is_in_range(self, s: KraftState, p: int, follower: Any, leader: Any) -> Any:
-        """Whether the leader knows the follower's latest epoch (if it has one), or a later one.
+        """Whether the leader knows the follower's latest epoch or a later epoch; true if the follower has none.
 
         Otherwise the leader answers OFFSET_OUT_OF_RANGE. A follower gets this error only if it has applied an answer of
         another epoch, or if the leader has forgotten epochs. Where neither is possible, the result is True without a
-        check. If this result were wrong, the end of the epoch would be -1, and the search would report this value.
+        check. If True were wrong, the end of the epoch would be -1, which the search reports as outside the domain.
         """
         if not self.may_be_out_of_range:
             return True
@@ -253,8 +253,8 @@ class ReplicaFetcher(Partition):
         """updateFollowerFetchState: a leader notes a fetch, and may ask for a larger ISR and raise its high watermark.
 
         `read` is given if the leader has read for this fetch in an earlier step. If the read is an orphan
-        (`orphan_reads`), the offset is not noted, but the leader still checks whether the offset is in sync. So a
-        follower may join the ISR for an offset that it had earlier. Returns the leader's state after the fetch.
+        (`orphan_reads`), the leader does not note the offset, but checks whether this log end is in sync. So a follower
+        may join the ISR because of a log end that it had earlier. Returns the leader's state after the fetch.
         """
         x = self.leading(s, p, leader)
         known, leaders_end = where, x.log.length
@@ -392,8 +392,8 @@ class ReplicaFetcher(Partition):
     def take_answer(self, s: KraftState, p: int, follower: Any, answer: dict[str, Any], where: Any = True) -> None:
         """processFetchRequest, if a condition holds: appends the record, or truncates where the logs diverge.
 
-        The follower adopts the leader's high watermark, up to the follower's log end, even if that is lower than
-        before. Where the logs diverge, the follower keeps its own high watermark, up to its log end (KAFKA-14704).
+        The follower's high watermark becomes the leader's, but at most the follower's log end. So it may fall. Where
+        the logs diverge, the follower keeps its own high watermark, but at most its log end (KAFKA-14704).
         """
         own, replica = s.log[p][follower], s.replica[p][follower]
         has, diverges = (answer["kind"] == "record") & where, self.says_diverging(answer["kind"]) & where
@@ -415,8 +415,8 @@ class ReplicaFetcher(Partition):
     def process_fetch_request(self, s: KraftState, p: int, follower: Any, leader: Any) -> None:
         """processFetchRequest: the answer reaches the follower, which ignores an answer that it no longer waits for.
 
-        With `truncates_later`, an answer that the logs diverge takes two steps. The first step compares the epoch. The
-        second step is truncateOnFetchResponse, and checks only whether the thread has the partition.
+        With `truncates_later`, two steps handle an answer that the logs diverge. The first step compares the epoch. The
+        second step (truncateOnFetchResponse) checks only whether the broker follows this leader.
         """
         if follower == leader or self.fetch == "one-step":
             return

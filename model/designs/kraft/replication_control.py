@@ -55,7 +55,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager, Metadata
     )
     unclean_elections = budget(at_most=2, meaning="leader elections that an operator asks for and that may be unclean")
     directory_assignments = budget(
-        at_most=2, meaning="times that a broker reports the directory of its replica, after a move or a failed disk"
+        at_most=2, meaning="times that a broker reports the directory of its replica, unless the directory had failed"
     )
     assigned_directory = setting(
         "keeps-elr",
@@ -158,7 +158,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager, Metadata
 
     @action(p=any_partition, b=broker, leader=somebody_or_nobody, actor="controller", where=lambda m: m.reassignments)
     def alter_partition_and_elect(self, s: KraftState, p: int, b: Any, leader: Any) -> None:
-        """alterPartition: the new ISR completes a reassignment that removes the leader that asked for it.
+        """alterPartition: the ISR that a leader asks for completes a reassignment, which removes this leader.
 
         Another leader is elected in the same record, and the answer is NEW_LEADER_ELECTED.
         """
@@ -186,8 +186,8 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager, Metadata
 
         This ends an earlier reassignment. The new reassignment is complete immediately if the ISR already has the
         replicas for which the controller waits (`have_joined`). The request is refused if it would elect a replica that
-        it adds. If an earlier reassignment is removing replicas, the target may also be the set of all present
-        replicas.
+        it adds. The target must differ from the present target. So while replicas are being removed, the target may be
+        the set of all present replicas.
         """
         if len(target) < self.fewest_replicas:
             return
@@ -264,8 +264,8 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager, Metadata
     def elect_leader_for_leaderless_partition(self, s: KraftState, p: int, leader: Any) -> None:
         """maybeBalancePartitionLeaders: from time to time the controller elects leaders for partitions that have none.
 
-        It elects a replica from the ISR or the ELR, or the last known leader. If there is none of these and `unclean`
-        is set, it elects any active replica (maybeTriggerUncleanLeaderElectionForLeaderlessPartitions).
+        It elects a replica from the ISR or the ELR, or the last known leader. If none of these can be elected and
+        `unclean` is set, it elects any active replica (maybeTriggerUncleanLeaderElectionForLeaderlessPartitions).
         """
         s.require(s.state[p].leader.is_none)
         self.commit_change(s, {p: self.build(s, p, s.state[p].isr, leader, s.live)})
@@ -288,7 +288,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager, Metadata
 
         The broker reports the directory after a move, or after it has created the replica again because the earlier
         directory failed. Like any change, this change may complete a reassignment, clear the ELR (if the ISR is large
-        enough) and elect a leader. With `assigned_directory = clears-elr`, it always clears the ELR.
+        enough) and elect a leader. With `assigned_directory = clears-elr`, the change always clears the ELR.
         """
         anew: Any = s.without_directory.has(b) & ~s.offline.has(b) if self.directory_failures else False
         moves: Any = False

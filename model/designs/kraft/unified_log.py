@@ -161,7 +161,7 @@ class UnifiedLog(Part):
     def latest_epoch(self, s: KraftState, p: int, b: Any) -> Any:
         """latestEpoch: the last epoch in a broker's cache, or -1 if the cache is empty.
 
-        A fetch gives this epoch as the epoch of the last record, even if no record has it.
+        A fetch names this epoch as the epoch of the last record, even if no record is of this epoch.
         """
         return epoch_cache.latest_epoch(s.epoch_cache[p][b])
 

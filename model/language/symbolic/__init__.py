@@ -1,4 +1,4 @@
-"""The values that a model's methods compute with while they are traced: terms over a symbolic state.
+"""The values that a model's methods receive from a symbolic state during tracing: terms and structures.
 
 A *term* is a scalar: an expression and the condition under which the expression is defined. A *structure* (record,
 sequence, set of messages, per(...)) lies at a *place* of the state, where it can be assigned, or is a computed value.

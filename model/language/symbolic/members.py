@@ -15,7 +15,7 @@ from isrcheck.model.language.symbolic.terms import Term, TracedFlag, TracedNumbe
 
 
 class TracedBroker(Term):
-    """A member of a scalarset held in the state, or none."""
+    """A term for a member of a scalarset (such as a broker), or for `none`."""
 
     __slots__ = ()
     domain: Broker
@@ -116,7 +116,7 @@ class TracedSet(Term):
         return self._of_members(some(self.has(b) & holds(b) for b in self._members()))
 
     def _of_members(self, answer: TracedFlag) -> TracedFlag:
-        """The result of a quantifier; undefined where the set is undefined, even if the result depends on no member."""
+        """The result `answer` of a quantifier over this set, defined only where the set is defined, too."""
         return TracedFlag(answer.node, e.and_(self.defined, answer.defined), Flag())
 
     @property

@@ -26,7 +26,7 @@ class Step:
 
 
 class Traced(Protocol):
-    """The interface through which places use the state; `tracing` implements this interface."""
+    """What a `Place` uses of its state; `SymbolicState` in `tracing` implements this interface."""
 
     _leaves: Sequence[Leaf]
 
@@ -38,7 +38,7 @@ class Traced(Protocol):
 
 @dataclass(frozen=True)
 class Place:
-    """The place of a value in the state: the leaves from `start` on, moved by `steps`, which depend on the state."""
+    """The place of a value in the state. Its first leaf is `start`, moved on by `steps`, which depend on the state."""
 
     state: Traced
     start: int

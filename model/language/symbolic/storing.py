@@ -41,7 +41,7 @@ def _first(domain: Domain) -> Term:
 
 
 def term_of(domain: Domain, value: Any, use: str) -> Term:
-    """A value as a term of a scalar domain. If it does not fit, the advice in the error message begins with `use`."""
+    """A value as a term of a scalar domain. For a value of another kind, the advice in the error begins with `use`."""
     model = _first(domain)
     if isinstance(value, Symbolic) and type(value) is not type(model):
         raise mistake(f"{value!r} is {value._kind()}", f"{use} {domain}")

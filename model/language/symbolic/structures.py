@@ -189,7 +189,7 @@ class TracedSequence(Structure):
         return self.at(self.length - 1)
 
     def at(self, offset: Any) -> Any:
-        """The element at an offset; defined where the offset is below the length."""
+        """The element at an offset; defined where the offset is at least 0 and below the length."""
         at = self.length._lift(offset)
         if at.node.high < 0 or at.node.low >= self._domain.capacity:
             raise mistake(
@@ -217,7 +217,7 @@ class TracedSequence(Structure):
         return TracedNumber(node, e.and_(self._is_defined, defined, e.or_(*here)), Number(node.low, node.high))
 
     def _places(self, element: Any) -> tuple[list[Expression], Expression]:
-        """For each offset, the condition that the element is there; then the condition that the element is defined."""
+        """A pair: the conditions that each offset has the element, and the condition that the element is defined."""
         nodes, defined = nodes_of(self._domain.element, element)
         same = [e.and_(*(e.eq(x, y) for x, y in zip(slot, nodes, strict=True))) for slot in self._slots()]
         return [e.and_(self._below(e.constant("number", i)), x) for i, x in enumerate(same)], defined
@@ -237,7 +237,7 @@ class TracedSequence(Structure):
         return TracedFlag(e.and_(fits_in, *same), e.and_(self._is_defined, defined), Flag())
 
     def without(self, offset: Any) -> TracedSequence:
-        """The sequence without the element at `offset`; defined where there is such an element. Later ones move up."""
+        """The sequence without the element at `offset`, defined where it exists. Later elements' offsets fall by 1."""
         at = self.length._lift(offset)
         slots = [*self._slots(), self._padding()]
         moved = [
@@ -263,7 +263,7 @@ class TracedSequence(Structure):
         return TracedSequence(self._domain, None, nodes, e.and_(self._is_defined, defined, room))
 
     def truncated(self, length: Any) -> TracedSequence:
-        """The first `length` elements; defined where the sequence has at least that many elements."""
+        """The first `length` elements; defined where `length` is at least 0 and not above the sequence's length."""
         kept = self.length._lift(length)
         slots = [
             e.if_(e.lt(e.constant("number", i), kept.node), x, y)
@@ -274,7 +274,7 @@ class TracedSequence(Structure):
         return TracedSequence(self._domain, None, [kept.node, *slots], e.and_(self._is_defined, kept.defined, inside))
 
     def without_first(self) -> TracedSequence:
-        """The sequence without its first element; later elements move up. Defined where the sequence is not empty."""
+        """The sequence without its first element; other offsets fall by 1. Defined where the sequence is not empty."""
         slots = [node for slot in [*self._slots()[1:], self._padding()] for node in slot]
         some = e.lt(e.constant("number", 0), self.length.node)
         length = e.subtract(self.length.node, e.constant("number", 1))
@@ -325,7 +325,7 @@ class TracedMessages(Structure):
 
 
 def which(domain: Messages | Bag, element: Any) -> tuple[list[Expression], Expression]:
-    """For each possible element, the condition that it is `element`; then the condition that `element` is defined."""
+    """A pair: the conditions that each possible element is `element`, and the condition that `element` is defined."""
     nodes, defined = nodes_of(domain.element, element)
     return [
         e.and_(*(e.eq(x, y) for x, y in zip(nodes, constants(domain.element, value), strict=True)))
@@ -464,7 +464,7 @@ def index_of(domain: Domain, index: Any) -> int | Term:
 
 
 def nodes_of(domain: Domain, value: Any) -> tuple[list[Expression], Expression]:
-    """The expressions of a value to store in a place of a domain, and the condition that it is defined and fits."""
+    """The leaf expressions of a value for a place of a domain, and the condition that the value is defined and fits."""
     if isinstance(value, Choice):
         (xs, dx), (ys, dy) = nodes_of(domain, value.yes), nodes_of(domain, value.no)
         nodes = [e.if_(value.condition.node, x, y) for x, y in zip(xs, ys, strict=True)]

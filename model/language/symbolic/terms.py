@@ -1,4 +1,4 @@
-"""Terms: the scalars that a model's methods compute with while they are traced."""
+"""Terms: the scalar values that a model's methods receive from a symbolic state during tracing."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class TracedFlag(Term):
 def _kleene(a: Term, b: Term, decides: Callable[[Expression], Expression]) -> Expression:
     """The condition that `a & b` (or `a | b`) is defined.
 
-    Both operands are defined, or one operand is defined and alone decides the result.
+    The condition says that both operands are defined, or that a defined operand alone decides the result.
     """
     if a.defined is TRUE and b.defined is TRUE:
         return TRUE
