@@ -20,16 +20,22 @@ from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 if TYPE_CHECKING:
     from isrcheck.checker.results import Result
+
+Numbers = npt.NDArray[np.float64]
 
 LEVELS: Final = 8
 """The least number of levels for an estimate."""
 SHORTEST: Final = 4
 """The least number of ratios to which a line is fitted."""
 LONGEST: Final = 256
-"""A curve is fitted to fewer ratios or sizes than this. Otherwise, the fits to very many levels would take minutes."""
+"""A curve is fitted to fewer ratios or sizes than this."""
+FITS: Final = 24
+"""Each kind of curve is fitted at most this many times. So a forecast takes milliseconds, however many levels there
+are."""
 WIDER: Final = 0.7
 """The logarithm of the factor by which the range of the remaining states is widened on each side."""
 NARROWEST: Final = 0.01
@@ -64,8 +70,8 @@ def forecast(levels: Sequence[int]) -> Forecast | None:
     sizes, seen = np.log(np.array(levels, dtype=float)), sum(levels)
     ratios = np.diff(sizes)
     half, most = min(len(levels) // 2 + 2, LONGEST), min(2 * len(levels) // 3 + 1, LONGEST)
-    to_come = [_by_ratios(sizes, ratios[-n:]) for n in range(SHORTEST, max(SHORTEST + 1, half))]
-    to_come += [_by_sizes(sizes[-n:]) for n in range(SHORTEST + 1, max(SHORTEST + 2, most))]
+    to_come = [_by_ratios(sizes, ratios[-n:]) for n in _lengths(SHORTEST, half)]
+    to_come += [_by_sizes(sizes[-n:]) for n in _lengths(SHORTEST + 1, most)]
     known = sorted(x for x in to_come if x is not None)
     if len(known) < len(to_come):
         return None
@@ -75,6 +81,11 @@ def forecast(levels: Sequence[int]) -> Forecast | None:
     if middle > MOST * seen or high > MOST * low:
         return None
     return Forecast(round(low), round(middle), round(high))
+
+
+def _lengths(least: int, end: int) -> range:
+    """From `least` to before `end`, in steps that give at most `FITS` lengths, but at least `least`."""
+    return range(least, max(least + 1, end), max(1, math.ceil((end - least) / FITS)))
 
 
 def outlook(result: Result) -> dict[str, Any] | None:
@@ -102,33 +113,27 @@ def _bytes(expected: Forecast, result: Result) -> Forecast:
     return Forecast(*(bytes_ + min(more, most) for bytes_, more in zip(astuple(states), astuple(room), strict=True)))
 
 
-def _by_ratios(sizes: np.typing.NDArray[np.float64], ratios: np.typing.NDArray[np.float64]) -> float | None:
+def _by_ratios(sizes: Numbers, ratios: Numbers) -> float | None:
     """The number of remaining states if the logarithms of ratios stay on a line, or None if the line does not fall."""
     slope, start = np.polyfit(np.arange(len(ratios)), ratios, 1)
     if slope >= -FLAT:
         return None
-    size, total = float(sizes[-1]), 0.0
-    for k in range(len(ratios), len(ratios) + FARTHEST):
-        size += slope * k + start
-        if size < 0:
-            break
-        total += math.exp(min(size, LARGEST))
-    return max(total, 1.0)
+    coming = sizes[-1] + np.cumsum(slope * np.arange(len(ratios), len(ratios) + FARTHEST) + start)
+    return _total(coming, coming < 0)
 
 
-def _by_sizes(sizes: np.typing.NDArray[np.float64]) -> float | None:
+def _by_sizes(sizes: Numbers) -> float | None:
     """The number of remaining states if the logarithms of sizes stay on a parabola, or None if it is not concave."""
     bent, slope, start = np.polyfit(np.arange(len(sizes)), sizes, 2)
     if bent >= -FLAT:
         return None
+    k = np.arange(len(sizes) - 1, len(sizes) + FARTHEST)
+    curve = (bent * k + slope) * k + start
+    coming = (sizes[-1] + curve - curve[0])[1:]
+    return _total(coming, (coming < 0) & (k[1:] > -slope / (2 * bent)))
 
-    def at(k: int) -> float:
-        return float((bent * k + slope) * k + start)
 
-    shift, total = float(sizes[-1]) - at(len(sizes) - 1), 0.0
-    for k in range(len(sizes), len(sizes) + FARTHEST):
-        size = at(k) + shift
-        if size < 0 and k > -slope / (2 * bent):
-            break
-        total += math.exp(min(size, LARGEST))
-    return max(total, 1.0)
+def _total(coming: Numbers, ends: npt.NDArray[np.bool_]) -> float:
+    """The sum of the sizes of the coming levels before the first one that `ends`. `coming` has their logarithms."""
+    count = int(np.argmax(ends)) if ends.any() else len(coming)
+    return max(float(np.exp(np.minimum(coming[:count], LARGEST)).sum()), 1.0)

@@ -11,7 +11,7 @@ import pytest
 
 from isrcheck.checker.checking import check
 from isrcheck.checker.cli.progress import counts
-from isrcheck.checker.engines.local import search, searching
+from isrcheck.checker.engines.local import large, search, table_search
 from isrcheck.checker.exploration import Limits, Progress
 from isrcheck.checker.forecast import forecast
 from isrcheck.checker.reports.text import report
@@ -61,7 +61,7 @@ def test_progress_shows_it() -> None:
     assert counts(look).endswith(f", forecast {expected.low:,} to {expected.high:,} in all, {low} to {high} s")
 
 
-def test_many_levels_cost_no_more_fits_than_some_hundred(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_levels_cost_a_few_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     fits, fitted = list[int](), np.polyfit
 
     def noted(x: Any, y: Any, degree: int) -> Any:
@@ -71,12 +71,13 @@ def test_many_levels_cost_no_more_fits_than_some_hundred(monkeypatch: pytest.Mon
     monkeypatch.setattr(np, "polyfit", noted)
     levels = [round(1000 * math.exp(-(((k - 2000) / 900) ** 2))) + 1 for k in range(3000)]
     forecast(levels)
-    assert 100 < len(fits) < 600 and max(fits) < 300
+    assert 40 < len(fits) <= 48 and 200 < max(fits) < 256
 
 
 def test_a_search_of_many_levels_forecasts_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = list[int]()
-    monkeypatch.setattr(searching, "forecast", lambda levels: asked.append(len(levels)))
+    monkeypatch.setattr(large, "_needs_table", lambda *question: True)
+    monkeypatch.setattr(table_search, "forecast", lambda levels: asked.append(len(levels)))
     found, _ = search(grid([1000, 2]), keep_going=True, deadlock=False, limits=Limits(), report=None, small=0)
     assert len(found.levels) == 1001
     assert 10 < len(asked) < 300

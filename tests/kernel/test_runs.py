@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -304,6 +305,33 @@ def test_a_search_that_ends_while_it_settles_has_its_whole_levels(
     assert states == found.levels
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_with_marks_no_run_is_read_and_small_levels_wake_no_thread(
+    monkeypatch: pytest.MonkeyPatch, workers: int
+) -> None:
+    def refused(*given: Any) -> None:
+        raise AssertionError
+
+    wanted, _ = search(grid([60, 60]), keep_going=True, deadlock=True, limits=Limits(), report=None)
+    monkeypatch.setattr(run_search, "LEAST_STATES", 1)
+    monkeypatch.setattr(run_search, "MOST_PASSED", 0)
+    monkeypatch.setattr(run_store, "Known", refused)
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", refused)
+    monkeypatch.setattr(ThreadPoolExecutor, "map", refused)
+    monkeypatch.setattr(TableSearch, "explore", refused)
+    found, _ = search(
+        grid([60, 60]), keep_going=True, deadlock=True, limits=Limits(), report=None, workers=workers,
+    )  # fmt: skip
+    assert (found.levels, found.generated) == (wanted.levels, wanted.generated)
+
+
+@pytest.fixture
+def without_marks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without marks, runs are read again at each level. So a space of many small levels goes to a table."""
+    monkeypatch.setattr(marks.Marks, "begin", lambda self, *numbers: None)
+
+
+@pytest.mark.usefixtures("without_marks")
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("workers", [1, 3])
 def test_a_space_of_many_small_levels_goes_to_a_table(monkeypatch: pytest.MonkeyPatch, workers: int) -> None:
@@ -335,6 +363,7 @@ def test_a_space_of_many_small_levels_goes_to_a_table(monkeypatch: pytest.Monkey
         assert tables[-1].store.held < tables[-1].store.peak - runs_took, "the runs' memory is given back"
 
 
+@pytest.mark.usefixtures("without_marks")
 @pytest.mark.parametrize("most", [0, 2, 8])
 @pytest.mark.parametrize("symmetry", [False, True])
 def test_counts_and_traces_are_the_same_after_a_change_of_store(
@@ -350,6 +379,7 @@ def test_counts_and_traces_are_the_same_after_a_change_of_store(
     assert essence(one.to_json()) == essence(other.to_json())
 
 
+@pytest.mark.usefixtures("without_marks")
 @pytest.mark.exhaustive
 def test_a_space_may_turn_out_deep_at_its_very_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """The level behind the last one has no states, so there is nothing to go on with."""
@@ -371,6 +401,7 @@ def test_a_space_may_turn_out_deep_at_its_very_end(monkeypatch: pytest.MonkeyPat
     assert (found.levels, found.stopped) == (wanted.levels, None)
 
 
+@pytest.mark.usefixtures("without_marks")
 @pytest.mark.exhaustive
 def test_without_memory_for_a_table_the_runs_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     toy, tables = grid([60, 60]), list[TableSearch]()
@@ -384,6 +415,7 @@ def test_without_memory_for_a_table_the_runs_go_on(monkeypatch: pytest.MonkeyPat
     assert found.levels == wanted.levels and not tables
 
 
+@pytest.mark.usefixtures("without_marks")
 @pytest.mark.parametrize(("ends", "stopped"), [(KeyboardInterrupt, "interrupt"), (OutOfMemory, "memory")])
 def test_what_ends_the_search_before_the_table_is_filled_leaves_whole_levels(
     monkeypatch: pytest.MonkeyPatch, ends: type[BaseException], stopped: str

@@ -93,7 +93,9 @@ class Marks:
         more_rows, more_lines = -(-firsts >> loops.ROW_BITS), -(-seconds >> loops.LINE_BITS)
         if more_rows <= rows and more_lines <= lines:
             return True
-        more_rows, more_lines = max(rows, more_rows), max(lines, more_lines)
+        # At least an eighth more, because the grid is copied each time.
+        more_rows = max(more_rows, rows * 9 // 8) if more_rows > rows else rows
+        more_lines = max(more_lines, lines * 9 // 8) if more_lines > lines else lines
         size = 4 * more_rows * more_lines
         size += size % 8
         if not self._account.took(size):

@@ -11,14 +11,15 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from isrcheck.checker.engines.local import run_loops
-from isrcheck.checker.engines.local.buckets import Range
+from isrcheck.checker.engines.local.buckets import LEAST_TOGETHER, Range
 from isrcheck.checker.engines.local.levelwise import Level, Stopped
 from isrcheck.checker.engines.local.run_store import Encoded, RunStore
 from isrcheck.checker.engines.local.searching import Search
-from isrcheck.checker.engines.local.team import Worker
+from isrcheck.checker.engines.local.team import Team, Worker
 from isrcheck.checker.exploration import Exploration
 from isrcheck.checker.kernel.layout import Words
 
+ALONE: Final = Team(0)
 FRONTIER: Final = 1 << 18
 """About how many names of a level are read at a time, to expand their states."""
 
@@ -69,7 +70,7 @@ class RunSearch(Search):
     def _expand(self, level: int) -> None:
         for worker in self._workers:
             worker.begin()
-        for names in self._team.ahead(self.store.names(level, FRONTIER)):
+        for names in self._team_for(self.history[-1].distinct).ahead(self.store.names(level, FRONTIER)):
             self._expand_some(level, names)
 
     def _expand_some(self, level: int, frontier: Words) -> None:
@@ -101,13 +102,18 @@ class RunSearch(Search):
             )  # fmt: skip
             idle.append(worker)
 
-        store.settle(look, self._team.each, self._mapped)
+        team = self._team_for(store.unsettled)
 
-    def _mapped(self, function: Callable[[Range], Encoded], ranges: Iterable[Range]) -> Iterator[Encoded]:
-        """The results of a function for all ranges, computed by all workers. Raises `Stopped` at the time limit."""
-        for names in self._team.mapped(function, ranges):
-            yield names
-            self._between(len(self.history), 0.0, 0)
+        def mapped(function: Callable[[Range], Encoded], ranges: Iterable[Range]) -> Iterator[Encoded]:
+            for names in team.mapped(function, ranges):
+                yield names
+                self._between(len(self.history), 0.0, 0)  # raises `Stopped` at the time limit
+
+        store.settle(look, team.each, mapped)
+
+    def _team_for(self, names: int) -> Team:
+        """All workers, or the main thread alone if there are so few names that waking other threads takes longer."""
+        return self._team if names > LEAST_TOGETHER else ALONE
 
     def _look_at_rest(self) -> int:
         """The number of states that are known to be new.

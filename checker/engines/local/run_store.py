@@ -115,6 +115,11 @@ class RunStore(Stored):
     def fresh(self) -> int:
         return 0 if self._next is None else self._next.count
 
+    @property
+    def unsettled(self) -> int:
+        """The number of names that workers have found at this level, in memory and in files."""
+        return sum(int(filled[0]) for filled in self.filled) + sum(run.count for run in self._spilled)
+
     def insert(self, rows: Words) -> None:
         rows = np.ascontiguousarray(rows, dtype=np.uint64)
         cursor = np.zeros(loops.CURSOR, dtype=np.int64)
@@ -131,7 +136,7 @@ class RunStore(Stored):
         If a worker has no room for more names, relieves every worker whose room is more than half full (`_relieve`).
         """
         self.dictionaries.make_room()
-        self.marks.make_room(*self._numbers(), sum(self.sizes) + sum(int(filled[0]) for filled in self.filled))
+        self.marks.make_room(*self._numbers(), sum(self.sizes) + self.unsettled)
         if any(filled[0] + loops.AT_ONCE > len(found) for filled, found in zip(self.filled, self.found, strict=True)):
             # All workers whose room is more than half full are relieved, so that the workers wait only once.
             workers = [w for w, filled in enumerate(self.filled) if 2 * filled[0] > len(self.found[w])]
@@ -204,11 +209,14 @@ class RunStore(Stored):
         filled = [int(count[0]) for count in self.filled]
         buckets = Buckets(self._reserved, self._room, filled, self._spilled, self._halves(), each)
         self._next = run = Run(self._states, self._account)
-        known, passed = Known(self._states, self._levels), [FOR_A_RUN * len(self._levels)]
+        # With marks, only new names were found.
+        known, passed = None, list[int]()
+        if not self.marks:
+            known, passed = Known(self._states, self._levels), [FOR_A_RUN * len(self._levels)]
 
         def fresh(some: Range) -> Encoded:
             names = buckets.names(some)
-            if not self.marks:  # with marks, only new names were found
+            if known is not None:
                 kept = np.ones(len(names), dtype=np.uint8)
                 passed.append(known.strike(names, kept))
                 names = names[: run_loops.brought(names, kept)]

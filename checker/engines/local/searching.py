@@ -25,7 +25,6 @@ from isrcheck.checker.engines.local.orbits import OrbitLevels
 from isrcheck.checker.engines.local.stored import Stored
 from isrcheck.checker.engines.local.team import BATCH_BITS, Team, Worker, batch_bits
 from isrcheck.checker.exploration import Exploration, Limits, OrbitCounts, Progress, Report
-from isrcheck.checker.forecast import forecast
 from isrcheck.checker.kernel.compile import Integers, Kernel
 from isrcheck.checker.kernel.layout import Words
 from isrcheck.checker.kernel.orbits import Orbits, distinct
@@ -34,8 +33,6 @@ from isrcheck.model.language.system import TransitionSystem
 
 BATCHES_EACH: Final = 16
 """Two or more workers are used in a level only if it has at least this many batches for each of them."""
-GROWN: Final = 1.02
-"""When the number of known states has grown by this factor, the final number is forecast again."""
 SLICE: Final = 0.05
 """About this many seconds of work pass between two checks of the clock, the limits and signals."""
 
@@ -64,7 +61,7 @@ class Search(Levelwise):
         store.account(sum(w.nbytes for w in self._workers))
         self._team = Team(workers - 1)
         self._bits = batch_bits(kernel.transitions)
-        self._work, self._forecast_from, self._returned_at = 4 << BATCH_BITS, 0.0, MANY
+        self._work, self._returned_at = 4 << BATCH_BITS, MANY
         self.checkpoint: Checkpoint | None = None
 
     def explore(self, keep_going: bool, deadlock: bool, known: Iterable[tuple[Level, Words]] = ()) -> Exploration:
@@ -243,11 +240,6 @@ class Search(Levelwise):
         return np.array(addresses, dtype=np.int64)
 
     def _between_levels(self) -> None:
-        if self.store.total > self._forecast_from:
-            # A forecast takes as long as expanding some thousand states. So one is not made after every small level.
-            self._forecast_from = self.store.total * GROWN
-            expected = forecast([level.distinct for level in self.history if level.distinct])
-            self.store.expect(0 if expected is None else expected.low)
         for worker in self._workers:
             worker.own = self.store.for_more(worker.own, self.store.total)
         if self.store.total > self._returned_at:  # at `MANY` states, then whenever the number has doubled

@@ -173,9 +173,6 @@ class Store(Stored):
         loops.of_levels(self.partitions, some.start, some.stop, levels, scratch, ends - counts, names)
         return ends, names
 
-    def expect(self, states: int) -> None:
-        self.expected = states
-
     # --- growing ----------------------------------------------------------------------------------------------------
 
     def make_room(self, each: Each = one_by_one) -> None:

@@ -56,6 +56,3 @@ class Stored(Names):
     def make_room(self, each: Each = one_by_one) -> None:
         """Enlarges everything that is full or nearly full."""
         raise NotImplementedError
-
-    def expect(self, states: int) -> None:
-        """Notes how many states the search is expected to find in all; 0 if there is no forecast."""

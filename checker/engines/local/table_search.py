@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from isrcheck.checker.engines.local import loops
 from isrcheck.checker.engines.local.searching import Search
 from isrcheck.checker.engines.local.store import Store
 from isrcheck.checker.engines.local.team import Worker
+from isrcheck.checker.forecast import forecast
 from isrcheck.checker.kernel.layout import Words
+
+GROWN: Final = 1.1
+"""When the number of known states has grown by this factor, the final number is forecast again."""
 
 
 class TableSearch(Search):
     """A search whose workers insert states into the same table, without locks."""
 
     store: Store
+    _forecast_from = 0.0
+
+    def _between_levels(self) -> None:
+        super()._between_levels()
+        if self.store.total > self._forecast_from:
+            # A forecast takes as long as expanding some thousand states. So one is not made after every small level.
+            self._forecast_from = self.store.total * GROWN
+            expected = forecast([level.distinct for level in self.history if level.distinct])
+            self.store.expected = 0 if expected is None else expected.low
 
     def _expand(self, level: int) -> None:
         """Inserts all successors of a level into the store. Raises `Stopped` if a limit is reached."""
