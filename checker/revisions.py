@@ -19,8 +19,8 @@ def load_at(spec: str, revision: str, folder: Path) -> LoadedModel:
 
     The model's file and the Python files beside it are written to `folder`, which must be empty. Packages beside the
     file, and modules from elsewhere, are imported as they are now, not as they were at the revision. Raises
-    `UnknownName` for files or revisions that git does not have, OSError if git is not installed. Raises `ModelError`
-    for a mistake in the files, or if a function contains an import of a file beside the model's file.
+    `UnknownName` if `spec` names no `.py` file, or if git does not have the file or the revision. Raises OSError if git
+    is not installed. Raises `ModelError` for a mistake in the files, or if a function imports a file from this folder.
     """
     path, _, wanted = spec.partition(":")
     file = Path(path)
@@ -61,7 +61,7 @@ def _content(file: Path, commit: str, name: str) -> bytes | None:
 
 
 def _link_packages(today: Path, folder: Path) -> None:
-    """Lets code in `folder` import the packages in `today`, except packages that are named like a file in `folder`."""
+    """Links the packages of the folder `today` into `folder`, unless `folder` has a Python file of the same name."""
     for found in today.iterdir():
         is_package = found.is_dir() and found.name.isidentifier() and found.name != "__pycache__"
         if is_package and not (folder / f"{found.name}.py").exists():
@@ -69,7 +69,7 @@ def _link_packages(today: Path, folder: Path) -> None:
 
 
 def _git(file: Path, arguments: list[str], told: bytes = b"") -> bytes:
-    """The output of git in the folder of a file. The output is empty if git refuses the command."""
+    """Runs git in the folder of `file`, with the input `told`. The output is empty if git refuses the command."""
     command = ["git", "-C", str(file.resolve().parent), *arguments]
     return subprocess.run(command, input=told, capture_output=True, check=False).stdout
 
@@ -78,7 +78,7 @@ def _git(file: Path, arguments: list[str], told: bytes = b"") -> bytes:
 def _without_modules_of(folder: Path, other: Path) -> Iterator[None]:
     """Takes the modules of `folder` out of `sys.modules`. On exit, restores them and removes the modules of `other`.
 
-    Files beside a model are imported by their bare names. Each version of a model must find only its own files.
+    Files beside a model are imported without a package (`import words`), so two versions of a file have the same name.
     """
     kept = _taken_away(folder)
     try:
@@ -103,8 +103,8 @@ def _taken_away(folder: Path) -> dict[str, ModuleType]:
 def _refuse_imports_of_functions(file: Path) -> None:
     """Raises `ModelError` if a function in a model's file imports a file from the model's folder.
 
-    Functions in files that the model's file imports from this folder are checked, too. An import inside a function
-    would run only after the loading, and would then find the present version of the imported file, or no file.
+    The model's file may import other files from this folder. Their functions are checked, too. An import inside a
+    function would run only after the loading, and would then find the present version of the file, or no file.
     """
     trees, pending = {}, [file]
     while pending:

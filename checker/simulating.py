@@ -118,7 +118,7 @@ def _reason(sampled: Sampled, walks: int | None, seconds: float | None) -> str |
 
 
 def _numbers(interpreter: Interpreter, system: TransitionSystem) -> list[int]:
-    """For each transition of the system, the interpreter's number for this action instance."""
+    """For each transition of the system, the interpreter's number of the transition's action instance."""
     numbers = {label: i for i, label in enumerate(interpreter.labels)}
     return [numbers[t.label] for t in system.transitions]
 
@@ -140,7 +140,10 @@ def _answer(sampled: Sampled, paths: _Shown, walks: int | None) -> Exploration:
 
 
 class _Shown:
-    """The paths to the findings of walks, each shortened or replaced by a shortest path from the small search."""
+    """The paths of walks to violations, deadlocks and errors.
+
+    Each path is shortened, or replaced by a shortest path that a small exhaustive search has found.
+    """
 
     def __init__(self, sampled: Sampled, system: TransitionSystem) -> None:
         began = time.perf_counter()
@@ -169,7 +172,7 @@ class _Shown:
             self.paths[name] = self._nearest(name, nearby, canonical) or self._made_short(name, nearby)
 
     def _nearest(self, name: str, nearby: Exploration, canonical: CanonicalPaths | None) -> Path | None:
-        """The canonical path to a violation or deadlock, or None if the small search did not find this problem.
+        """The canonical path to a violation or deadlock, or None if the search `nearby` did not find this problem.
 
         Also returns None for a violation that was found only in an unfinished level, for an error, and for a violation
         or deadlock in an initial state.
@@ -183,8 +186,8 @@ class _Shown:
     def _made_short(self, name: str, nearby: Exploration) -> Path:
         """The shortened path of a walk.
 
-        The path counts as shortest if it has no steps. If it leads to a violation or a deadlock, it also counts as
-        shortest if the small search has judged all states to which shorter paths lead.
+        A path without steps counts as shortest. A path to a violation or a deadlock also counts as shortest if the
+        search `nearby` has checked all states to which shorter paths lead.
         """
         path = shortened(self.sampled, name)
         known = nearby.expanded if name == STUCK else nearby.depth

@@ -203,7 +203,7 @@ class Conforming:
         if control.driven.difference is not None:
             return other, control
         before = slice(1, outcome.driven.taken)
-        follows = [x.label for x in control.driven.steps[before]] == [x.label for x in path[before]]
+        follows = [x.label for x in control.driven.steps[before]] == [x.label for x in outcome.driven.steps[before]]
         return driver, outcome if follows else replace(outcome, of_others={})
 
     def _driver(self, model: Model) -> Driver:

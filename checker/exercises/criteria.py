@@ -35,7 +35,7 @@ class Criterion:
 
 
 def require_meaning(result: Result) -> None:
-    """Raises `Failure` (exit code 75) if the model is undefined in some state, because then there is no verdict."""
+    """Raises `Failure` (exit code 75) if an evaluation failed in some state, because then there is no verdict."""
     if (failure := result.evaluation) is not None:
         raise Failure(f"{failure.where}: {failure.what}, after {failure.trace.length} states", Exit.EVALUATION)
 
@@ -43,8 +43,8 @@ def require_meaning(result: Result) -> None:
 def unheld(result: Result, goals: tuple[str, ...], fires: tuple[str, ...]) -> list[str]:
     """A message about each invariant and property that does not hold.
 
-    If all of them hold, the messages are about wanted goals that are never reached and wanted actions that never
-    happen.
+    If all of them hold and the search is incomplete, a message says so. If all of them hold and the search is complete,
+    the messages name the goals in `goals` that are never reached, and the actions in `fires` that never happen.
     """
     found = [_broken(name, each) for name, each in _findings(result).items() if each.verdict != "holds"]
     if found:

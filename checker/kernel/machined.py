@@ -1,7 +1,8 @@
 """Runs programs over columns with the compiled code of `isrcheck.checker.kernel.passes`.
 
-This code reads a program as *records*. A record is a few integers in a fixed order, for example those of a `Change`.
-A *leaf* is one of the integers of a state.
+A column is an array with one value for each state. The compiled code reads a program as *records*. A record is a few
+integers in a fixed order. For example, a change of a word is a record of `CHANGE` integers. A *leaf* is one of the
+integers of a state.
 """
 
 from __future__ import annotations
@@ -22,13 +23,15 @@ INTEGER: Final = 8
 
 
 class Expanded(NamedTuple):
-    """All successors of some states. They are sorted by group of 64 source states, and within a group by transition."""
+    """All successors of some states. Those of the first 64 states come first, then those of the next 64 states, and so
+    on. Within each of these groups, the successors are sorted by transition."""
 
     rows: Words
     positions: Integers
     transitions: Integers
     numbers: Integers
-    """Numbers of transitions, among them all that fired. `counts` says how often each of these transitions fired."""
+    """The numbers of all transitions that fired, and perhaps of some others. `counts` says for each number how often
+    the transition fired."""
     counts: Integers
     degrees: npt.NDArray[np.int32]
     failing: int
@@ -39,8 +42,9 @@ class Machined:
     """A program whose parts are records of integers. A column has `lanes` entries, one for each state. So `expand` and
     `judge` take at most `lanes` states at a time.
 
-    `leaves` has a pair for each leaf: the number of its column, and its place in a state of `words` words. `addresses`
-    has the address of each column. The lowest bit of an address is set if the column has 64-bit integers.
+    `leaves` has a pair for each leaf: the number of the leaf's column, and the leaf's `Place` in a packed state. Such a
+    state has `words` words. `addresses` has the address of each column. The lowest bit of an address is set if the
+    column has 64-bit integers.
     """
 
     def __init__(
@@ -95,7 +99,7 @@ class Machined:
         machine()["unpack"](self._leaves, self._leaf_count, words.ctypes.data, words.shape[1], len(states))
 
     def expand(self, states: Words, first: int) -> Expanded:
-        """The successors of some states. `positions` has the positions of their sources in `states`, plus `first`."""
+        """The successors of `states`. For each of them, `positions` has its source's position in `states` plus `first`."""
         n, size, width, count = len(states), len(states) * self._firing, states.shape[1], self._part_count
         if len(self._sources) < size:
             self._out, self._sources = np.empty((size, width), dtype=np.uint64), np.empty(size, dtype=np.int64)
@@ -119,7 +123,7 @@ class Machined:
         return Expanded(rows, positions, transitions, self._numbers, counts, self._degrees[:n], failing)
 
     def judge(self, states: Words, out: Words) -> None:
-        """Sets a bit in the verdict of a state (a row of `out`) for each flag that holds in the state."""
+        """Sets bits in the verdict (a row of `out`) of each state: a bit for each part whose flag holds in the state."""
         self._read(states)
         machine()["judge"](self._parts, self._part_count, len(states), out.ctypes.data, out.shape[1])
 

@@ -57,8 +57,9 @@ def version_of(package: str) -> str:
 class Folder:
     """A folder with a file for each object. The name of the file is the hash of the object's key.
 
-    The file begins with a hash of the key and the object, which shows whether the file was changed. Several processes
-    may use the folder at the same time, because a file appears whole or not at all. `get` and `put` raise no OSError.
+    The file begins with a hash over the key and the object. The hash shows whether the file was changed. Several
+    processes may use the folder at the same time, because a file appears whole or not at all. `get` and `put` raise no
+    OSError.
     An object that cannot be stored is not kept, and an object that cannot be read counts as missing. After each `put`,
     the least recently used files are removed until all files together have at most `largest` bytes. Files whose names
     do not match `NAMES` are neither counted nor removed.

@@ -1,5 +1,5 @@
-"""Writes expressions as instructions over columns. A column has signed bytes if all its values fit into them, else
-64-bit integers."""
+"""Writes expressions as instructions over columns. A column is an array with one value for each state. The values are
+signed bytes if every possible value fits into a signed byte, else 64-bit integers."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ COPY, COUNT = _BYTES[copied], _BYTES[counted]
 class Writer:
     """Writes instructions for expressions. An expression is written once, where it is first needed.
 
-    There is one exception. Instructions that are written between a call of `body` and the next call of `shared` do not
-    always run. So later instructions do not use their results. An expression that is needed again is written again.
+    There is one exception. Instructions that are written after a call of `body` do not always run. So their results are
+    used only until the next call of `shared`. An expression that is needed again after this call is written again.
     `code` has four integers for each instruction: an operation, and the registers (`isrcheck.checker.kernel.registers`)
     of two operands and of the result. In all methods, `wide` is 1 for 64-bit integers and 0 for bytes.
     """
@@ -47,11 +47,11 @@ class Writer:
         return len(self.code) // 4
 
     def shared(self) -> int:
-        """Starts instructions whose results all later instructions may use. Returns the first instruction's number."""
+        """Begins instructions whose results all later instructions may use. Returns the number of the first of them."""
         return self._begin(inside=False)
 
     def body(self) -> int:
-        """Starts instructions whose results no other part may use. Returns the first instruction's number."""
+        """Begins instructions whose results only the current part may use. Returns the number of the first of them."""
         return self._begin(inside=True)
 
     def _begin(self, inside: bool) -> int:
@@ -61,7 +61,10 @@ class Writer:
         return len(self)
 
     def register(self, of: Expression) -> Register:
-        """The register of an expression, wide if its values need more than a byte. Writes missing instructions."""
+        """The register of an expression. Writes the instructions that compute its value, unless they exist already.
+
+        The register is for 64-bit integers if a value of the expression may need more than a byte.
+        """
         known, stack = self._known, [of]
         while stack:
             node = stack[-1]
@@ -176,7 +179,7 @@ class Writer:
         return self._once(SUBTRACT, self.number(0, wide), self._as(condition, wide), wide)
 
     def _bit(self, broker: Expression, wide: int) -> Register:
-        """The set of one broker. The value -1 (no broker) gives the empty set, because a shift by -1 gives 0."""
+        """The register of a set of one broker. For -1 (no broker) the set is empty, because a shift by -1 gives 0."""
         require_in_set(broker)
         if isinstance(broker.value, int):
             return self.number(1 << broker.value if broker.value >= 0 else 0, wide)

@@ -5,14 +5,14 @@ scalarsets are treated like brokers.
 
 A *class* lists interchangeable brokers. The *orbit* of a state consists of the states that result from permuting the
 brokers within their classes. The *representative* of an orbit is its state with the least packed words, compared from
-the first word on. The code goes through an orbit by exchanges of two neighbours in a class. The order of the exchanges
-is such that every permutation comes up once. An exchange changes the packed words of eight states at a time, in two
-steps:
+the first word on. The code goes through an orbit step by step. Each step exchanges two brokers that are neighbours in
+a class. The steps lead to each permutation exactly once (see `walk`). An exchange changes the packed words of eight
+states at a time, in two phases:
 
 * Each field (a leaf that holds a broker) with one of the two brokers gets the other broker. Fields of a word that have
   the same width and the same least value are changed together.
-* Then pairs of bits are exchanged. These are the bits of sets, of flags of messages, of counts in bags, and of values
-  per broker. Pairs with the same two words and the same distance of their bits are exchanged together.
+* Then pairs of bits are exchanged. The bits belong to sets of brokers, sets of messages, bags, and `per(...)` values.
+  Pairs are exchanged together if they lie in the same two words and have the same distance between their bits.
 
 `representatives(states, n, out)`
     Writes the representative of each state. `out` may be the array `states`.
@@ -48,7 +48,7 @@ MOST: Final = 120
 _SUM: Final = f"declare i64 @llvm.vector.reduce.add.v{LANES}i64({INTEGERS})\n"
 Pair = tuple[Member, Member]
 Bit = tuple[int, int]
-"""A leaf or a word, and the position of a bit in it."""
+"""The number of a leaf or of a word, and the position of a bit in this leaf or word."""
 ALL_BITS: Final = (1 << 64) - 1
 
 
@@ -100,10 +100,10 @@ def permutations(classes: Classes) -> int:
 
 
 def affordable(classes: Classes) -> list[list[Member]]:
-    """Leaves brokers out of the largest classes until at most `MOST` permutations remain. Returns the smaller classes.
+    """Leaves brokers out of the largest classes until at most `MOST` permutations remain. Returns the classes.
 
-    If fewer brokers are permuted, there are more orbits, but the results of a search are still right. Classes of a
-    single broker are dropped.
+    If fewer brokers are permuted, there are more orbits, but the results of a search are still right. The result has no
+    class of a single broker.
     """
     kept = [list(c) for c in classes]
     while permutations(kept) > MOST:
@@ -114,8 +114,8 @@ def affordable(classes: Classes) -> list[list[Member]]:
 def walk(classes: Classes) -> Iterator[Pair]:
     """Exchanges of neighbours in a class. They lead from the identity through all other permutations, each once.
 
-    The exchanges of a class lead through all orders of the class, whichever order comes first. So `walk` can repeat
-    them after each exchange in another class, without first undoing them.
+    The exchanges of a class lead through all orders of its brokers, from whatever order they begin. So after each
+    exchange in the first class, `walk` can repeat the exchanges of the other classes. It need not undo them before.
     """
     if not classes:
         return
@@ -127,9 +127,9 @@ def walk(classes: Classes) -> Iterator[Pair]:
 
 
 def _changes(count: int) -> Iterator[int]:
-    """Yields positions. Exchanges of neighbours at these positions lead through all orders of `count` things.
+    """Yields positions in a list of `count` things. A position i stands for an exchange of the things at i and i + 1.
 
-    A position i stands for the exchange of the things at i and i + 1. This is the Steinhaus-Johnson-Trotter algorithm.
+    These exchanges lead through all orders of the things. This is the Steinhaus-Johnson-Trotter algorithm.
     """
     if count < 2:
         return
@@ -141,7 +141,8 @@ def _changes(count: int) -> Iterator[int]:
 
 
 def _numbered(steps: Iterable[Pair]) -> list[int]:
-    """A number for each step. Different steps are numbered from 0 in the order in which they first occur."""
+    """A number for each step. Equal steps have equal numbers. Each step that occurs for the first time gets the next
+    number, from 0 upwards."""
     numbers: dict[Pair, int] = {}
     return [numbers.setdefault(step, len(numbers)) for step in steps]
 
@@ -153,8 +154,8 @@ def _numbered(steps: Iterable[Pair]) -> list[int]:
 class _Field:
     """A leaf that holds a broker.
 
-    If the field lies in a sequence, `length` is the number of the leaf with the length of the sequence. Then the field
-    is in use if the sequence is longer than `offset`. Otherwise `length` is None.
+    If the field lies in no sequence, `length` is None. If the field lies in a sequence, `length` is the number of the
+    leaf that has the sequence's length, and the field is in use if this length is greater than `offset`.
     """
 
     leaf: int
@@ -210,9 +211,9 @@ class Exchanging:
         return [(leaf, i) for i in range(self._layout.places[leaf].width)]
 
     def _pairs(self, system: TransitionSystem, sources: Sequence[Bit]) -> dict[tuple[int, int, int], int]:
-        """The pairs of bits that are exchanged.
+        """The pairs of bits that are exchanged. The higher bit of a pair is the one at the higher position in its word.
 
-        Maps (word of the higher bits, word of the lower bits, distance of the bits) to a mask of the lower bits.
+        Maps (word of the higher bits, word of the lower bits, difference of the positions) to a mask of the lower bits.
         """
         targets = [bit for leaf in range(len(system.leaves)) for bit in self._plain(leaf)]
         partner = dict(zip(targets, sources, strict=True))
@@ -232,7 +233,7 @@ class Exchanging:
     # --- text -------------------------------------------------------------------------------------------------------
 
     def write(self, writer: Writer, words: Sequence[str]) -> list[str]:
-        """Writes the exchange. Returns the words of the exchanged states."""
+        """Writes the instructions of the exchange. Returns the words of the states after the exchange."""
         after = [self._with_brokers(writer, words, number) for number in range(len(words))]
         let = writer.let
         for (one, other, distance), bits in self.pairs.items():

@@ -1,30 +1,33 @@
 """LLVM text of functions that run whole programs over columns, and of a function that keeps new states.
 
 The functions are the same for all models and are compiled together with `run` of `isrcheck.checker.kernel.machine`.
-All arguments are 64-bit integers, many of them addresses. A *part* of a program (the instructions for a transition
-or a flag) is `PART` integers, in the order of the names from `INSTRUCTIONS` to `NUMBER`. Columns have bytes or 64-bit
-integers. A leaf is one of the integers of a state. In the records of leaves and values, the address of a column of
-64-bit integers has its lowest bit set. (Columns are aligned, so this bit is free.)
+All arguments are 64-bit integers, many of them addresses. A *part* of a program has the instructions for a transition
+or a flag. It is stored as `PART` integers, in the order of the names from `INSTRUCTIONS` to `NUMBER`. A *leaf* is one
+of the integers of a state. A *column* has a byte or a 64-bit integer for each state. A *lane* is the position of a
+state in a column. Each leaf, and each value that a change adds to a word, is stored with the address of a column. The
+lowest bit of this address is set if the column has 64-bit integers. (Columns are aligned, so this bit is free.)
 
 `unpack(leaves, count, words, stride, lanes)`
-    Fills the columns of leaves from the words of states. The words number w of all states are an array that begins at
-    `words + 8 * stride * w`. The record of a leaf is `LEAF` integers: address of its column, word, shift, mask, least
-    value.
+    Fills the columns of leaves from the words of states. The array at `words + 8 * stride * w` has the w-th word of
+    each state.
+    A leaf is stored as `LEAF` integers: the address of its column, its word, its shift, its mask, its least value.
 `expand(parts, count, rows, words, lanes, degrees, masks, ends, out, sources, counts) -> failures`
     Writes the successors of states, part by part. `rows` has the packed states, of `words` words each. Adds the number
     of each state's successors to `degrees` (32 bits for each lane), and the number of successors of each group of 64
     lanes to `ends`. `masks` is spare memory of the size of `ends`. `out` receives the successors, `sources` the lane of
     each successor's source, and `counts` the number of successors of each part. Returns how many instances fail.
 `arrange(parts, count, counts, words, starts, out, sources, first, rows, positions, transitions)`
-    Sorts the successors of `expand` by group of 64 lanes, and within a group by part. Writes them to `rows`, their
-    sources plus `first` to `positions`, and their transitions to `transitions`. `starts` has the position of the first
-    successor of each group. The call overwrites `starts`.
+    Sorts the successors that `expand` has written. A group has the successors of 64 successive source lanes. Within a
+    group, the successors are sorted by part. Writes the sorted successors to `rows`. For each of them, writes the lane
+    of its source plus `first` to `positions`, and the number of its transition to `transitions`. `starts` has the
+    position of the first successor of each group. The call overwrites `starts`.
 `judge(parts, count, lanes, out, words)`
-    Sets bit p of a state's verdict if the flag of the part numbered p holds in the state. A verdict has `words` words.
+    Sets bit p of a state's verdict if the part whose `NUMBER` is p has a flag that holds in the state. A verdict has
+    `words` words.
 `keep_new(table, mask, known, count, rows, n, words) -> count`
-    Appends to `known` each of `n` rows that `known` does not contain yet. At first `known` has `count` rows. Returns
-    how many rows `known` has at the end. `table` is a hash table of `mask + 1` 32-bit integers. Each of them is 0, or
-    the position of a row in `known` plus one. The table must not become full.
+    Appends to `known` each of the `n` rows at `rows` that `known` does not contain yet. At first `known` has `count`
+    rows. Returns how many rows `known` has at the end. `table` is a hash table of `mask + 1` 32-bit integers. Each of
+    these integers is 0, or is one more than the position of a row in `known`. The table must not become full.
 """
 
 from __future__ import annotations
@@ -39,11 +42,12 @@ BLOCK: Final = 64
 LEAF: Final = 5
 PART: Final = 9
 INSTRUCTIONS, STEPS, FLAG, FAILURE, BODY, BODY_STEPS, CHANGES, CHANGE_COUNT, NUMBER = range(PART)
-"""The positions of a part's fields. `FLAG` is 0 if the part has no flag. `FAILURE` is 0 if the part has no failure."""
+"""The positions of a part's integers. The integer at `FLAG` is 0 if the part has no flag. The integer at `FAILURE` is 0
+if the part has no failure."""
 CHANGE: Final = 5
-"""The number of integers in a change: word, kept bits, added number, address of values, number of values."""
+"""A change is stored as this many integers: word, kept bits, added number, address of values, number of values."""
 VALUE: Final = 2
-"""The number of integers in a value: the address of its column, and its shift."""
+"""A value of a change is stored as this many integers: the address of its column, and its shift."""
 SIGNATURES: Final = {
     "unpack": (5, False),
     "expand": (11, True),
@@ -101,7 +105,10 @@ def _run(r: Routine, instructions: str, steps: str, first: str, last: str) -> No
 
 
 def _bits(r: Routine, column: str, lane: str) -> str:
-    """64 bits, which say in which of the lanes from `lane` on a flag holds. The bit of a lane without a state is 0."""
+    """64 bits, for the 64 lanes that begin at `lane`. A bit is 1 if the flag holds in its lane.
+
+    The bit of a lane without a state is 0.
+    """
     flags = r.let(f"icmp ne {_BYTES} {r.load(r.plus(column, lane), _BYTES, 1)}, zeroinitializer")
     bits, left = r.let(f"bitcast {_FLAGS} {flags} to i64"), r.let(f"sub i64 %lanes, {lane}")
     below = r.let(f"sub i64 {r.let(f'shl i64 1, {left}')}, 1")
@@ -155,10 +162,10 @@ def _expand() -> str:
 
 
 def _enabled(r: Routine, flag: str, failure: str) -> None:
-    """Finds the lanes in which a part fires. Stores their bits in `masks` and their number in `fired`.
+    """Finds the lanes in which a part fires. Sets a bit in `masks` for each of them. Stores their number in `fired`.
 
-    Stores in `first` the beginning of the first block that has such a lane, and in `last` the end of the last block
-    that has one. Updates `failing`, `ends` and `degrees`.
+    A block has `BLOCK` lanes. Stores the beginning of the first block with a found lane in `first`, and the end of the
+    last block with a found lane in `last`. Updates `failing`, `ends` and `degrees`.
     """
     with r.each("lane", "%lanes", step=BLOCK) as lane:
         r.put("bits", _bits(r, flag, lane))

@@ -1,9 +1,10 @@
 """LLVM text that converts rows of packed states to *planes* and back. A plane has one byte of each of `GROUP` states.
 
-Both conversions are perfect shuffles. The rows of 2**k states lie in memory state by state. So the bits of a byte's
-position are first the k bits of the state's number, then the bits of the byte's position in the row. One step
-interleaves the first half of all bytes with the second half. This step moves the first bit of each byte's position to
-the end of the position. After k steps the bytes lie plane by plane. The conversion back to rows works in the same way.
+Both conversions repeat a perfect shuffle, which interleaves the first half of all bytes with the second half. The rows
+of 2**k states lie in memory state by state. So each byte's position in memory begins with the k bits of the state's
+number. The bits of the byte's position in the row follow. A shuffle moves the first bit of each byte's position in
+memory to the end of this position. After k shuffles the bytes lie plane by plane. The conversion back to rows works in
+the same way.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from typing import Final
 from isrcheck.checker.kernel.words import LANES, Writer
 
 GROUP: Final = 64
-"""How many states are processed at a time, one in each byte of one AVX-512 register, two AVX2 registers, or four
-registers of 128 bits."""
+"""How many states are processed at a time. A plane fills one AVX-512 register, two AVX2 registers, or four registers of
+128 bits."""
 BYTES: Final = f"<{GROUP} x i8>"
 WORD: Final = 8
 """The number of bytes in a word."""
@@ -60,7 +61,8 @@ end:
   ret void
 }}
 """
-"""Shuffles `half` pairs of vectors `times` times: from `rows` to `one`, then to `other`, to `one` again, and so on."""
+"""Interleaves the first `half` vectors with the next `half` vectors, and does this `times` times. The results go from
+`rows` to `one`, then from `one` to `other`, then from `other` to `one`, and so on."""
 
 
 def room(writer: Writer, name: str, vectors: int) -> None:
@@ -69,12 +71,12 @@ def room(writer: Writer, name: str, vectors: int) -> None:
 
 
 def planes(writer: Writer, states: str, words: int) -> None:
-    """Writes the planes of the states at the address `states` to `%planes`. Overwrites `%spare` of equal size."""
+    """Writes the planes of the states at the address `states` to `%planes`. Overwrites `%spare`, which is as large."""
     _shuffled(writer, states, WORD * words, GROUP, "%planes", "%spare")
 
 
 def plane(writer: Writer, word: int, byte: int) -> str:
-    """Loads one plane: a byte of a word, for each state."""
+    """Loads one plane: for each state, byte `byte` of word `word`."""
     place = writer.let(f"getelementptr {BYTES}, ptr %planes, i64 {WORD * word + byte}")
     return writer.let(f"load {BYTES}, ptr {place}, align 64")
 
@@ -82,8 +84,9 @@ def plane(writer: Writer, word: int, byte: int) -> str:
 def rows(writer: Writer, of: Mapping[int, str], width: int, place: str) -> None:
     """Stores an array at the address `place`. The array has a number for each state.
 
-    The numbers have `width` bytes, a power of two. `of` maps a position in the numbers to the plane with the
-    bytes at this position. Bytes without a plane are zero. If `width` is not 1, `%parts` and `%spare` are overwritten.
+    Each number has `width` bytes, a power of two. `of` maps the position of a byte in its number to the plane that has
+    the bytes at this position. Bytes without a plane are zero. If `width` is not 1, `%parts` and `%spare` are
+    overwritten.
     """
     for byte in range(width):
         at = writer.let(f"getelementptr {BYTES}, ptr {place if width == 1 else '%parts'}, i64 {byte}")
@@ -93,7 +96,7 @@ def rows(writer: Writer, of: Mapping[int, str], width: int, place: str) -> None:
 
 
 def octets(writer: Writer, place: str) -> list[str]:
-    """Loads one word for each state of a group from the address `place`, as vectors of eight words."""
+    """Loads an array as vectors of eight words. The array is at the address `place` and has `GROUP` words."""
     places = [writer.let(f"getelementptr i64, ptr {place}, i64 {LANES * i}") for i in range(GROUP // LANES)]
     return [writer.let(f"load <{LANES} x i64>, ptr {at}, align 64") for at in places]
 

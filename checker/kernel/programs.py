@@ -24,7 +24,8 @@ _WORD: Final = (1 << 64) - 1
 
 
 def expansion(system: TransitionSystem, layout: Layout) -> Program:
-    """The program that expands states. A transition's changes are computed only if a state enables the transition."""
+    """The program that expands states. It computes the changes of a transition only if one of the states enables the
+    transition."""
     writer, parts = Writer(), list[Part]()
     for number, transition in enumerate(system.transitions):
         if transition.guard is FALSE and transition.failure is FALSE:
@@ -39,8 +40,9 @@ def expansion(system: TransitionSystem, layout: Layout) -> Program:
 
 
 def _changes(writer: Writer, layout: Layout, transition: Transition) -> list[Change]:
-    """How a transition changes the words of a state. Fields of a word do not overlap, so a word is the sum of its
-    fields. An intermediate sum may be below 0, so sums are computed modulo 2**64."""
+    """How a transition changes the words of a state. Each leaf has its own bits of a word. A change sets the bits of
+    updated leaves to 0, and then adds the new values at these places. An intermediate sum may be below 0, so sums are
+    computed modulo 2**64."""
     changes = dict[int, Change]()
     updates = [(layout.places[i], update) for i, update in transition.updates.items() if layout.places[i].width]
     for place, update in sorted(updates, key=lambda x: x[0].word):
@@ -236,8 +238,8 @@ def _placed(code: Sequence[int], parts: Sequence[Part], kept: Sequence[Register]
 def _instructions(code: Sequence[int], at: Integers, flags: int) -> Integers:
     """The instructions with columns in place of registers.
 
-    A comparison writes numpy flags. So the number of its result column is greater by `flags`, the number of columns of
-    bytes.
+    A comparison writes numpy flags. So `flags`, the number of columns of bytes, is added to the number of its result
+    column.
     """
     rows = np.array(code, dtype=np.int64).reshape(-1, 4)
     rows[:, 1:] = at[rows[:, 1:]]

@@ -22,10 +22,11 @@ and no other register uses their columns.
 
 @dataclass(slots=True)
 class Change:
-    """A transition's change of a word. The word becomes `(word & kept) + base`, plus each value shifted to its place.
+    """A transition's change of the word with the number `word`.
 
-    `values` has pairs: a register, and the number of bits by which its value is shifted. In a `Placed` part, a pair has
-    the register's column in place of the register.
+    An old word w becomes `(w & kept) + base`, plus each value shifted to its place. `values` has pairs: a register, and
+    the number of bits by which its value is shifted. In a part of class `Placed` (`steps.py`), a pair has the
+    register's column in place of the register.
     """
 
     word: int

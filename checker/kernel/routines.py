@@ -9,7 +9,7 @@ from isrcheck.checker.kernel.words import Writer
 
 
 class Routine(Writer):
-    """A function that takes 64-bit integers and addresses (`names`), and returns a 64-bit integer or nothing.
+    """A function that returns a 64-bit integer or nothing. Its parameters (`names`) are 64-bit integers or addresses.
 
     Variables are 64-bit integers. They are declared at the function's beginning, so that LLVM keeps them in registers.
     """
@@ -43,7 +43,7 @@ class Routine(Writer):
         return self.let(f"mul i64 {a}, {b}")
 
     def address(self, array: str, position: str | int, size: int = 8) -> str:
-        """The address of an element of `size` bytes. The address of the array and the result are integers."""
+        """The address of an element of `size` bytes in the array at the address `array`. Addresses are integers."""
         return self.plus(array, position * size if isinstance(position, int) else self.times(position, size))
 
     def pointer(self, address: str) -> str:
@@ -67,7 +67,7 @@ class Routine(Writer):
 
     @contextmanager
     def when(self, condition: str) -> Iterator[None]:
-        """The text written in the body of the `with` statement runs only if a condition holds (`"ne i64 %a, 0"`)."""
+        """The text written in the body of the `with` statement runs only if a condition holds, such as `"ne i64 %a, 0"`."""
         label = self._label()
         self.do(f"br i1 {self.let(f'icmp {condition}')}, label %{label}yes, label %{label}end")
         self.block(f"{label}yes")
@@ -77,7 +77,7 @@ class Routine(Writer):
 
     @contextmanager
     def while_not_zero(self, variable: str) -> Iterator[None]:
-        """The text written in the body of the `with` statement runs again and again until a variable is 0."""
+        """The text written in the body of the `with` statement runs again and again, as long as a variable is not 0."""
         label = self._label()
         self.do(f"br label %{label}head")
         self.block(f"{label}head")
@@ -90,9 +90,9 @@ class Routine(Writer):
 
     @contextmanager
     def each(self, variable: str, limit: str, first: str | int = 0, step: int = 1) -> Iterator[str]:
-        """The text written in the body of the `with` statement runs for every `step`-th number from `first` on.
+        """The text written in the body of the `with` statement runs for each number in `range(first, limit, step)`.
 
-        All these numbers are below `limit`. Yields the name that the number has in the text.
+        Yields the name that the number has in the text.
         """
         label = self._label()
         self.put(variable, first)

@@ -14,8 +14,8 @@ from isrcheck.checker.kernel.machine import OPERATIONS, machine
 from isrcheck.checker.kernel.registers import Change, Column, Function
 
 ENOUGH: Final = 1 << 16
-"""After numpy has run this many instructions, compiled code takes over. Loading this code takes about as long as the
-run with numpy (0.05 s)."""
+"""After numpy has run this many instructions, compiled code takes over. Numpy needs about 0.05 s for so many
+instructions. Loading the compiled code takes about as long."""
 FUNCTIONS: Final = [function for function, _, _ in OPERATIONS]
 """The function of each operation. The index in the list is the number of the operation."""
 COMPARISONS: Final[tuple[Function, ...]] = (np.equal, np.not_equal, np.less_equal)
@@ -26,8 +26,8 @@ Integers = npt.NDArray[np.int64]
 class Code:
     """All instructions of a program, and the address of each column.
 
-    `instructions` has a row of four numbers for each instruction. They number its operation, the columns of its two
-    operands, and the column of its result.
+    `instructions` has a row for each instruction: the number of its operation, the numbers of the columns of its two
+    operands, and the number of the column of its result.
     """
 
     def __init__(self, instructions: Integers, addresses: Integers) -> None:

@@ -9,8 +9,9 @@ LEAST: Final = 0
 GREATEST: Final = 1
 """At this position is the greatest out-degree."""
 FAILURES: Final = 2
-"""At this position is the number of failing instances. A failing instance does not count as enabled."""
+"""At this position is the number of failing instances, summed over the states. A failing instance does not count as
+enabled."""
 ACTIONS: Final = 3
-"""From this position on, the tally has one count for each action: how many of its instances were enabled."""
+"""From this position on, the tally has one count for each action: its enabled instances, summed over the states."""
 HUGE: Final = (1 << 63) - 1
 """The value at `LEAST` before any state is counted."""

@@ -16,12 +16,13 @@ OUTSIDE: Final = 1
 
 @dataclass(frozen=True)
 class Verdicts:
-    """The verdict bits of a state, in order: FAILED, OUTSIDE, then violated invariants, reached goals, hit bounds.
+    """The verdict bits of a state, in order: FAILED, OUTSIDE, then a bit for each invariant, each goal and each bound.
 
-    If properties are checked, more bits follow. Each question (an instance of a property) has three bits: its `region`,
-    `source` and `mark`. `questions` has the positions of these bits. An action instance is *cut* in a state if only its
-    `s.room` conditions disable the instance. The last bits are for the action instances that can be cut, one for each.
-    `cuts` has the label of each of these instances and the position of its bit.
+    The bit of an invariant is set if the invariant is violated, and the bit of a goal or bound if the state reaches it.
+    If properties are checked, more bits follow. Each question (an instance of a property) has three bits for its
+    conditions `region`, `source` and `mark`. `questions` has the positions of these bits. An action instance is *cut*
+    in a state if only its `s.room` conditions disable the instance. The last bits say which instances are cut: one bit
+    for each instance that can be cut. `cuts` has the labels of these instances and the positions of their bits.
 
     Goals and bounds are checked only in states that the constraints allow. If an invariant, goal or bound is undefined,
     its own bit is not set.

@@ -1,7 +1,8 @@
 """Writes LLVM text that works on eight packed states at once.
 
-A vector has eight 64-bit lanes, one for each state. Each lane has the same word of its state, for example the first.
-A vector fills one AVX-512 register. On narrower machines LLVM splits the vectors, so the text is the same everywhere.
+A vector has one word of each state (for example the first word of all eight states), in eight 64-bit lanes. A vector
+fills one AVX-512 register. On machines with smaller registers LLVM splits the vectors, so the text is the same
+everywhere.
 """
 
 from __future__ import annotations
@@ -49,7 +50,10 @@ class Writer:
         self.lines.append(f"{label}:")
 
     def shuffle(self, a: str, b: str, lanes: int, picked: Sequence[int], bits: int = 64) -> str:
-        """A vector of lanes of `a` and `b`, which have `lanes` lanes each. In `picked`, b's lanes begin at `lanes`."""
+        """A vector of the lanes `picked` from the vectors `a` and `b`, which have `lanes` lanes each.
+
+        The lanes of `a` have the numbers from 0 on, and the lanes of `b` the numbers from `lanes` on.
+        """
         mask = ", ".join(f"i32 {i}" for i in picked)
         kind = f"<{lanes} x i{bits}>"
         return self.let(f"shufflevector {kind} {a}, {kind} {b}, <{len(picked)} x i32> <{mask}>")

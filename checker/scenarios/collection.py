@@ -28,10 +28,10 @@ def default() -> Path:
 
 
 def folders(paths: tuple[str, ...]) -> list[tuple[Path, Path]]:
-    """Pairs of a scenario's folder and the path at or below which it was found, sorted by the scenario's name.
+    """Pairs of a scenario's folder and the folder that the user named for it. Sorted by the scenario's name.
 
-    A path is a scenario's folder, its `scenario.toml`, or a folder that has scenarios. Their folders are directly in
-    this folder, or in its subfolders (*groups*). If `paths` is empty, the only path is `default()`. Raises
+    A path in `paths` names a scenario's folder (also if the path is its `scenario.toml`), or a folder that has the
+    folders of scenarios directly inside or in subfolders (*groups*). If `paths` is empty, the only path is `default()`. Raises
     `DamagedScenario` for a path without scenarios.
     """
     found: dict[Path, tuple[Path, Path]] = {}

@@ -19,7 +19,7 @@ def controls_of(scenario: Scenario, loaded: LoadedModel, changed: dict[str, Any]
 
     `changed` overrides settings of the scenario's model and of the controls. A control is left out if its scenario is
     missing or damaged (`regress` reports this). It is also left out if its model is missing, has a mistake, or does
-    not accept its settings with the changes.
+    not accept the changed settings.
     """
     if scenario.expect != "violated" or not scenario.controls:
         return []

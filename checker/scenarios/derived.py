@@ -32,9 +32,9 @@ class Derived:
     """The summary of a check, and the contents of the derived files by name.
 
     Without a violation or a deadlock, the only file is the file with the counts. If the search did not finish,
-    `unfinished` has the reason and the exit code. `story` has the data of a page about the trace in the files. If the
-    files have no trace, `story` is about the trace to an evaluation error. `story` is None if the caller did not ask
-    for it, or if there is no trace.
+    `unfinished` has the reason and the exit code. `story` is the data from which an HTML page shows the trace in
+    the files. If the files have no trace, `story` is about the trace to an evaluation error. `story` is None if the
+    caller did not ask for it, or if there is no trace.
     """
 
     summary: dict[str, Any]
@@ -44,7 +44,7 @@ class Derived:
 
 
 def derive(scenario: Scenario, limits: Limits = Limits(), told: bool = False) -> Derived:
-    """Checks a scenario. If `told` is true, the result also has the data of a page about its trace.
+    """Checks a scenario. If `told` is true, the result also has a `story` for an HTML page.
 
     Raises the errors of `isrcheck.check`, and `DamagedScenario` if the model's file is missing or outside
     `scenario.root`.
@@ -90,9 +90,9 @@ def files_of(result: Result) -> dict[str, str]:
 
 
 def _story(loaded: LoadedModel, result: Result) -> dict[str, Any] | None:
-    """The data of a page about one trace.
+    """The data from which an HTML page shows one trace.
 
-    The page shows the trace in the scenario's derived files or, if these files have no trace, the trace to an
+    This trace is the trace in the scenario's derived files. If these files have no trace, it is the trace to an
     evaluation error. Returns None if there is no evaluation error either.
     """
     from isrcheck.checker.pages.findings import told_traces
@@ -137,7 +137,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 
 def _promised(finding: PropertyFinding) -> dict[str, Any]:
-    """The verdict on a property and the counts behind it. For a violation: also the trace's length and loop.
+    """The verdict on a property and the counts in `FOUND`. For a violation: also the length and loop of the trace.
 
     `loop` is the position (from 0) of the state where the loop of a lasso starts, or None if the trace is no lasso.
     """
@@ -219,7 +219,7 @@ def _lines(data: Any, indent: str) -> str:
 
 @contextmanager
 def forgetting_neighbours(file: Path | None) -> Iterator[None]:
-    """On exit, removes from `sys.modules` the modules beside a user's model that were loaded since the entry.
+    """On exit, removes from `sys.modules` the modules that the `with` block loaded from the folder of a user's model.
 
     One process derives several scenarios, and two models may each have their own module `words.py`.
     """

@@ -10,7 +10,7 @@ from isrcheck.checker.scenarios.scenario import FILE, DamagedScenario, Scenario,
 
 
 def unmet(scenario: Scenario, summary: dict[str, Any]) -> list[str]:
-    """Messages about the differences between a summary and `scenario.toml`: the verdict, and the lengths of traces."""
+    """Messages about verdicts and lengths of traces that differ between a check's summary and `scenario.toml`."""
     lines = []
     if summary["verdict"] != scenario.expect:
         lines.append(f"verdict: {summary['verdict']}, expected {scenario.expect}")
@@ -71,7 +71,7 @@ def _unpaired(scenario: Scenario, name: str) -> list[str]:
 
 
 def beside(scenario: Scenario, name: str) -> Path:
-    """The folder of the scenario `name`, which is preferably beside `scenario`.
+    """The folder of the scenario `name`. A folder beside `scenario` takes precedence.
 
     Looks in the parent of the scenario's folder and in the subfolders of this parent. Then looks in the grandparent and
     its subfolders, because scenarios may be in groups (folders beside each other). If no scenario has this name, the

@@ -45,7 +45,7 @@ class Shown:
 
 
 def overview_page(total: str, shown: list[Shown]) -> str:
-    """The page of an overview. Of scenarios with the same name, all show the first trace that one of them has."""
+    """The page of an overview. Scenarios with the same name all show the first trace found among them."""
     stories: dict[str, Any] = {}
     for each in shown:
         if each.story is not None:

@@ -75,7 +75,7 @@ def _begin() -> None:
 
 @contextmanager
 def _unheard() -> Iterator[None]:
-    """Delays interrupts in this process and in processes that it starts: a terminal sends Ctrl-C to all of them."""
+    """Delays interrupts in this process and in processes that it starts, because a terminal sends Ctrl-C to all of them."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -31,7 +31,7 @@ class Scenario:
     file must be inside `root`. `lengths` maps each violated invariant or property (and `deadlock`) to the number of
     states of its shortest trace. `controls` are the names of scenarios that differ from this one by a fix. The controls
     of a violated scenario have the fix, and the controls of a scenario that holds lack the fix. `seen_to_hold` has
-    larger values of bounds. A check of the scenario at these values held, too.
+    larger bounds than `settings`. A check with these bounds found no violation either.
     """
 
     folder: Path

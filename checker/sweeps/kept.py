@@ -37,7 +37,7 @@ class Kept:
             raise
 
     def _read(self, path: str) -> dict[str, dict[str, Any]]:
-        """Locks the file, and returns its outcomes by the keys of their checks. Removes an incomplete last line."""
+        """Locks the file, and returns its outcomes by the `_key` of each check. Removes an incomplete last line."""
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -1,4 +1,4 @@
-"""A sweep as Spark tasks. Each task gives its cells to a separate process. Later tasks of the worker reuse the process.
+"""A sweep as Spark tasks. Each task gives its cells to a separate process. Later tasks reuse it.
 
 Executors need this project installed, with everything that the local engine needs. An accumulator reports outcomes
 before the job ends, at the end of each task. When the job ends, its rows have the outcomes of all cells.
@@ -20,7 +20,7 @@ MOST_TASKS: Final = 10_000
 
 
 class Gathered:
-    """Merges the reports of Spark's tasks: outcomes by the positions of cells. A task that runs twice counts once."""
+    """Merges reports of Spark's tasks. A report has outcomes by the positions of cells. A task that runs twice counts once."""
 
     def zero(self, value: Outcomes) -> Outcomes:
         return {}

@@ -193,7 +193,7 @@ class Exchange:
 
 
 def split(domains: Sequence[Domain], nodes: Nodes) -> list[Nodes]:
-    """Splits the leaves of several successive values into a list for each value."""
+    """Splits the leaves of several values, which follow each other in `nodes`, into one list for each value."""
     parts, start = [], 0
     for domain in domains:
         parts.append(nodes[start : start + domain.width])

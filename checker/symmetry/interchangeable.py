@@ -5,7 +5,7 @@ Two members are *interchangeable* if three conditions are true:
 * Their exchange turns initial states into initial states.
 * If an instance leads from state s to state t, the instance with exchanged parameters leads from the exchanged s to the
   exchanged t. If an instance fails in s, the instance with exchanged parameters fails in the exchanged s.
-* A predicate has the same value in a state and in the exchanged state (for goals and bounds, see `Symmetry`).
+* Each predicate has the same value in a state and in the exchanged state (for goals and bounds, see `Symmetry`).
 
 The second and the third condition are first tested in a few random states. If no difference is found, a solver
 decides these conditions for all states that can be stored, reachable or not.
@@ -78,8 +78,8 @@ class Symmetry:
         return [c for c in found if len(c) > 1]
 
     def differences(self, a: Any, b: Any) -> tuple[str, ...]:
-        """Some reasons why the system tells two members apart. Without a reason, the members are interchangeable. A
-        reason may also be a comparison that the solver could not decide."""
+        """Some reasons why the system tells two members apart. If there is none, the members are interchangeable. A
+        comparison that the solver could not decide is a reason, too."""
         if (a, b) not in self._known:
             self._known[a, b] = self._differences(a, b)
         return self._known[a, b]
@@ -148,7 +148,7 @@ def _partners(system: TransitionSystem, exchange: Exchange) -> tuple[dict[int, i
     """Maps the number of an instance to the number of its partner, the instance with exchanged parameters.
 
     Leaves out an instance if it has no partner, or if `mentions` returns None for its label. Also returns the actions
-    of these instances, as reasons why the members are told apart.
+    of the instances that it leaves out, as reasons why the members are told apart.
     """
     numbers = {(t.label.action, tuple(x for _, x in t.label.parameters)): i for i, t in enumerate(system.transitions)}
     found, alone = {}, []
@@ -164,7 +164,7 @@ def _partners(system: TransitionSystem, exchange: Exchange) -> tuple[dict[int, i
 
 
 def _different_somewhere(system: TransitionSystem, pairs: list[Pair]) -> list[str]:
-    """The subjects (`of`) of the pairs that differ in at least one random state. Every run takes the same states."""
+    """The subjects (`of`) of the pairs whose expressions differ in some random state. Every run takes the same states."""
     chance, found = random.Random(0), set[str]()
     for _ in range(SAMPLES):
         values = e.evaluate([x for p in pairs for x in (p.one, p.other)], random_state(system, chance))

@@ -7,8 +7,8 @@ the set of states of level L-1 with a step to a target. T(k) is the set of state
 States are compared by their leaves (the integers that encode a state), in lexicographic order. If L is 1, the path is
 the least target alone. Otherwise the path starts at the least state of T(1). Each step of the path leads to a state in
 the next set T, and the last step leads to a target. If several instances lead to such states, the path takes one with
-which the whole path can have the fewest changes of actor. A *change of actor* is a step by another actor than the step
-before. Of several instances with the fewest changes, the path takes the first in the order of the system's transitions.
+which the whole path can have the fewest changes of actor. A *change of actor* is a step whose actor differs from
+the actor of the previous step. Of several instances with the fewest changes, the path takes the first in the order of the system's transitions.
 
 The engine only finds the steps between the sets T. This module chooses the path.
 """
@@ -69,9 +69,9 @@ def back(levels: Levels, last: Edges, level: int) -> list[Edges]:
 def walked(levels: Levels, chain: list[Edges], actors: Sequence[str]) -> tuple[Path, int]:
     """The canonical path through the steps of a chain, and the position of its last state in `chain[-1].targets`.
 
-    In the chain of a lasso (`checker/liveness/lasso.py`), the sources of a level may have the same state twice: once
-    inside the region of the property, and once before the path enters this region. Then the path may continue with the
-    steps of both entries.
+    In the chain of a lasso (`checker/liveness/lasso.py`), the sources of a level may have two entries for one state: as
+    a state of the region (see `checker/liveness/region.py`), and as a state before the path enters the region. Then the
+    path may continue with the steps of both entries.
     """
     names = sorted(set(actors))
     actor_of = np.array([names.index(actor) for actor in actors], dtype=np.int64)

@@ -29,7 +29,7 @@ Read = Callable[[Domain, Any], Any]
 
 
 def from_json(domain: Domain, data: Any) -> Any:
-    """The value of a domain that the JSON data of a result represents."""
+    """The value that the JSON data of a result represents in a domain."""
     return domain.from_json(data)
 
 
@@ -45,7 +45,8 @@ class Recording:
     claims. `states` has an object for each state: the values of the state and, if the file gives them, the action and
     its parameters. `read` turns a value in the file into a value of a domain. For an evaluation error, `failing` has
     the action instance that is undefined in the last state. `failing` is None if a predicate is undefined there.
-    `loop`, `choice` and `fairness` are set only for a liveness property.
+    `loop` (the position of the state where a lasso's loop starts), `choice` (the values of the property's parameters)
+    and `fairness` are set only for a liveness property.
     """
 
     claim: Claim
@@ -136,7 +137,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _typed(data: dict[str, Any], key: str, kind: type, where: str) -> Any:
-    """The entry of an object with this key. Raises `DamagedFile` if the entry is missing or has another type."""
+    """The entry `key` of an object. Raises `DamagedFile` if the entry is missing or has another type."""
     names: dict[type, str] = {dict: "an object", list: "a list", str: "a string"}
     if not isinstance(data.get(key), kind):
         raise DamagedFile(f"{where}{key} is missing or not {names[kind]}")
@@ -201,7 +202,7 @@ def _lasso(name: str, finding: Any, fairness: Any) -> list[Recording]:
 
 
 def _promised(name: str, states: list[Any], loop: Any, about: dict[str, Any], read: Read, where: str) -> Recording:
-    """The recording of a lasso. `about` has the choice of the property's parameters, and the fairness."""
+    """The recording of a lasso. `about` has the values of the property's parameters (`choice`), and the fairness."""
     if loop is not None and not (type(loop) is int and 0 <= loop < len(states)):
         raise DamagedFile(f"{where}: loop is {loop!r}, which is no position of a state")
     choice = about.get("choice")
@@ -266,9 +267,9 @@ def _itf_file(data: dict[str, Any]) -> TraceFile:
 
 
 def _itf_state(state: dict[str, Any], position: int, ours: bool) -> dict[str, Any]:
-    """An ITF state in the form of a result: the values in an object `state`, and beside it the action and parameters.
+    """Puts an ITF state into the form of a result. There, the values are in an object `state` beside the action.
 
-    The action is read only if isrcheck has written the file (`ours`).
+    The action and its parameters are read only if isrcheck has written the file (`ours`).
     """
     values = {name: value for name, value in state.items() if not name.startswith("#")}
     if not ours:

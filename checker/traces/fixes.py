@@ -28,7 +28,7 @@ from isrcheck.model.language.system import Label
 from isrcheck.model.language.tracing import instances_at
 
 LINE: Final = 90
-"""Two values are shown whole, side by side, if they have together at most this many characters."""
+"""If two values together have at most this many characters, both are shown whole, side by side."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class _Walk:
                 yield Taken(self.interpreter.labels[number], self.interpreter.actors[number], after)
 
     def _renamed(self, k: int, step: Step) -> Taken | None:
-        """A step of the control under another label, with the same actor and the same changes that matter.
+        """A step of the control in place of step k, with the same actor and the same changes that matter.
 
         A change matters if the rest of the trace depends on it. Returns None if there is no such step, or if step k
         makes no change that matters.
@@ -175,7 +175,7 @@ class _Walk:
         return self._fix("allows", verdict=verdict, enabled=self._only_there(self.walked.length))
 
     def _only_there(self, k: int) -> tuple[str, ...]:
-        """The steps that the control can take in its last state, but the model of the trace cannot take in state k."""
+        """The steps that are possible for the control in its last state, but not for the model of the trace in state k."""
         here = set(possible(Interpreter(self.walked.model, {}), self.walked.trace.steps[k - 1].state))
         return tuple(name for name in possible(self.interpreter, self.path[-1].state) if name not in here)
 
@@ -217,7 +217,7 @@ class _Walk:
 
 
 def possible(interpreter: Interpreter, state: State) -> list[str]:
-    """The texts of the instances that are enabled in a state. A step that is undefined there is not possible."""
+    """The texts of the instances that are enabled in a state. Instances that are undefined there are left out."""
     steps = interpreter.steps(state)
     return [label_text(interpreter.labels[n]) for n, after in steps if not isinstance(after, EvaluationError)]
 

@@ -29,7 +29,7 @@ from isrcheck.model.language.system import Label
 
 DESCRIPTION: Final = "https://apalache-mc.org/docs/adr/015adr-trace.html"
 EXACT: Final = 2**53
-"""Integers with at least this absolute value are written as `#bigint`, as JSON readers may read numbers as doubles."""
+"""Integers with at least this absolute value are written as `#bigint`. JSON readers may read numbers as doubles."""
 NONE: Final = "none"
 AGAINST: Final = ("specification", "specification_settings", "mapping", "at_most")
 """The entries of a result's `refinement` that are copied into the file, because a replay needs them."""
@@ -47,8 +47,8 @@ def to_itf(
     """A trace as ITF data. `claim` and `name` say what the trace shows, such as a violation of a named invariant.
 
     For an evaluation error, `failing` is the instance that is undefined in the last state, if there is one. `promised`
-    has further entries that a replay needs. A property has the entries `choice` (of its parameters) and `fairness`. A
-    refinement has the entry `refinement`, which has the keys in `AGAINST`. The data of a lasso has
+    has further entries that a replay needs. For a property, these are `choice` (the values of its parameters) and
+    `fairness`. For a refinement, it is `refinement`, an object with the keys in `AGAINST`. The data of a lasso has
     `loop`, the index (from 0) of a state that equals the last state. The lasso repeats the steps from this state to the
     last state. If `loop` is the index of the last state, the lasso stays in the last state.
     """
@@ -123,7 +123,7 @@ def encoded(domain: Domain, value: Value) -> Any:
 
 
 def decoded(domain: Domain, data: Any) -> Value:
-    """The value of a domain that ITF data represents. Raises `ValueError` if the data represents no value."""
+    """The value that ITF data represents in a domain. Raises `ValueError` if the data represents no value."""
     match domain:
         case Number():
             return domain.from_json(_integer(data))
@@ -196,7 +196,7 @@ def _pairs(domain: Domain, data: Any) -> list[Any]:
 
 
 def itf_of(result: Result) -> dict[str, Any] | None:
-    """The counterexample of a result as ITF data (`shortest.counterexample`), or None if the result has none."""
+    """The counterexample that `counterexample` chooses from a result, as ITF data. None if the result has none."""
     found = counterexample(result)
     if found is None:
         return None

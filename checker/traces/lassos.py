@@ -28,7 +28,7 @@ class Kept:
 class Lasso:
     """A replayed trace as a behaviour that continues for ever.
 
-    But the trace that breaks a stable condition has no loop. Its last step makes the condition false.
+    An exception is a trace that breaks a `stable` property. It has no loop, and its last step makes the condition false.
     """
 
     interpreter: Interpreter

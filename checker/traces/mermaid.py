@@ -32,7 +32,7 @@ def mermaid(trace: Trace, title: str) -> str:
 
 
 def mermaid_of(result: Result) -> str | None:
-    """A diagram of the counterexample of a result (`shortest.counterexample`), or None if the result has none."""
+    """A diagram of the counterexample that `counterexample` chooses from a result, or None if the result has none."""
     found = counterexample(result)
     if found is None:
         return None

@@ -143,7 +143,7 @@ class _Graph:
                 yield Need(a, "; ".join(fact.text for fact in self.told(self.into[k][a])))
 
     def told(self, causes: Iterable[Made]) -> tuple[Fact, ...]:
-        """The facts in words, without repetitions."""
+        """The facts about the conditions and leaves in `causes`, in words and without repetitions."""
         return tuple({fact.text: fact for fact in map(self._fact, reversed(list(causes)))}.values())[::-1]
 
     def _fact(self, made: Made) -> Fact:

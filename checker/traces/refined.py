@@ -41,9 +41,9 @@ class Implementation:
         return mapped(self.model, self.specification.model, self.mapping, state)
 
     def objection(self, states: list[State]) -> str | None:
-        """The reason why the refinement does not first fail in the last state of a path, or None if it does.
+        """None if the refinement fails in the last state of a path and not before. Otherwise, says what is different.
 
-        A step that `allows` cannot decide is no such reason. Raises `EvaluationError` if the mapping is undefined in a
+        A step for which `allows` returns None does not count as a difference. Raises `EvaluationError` if the mapping is undefined in a
         state.
         """
         seen = [self.stands_for(state) for state in states]

@@ -22,8 +22,8 @@ class Refusal:
 
     `where` is `file:line` of the false requirement, or of the evaluation that fails. `values` has the parts of the
     previous state that the requirement reads, with their values. `differs` has the parts in which the refused state
-    differs from the state that the action leads to. If the first state is refused, it is compared with the nearest
-    initial state. Each part has its value in the model and its value in the trace.
+    differs from the state that the action leads to. If the first state is refused, it is compared with the initial
+    state that differs from it in the fewest parts. Each part has its value in the model and its value in the trace.
     """
 
     state: int

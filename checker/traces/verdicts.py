@@ -63,7 +63,7 @@ class Replayed:
         )
 
     def exit_code(self, expected: bool) -> int:
-        """The exit code of the replay. If `expected` is true, a confirmed trace gives 0, and any other trace 10.
+        """The exit code of the replay. If `expected` is true, a confirmed trace gives 0, any other trace gives 10.
 
         If `expected` is false, a confirmed trace gives the code of the failure that it shows. A trace that `text` calls
         INVALID gives 10, and any remaining trace gives 0.
@@ -220,7 +220,7 @@ def _confirmed(interpreter: Interpreter, recording: Recording, last: State) -> b
 
 
 def _has_no_meaning(interpreter: Interpreter, recording: Recording, last: State) -> bool:
-    """Whether the recorded instance is undefined in the last state or, if no instance is recorded, some predicate."""
+    """Whether the recorded instance (or, if none is recorded, any predicate) is undefined in the last state."""
     try:
         if recording.failing is not None:
             label = label_of(interpreter, recording.failing, "the failing instance")
@@ -246,7 +246,7 @@ def _refused(refusal: Refusal, outcome: ReplayOutcome) -> str:
 
 
 def _reasons(refusal: Refusal) -> list[str]:
-    """Lines about a refusal: the place of the condition, the values that the condition reads, and the differences."""
+    """Lines about a refusal: its place in the code, the values that the false requirement reads, and the differences."""
     lines = [] if refusal.where is None else [f"  at {refusal.where}, false in state {refusal.state - 1}, where"]
     rows = list(refusal.values)
     if refusal.where is not None and not rows:

@@ -18,7 +18,7 @@ from isrcheck.model.language.system import Transition, TransitionSystem
 from isrcheck.model.language.tracing import instances_at, predicate_at
 
 JUNCTIONS: Final = {"and": 0, "or": 1}
-"""The value of an argument that alone decides the result: a false argument for `and`, a true argument for `or`."""
+"""For each operator, the value of an argument that decides the result alone: 0 (false) for `and`, 1 (true) for `or`."""
 
 
 class States:

@@ -118,7 +118,7 @@ def apart(path: str, one: tuple[Domain, Value], other: tuple[Domain, Value]) -> 
 
 
 def domain_at(domains: dict[str, Domain], path: str) -> Domain:
-    """The domain of one part of a state, which is given by its path."""
+    """The domain of the part of a state at a path."""
     name, *steps = _steps(path)
     domain = domains[name]
     for step in steps:

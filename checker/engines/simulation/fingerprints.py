@@ -1,8 +1,8 @@
 """Estimates how many distinct states the walks have met, from a small table of fixed size.
 
 The table is a HyperLogLog sketch: an array of *registers*, to which the hash of each state is added. The estimator is
-by Otmar Ertl ("New cardinality estimation algorithms for HyperLogLog sketches", 2017). It needs no corrections for
-small and large counts.
+by Otmar Ertl ("New cardinality estimation algorithms for HyperLogLog sketches", 2017). The estimator needs no
+corrections for small or large counts.
 """
 
 from __future__ import annotations

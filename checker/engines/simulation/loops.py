@@ -1,8 +1,8 @@
 """The inner loops of random walks, as compiled code. They do not depend on the model.
 
 Walks run side by side in *lanes*. Each iteration takes one step in every lane. Every choice is drawn from a hash of the
-seed, the walk's number and the position in the walk. So the walks are the same for every number of lanes and threads,
-and for every size of *chunks* (a chunk has the walks that a thread takes at a time).
+seed, the walk's number and the position in the walk. So the walks do not depend on the number of lanes or threads, nor
+on the size of a *chunk* (the walks that a thread takes at a time).
 
 The *verdict* of a state is a row of bits. For example, each invariant has a bit that is set if the state violates the
 invariant (`checker/kernel/verdicts.py`). The *wanted* bits are those that end a walk.
@@ -27,27 +27,30 @@ FINGERPRINT_BITS: Final = 16
 
 WALK_BITS: Final = 40
 NEVER: Final = (1 << 62) - 1
-"""The value in `first` for no observation. An observation, such as a violation, is stored as the number
-`position << WALK_BITS | walk`. Only the least number is kept. It has the earliest position of the observation in any
-walk and, if several walks have the observation at this position, the least walk."""
+"""The array `first` (`walks.Seen`) has this value for an observation that no walk has made. An observation, such as a
+violation of an invariant, is stored as the number `position << WALK_BITS | walk`. Only the least such number is kept.
+So the position is the earliest in any walk. If several walks make the observation at this position, `walk` is the least
+of these walks."""
 
 AT_DEPTH: Final = 0
 STUCK: Final = 1
 FENCED: Final = 2
 WRONG: Final = 3
-"""The reasons why a walk ended. AT_DEPTH: the walk has the greatest length. STUCK: no instance was enabled. FENCED:
-every successor was outside the constraints. WRONG: the walk met a state with a violation or an undefined predicate."""
+"""The reasons why a walk ended. AT_DEPTH: the walk has reached the greatest length. STUCK: no instance was enabled.
+FENCED: every successor was outside the constraints. WRONG: the walk met a state with a violation or an undefined
+predicate."""
 
 LANES: Final = 0
 NEXT: Final = 1
 END: Final = 2
 STATES: Final = 3
 REJECTED: Final = 4
-"""The positions in `cursor` of five numbers: the number of lanes in use, the next walk of the chunk, the last walk of
-the chunk plus one, the number of states met so far, and the number of successors outside the constraints."""
+"""The array `cursor` (`walks.Seen`) has five numbers at these positions: the number of lanes in use, the next walk of
+the chunk, the chunk's last walk plus one, the number of states met so far, and the number of successors outside the
+constraints."""
 
 FAILURES: Final = 2
-"""The entry of the kernel's tally that counts failing instances."""
+"""The position of the number of failing instances in the kernel's tally (`checker/kernel/tally.py`)."""
 
 
 @Loop
@@ -87,7 +90,7 @@ def fingerprint(registers, h):
 
 @Loop
 def saw(first, verdicts, wanted, position, walk):
-    """Records in `first` the wanted bits of a verdict. Returns whether the verdict has a wanted bit."""
+    """Records in `first` (see `NEVER`) the wanted bits that are set in a verdict. Returns whether there are any."""
     code = (position << WALK_BITS) | walk
     any_seen = False
     for j in range(len(wanted)):
@@ -242,7 +245,10 @@ def settle(
 
 @Loop
 def advance(functions, constrained, wanted, depth, seed, initial, lanes, buffers, seen, steps):
-    """Takes up to `steps` steps in all lanes. `functions` has the addresses of kernel functions (`walks.Start`)."""
+    """Takes up to `steps` steps in all lanes.
+
+    `functions` has the addresses of the kernel functions `expand`, `failures`, `judge` and `hashes`, in this order.
+    """
     rows, bits, row_hashes = initial
     states, verdicts, met, hashes, keys, walks, positions, degrees, left, chosen, ending = lanes
     successors, sources, transitions, beside, failing, failing_transitions = buffers

@@ -37,10 +37,10 @@ STUCK: Final = "a state without an enabled instance"
 class Sampled:
     """The findings of walks.
 
-    `paths` has a path for each finding. A finding is named by a violated invariant, STUCK, MEANINGLESS or FAILING.
-    `wrong` has, for the name of each possible finding, the function that marks the states with this finding. STUCK,
-    FAILING, and undefined goals and bounds count only in states that satisfy the constraints. Violations and other
-    undefined predicates also count outside the constraints.
+    `paths` has a path for each finding. The name of a finding is STUCK, MEANINGLESS, FAILING, or the name of a violated
+    invariant. `wrong` has, for the name of each possible finding, the function that marks the states with this finding.
+    Deadlocks, failing instances, undefined goals and undefined bounds count only in states that satisfy the
+    constraints. Violations and other undefined predicates also count outside the constraints.
     """
 
     start: Start

@@ -1,4 +1,4 @@
-"""Shortens paths of random walks: leaves out steps that are not needed to reach a state with the same finding.
+"""Shortens the path of a random walk to a finding (such as a violation): leaves out steps that are not needed.
 
 Three methods are repeated until none helps or `EFFORT` is used up. The first leaves out steps, and also the later steps
 that become impossible as a result. The second cuts out cycles. The third takes shortcuts, which a small search finds. A
@@ -21,11 +21,11 @@ from isrcheck.checker.kernel.layout import Words
 from isrcheck.checker.kernel.verdicts import OUTSIDE
 
 TOGETHER: Final = 256
-"""The number of shorter paths that are tried in one batch."""
+"""At most this many shorter paths are tried in one batch."""
 NEIGHBOURS: Final = 3_000
 """A search for a shortcut stops when it has found at least this many states."""
 EFFORT: Final = 20_000_000
-"""Shortening a path stops when about this many states have been expanded for it."""
+"""The work on one path ends when about this many states have been expanded."""
 
 
 def shortened(sampled: Sampled, name: str) -> Path:
@@ -83,7 +83,7 @@ class _Shortening:
     def _follow(self, plans: Sequence[list[int]]) -> list[list[int] | None]:
         """Tries plans (lists of steps). For each plan, returns the steps taken, or None if no step reaches an end.
 
-        Impossible steps of a plan are left out, and also all steps after the first end. A step to a state outside the
+        The steps taken are the possible steps of the plan, up to the first end. A step to a state outside the
         constraints counts as impossible, unless this state is an end.
         """
         width = max(map(len, plans))
@@ -111,7 +111,7 @@ class _Shortening:
     def _step(self, states: Words, wanted: np.typing.NDArray[np.int64]) -> tuple[np.typing.NDArray[np.int64], Words]:
         """Takes one step from each state: the transition in `wanted` for this state.
 
-        Returns the positions of the states where this transition is enabled, and the states after it.
+        Returns the positions of the states whose transition is enabled, and the successors of these states.
         """
         self.effort -= len(states)
         successors, source, transition, _ = self.kernel.expand(states)
@@ -137,7 +137,7 @@ class _Shortening:
                 self.steps = self.steps[:position] + way + self.steps[after:]
 
     def _cut_circles(self) -> None:
-        """Cuts out cycles: each state is followed by the step after its last occurrence on the path."""
+        """Cuts out cycles: from each state, goes on with the step that follows the state's last occurrence."""
         path = [row.tobytes() for row in self._states()]
         last = {state: i for i, state in enumerate(path)}
         kept, at = [], last[path[0]]
@@ -154,10 +154,10 @@ class _Shortening:
         return np.concatenate(rows)
 
     def _way_round(self, position: int) -> tuple[int, list[int]] | None:
-        """Of the shortcuts found from `position`, the one that saves the most steps. None if no shortcut is found.
+        """Looks for shortcuts from `position`. Returns the shortcut that saves the most steps, or None.
 
-        Returns the position at which the path continues after the shortcut (after an end, this is the path's last
-        position), and the steps of the shortcut.
+        A shortcut is returned as the position at which the path continues, and the steps of the shortcut. If a shortcut
+        leads to an end, the path need not continue, so the position is the path's last position.
         """
         path = [row.tobytes() for row in self._states()]
         goals = {state: i for i, state in enumerate(path) if i > position}
@@ -187,7 +187,7 @@ class _Shortening:
     def _neighbours(
         self, frontier: list[bytes], came: dict[bytes, tuple[bytes, int] | None]
     ) -> tuple[list[bytes], list[bytes]]:
-        """The new states one step after `frontier`: a list of the states that are no ends, and a list of the ends.
+        """The new states one step after `frontier`, in two lists: first the states that are no ends, then the ends.
 
         Records in `came`, for each new state, the state before it and the transition between them.
         """

@@ -20,18 +20,17 @@ from isrcheck.model.language.system import TransitionSystem
 CHUNK: Final = 512
 """The number of walks that a thread takes at a time."""
 STEPS: Final = 32
-"""The steps of each lane (`loops.py`) between two checks of the clock. These steps take some milliseconds."""
+"""Each lane (`loops.py`) takes this many steps between two checks of the clock. These steps take some milliseconds."""
 Flags = np.typing.NDArray[np.bool_]
 LARGEST_ROOM: Final = 1 << 19
-"""Limits `Start.lanes`: the successors of all lanes must fit into this many rows. But there are at least 8 lanes."""
+"""`Start.lanes` is limited so that the successors of all lanes fit into this many rows. The limit is at least 8."""
 
 
 class Start:
     """The input of walks: a system, its initial states inside the constraints, the greatest length, and the seed.
 
-    `depth` is the greatest length of a walk, as a number of states.
-    `wanted` has the verdict bits that end a walk. `Seen.first` has a place for each verdict bit, and then the places
-    `stuck` and `failing`.
+    `depth` is the greatest length of a walk, as a number of states. `wanted` has the verdict bits that end a walk.
+    `stuck` and `failing` are the last two positions of `Seen.first`, after one position for each verdict bit.
     """
 
     def __init__(self, system: TransitionSystem, kernel: Kernel, depth: int, seed: int) -> None:
@@ -64,14 +63,14 @@ def mask(words: int, bits: Iterable[int]) -> Words:
 
 @dataclass
 class Seen:
-    """The observations of walks: sums, minima and maxima. So the observations of threads may be added in any order.
+    """The observations of walks: sums, minima and maxima. So threads may add their observations in any order.
 
-    `taken` counts the steps by transition. `tally` is the tally of the kernel's `expand`. `lengths` counts the ended
-    walks by their number of states, and `ends` counts the ended walks by the reason why they ended. For each verdict
-    bit, `reached` counts the ended walks that met a state with this bit. `first` has the first observation of each
-    wanted verdict bit, of a state without an enabled instance, and of a failing instance. `loops.NEVER` describes the
-    form of these observations. `registers` are for the estimate in `fingerprints.py`, and `loops.py` lists the entries
-    of `cursor`.
+    `taken` counts the steps by transition. `tally` has the counts that the kernel's `expand` updates
+    (`checker/kernel/tally.py`). `lengths` counts the ended walks by their number of states, and `ends` counts the ended
+    walks by the reason why they ended. For each verdict bit, `reached` counts the ended walks that met a state with
+    this bit. `first` has the first observation of each wanted verdict bit, of a state without an enabled instance, and
+    of a failing instance. `loops.NEVER` describes the form of these observations. `fingerprints.py` estimates the
+    number of distinct states from `registers`. `loops.py` lists the entries of `cursor`.
     """
 
     taken: Integers
@@ -116,7 +115,7 @@ class Seen:
 
     @property
     def generated(self) -> list[int]:
-        """The number of enabled instances of each action."""
+        """For each action, how many of its instances were enabled, added up over all states that were expanded."""
         counts: list[int] = self.tally[ACTIONS:].tolist()
         return counts
 

@@ -4,7 +4,7 @@
 divided among *owners* by their hashes: an owner is a range of hashes, and a task does the work of one owner.
 
 Executors run `tasks.py`, `steps.py`, `queries.py`, `backwards.py`, `decoding.py`, `kernels.py`, `rows.py` and
-`files.py`. Spark sends these modules *by value*, as code, because executors need not have isrcheck. Besides each other,
-these modules import only two modules of this project: `isrcheck.checker.datasets.places` and
+`files.py`. Spark sends these modules *by value*, as code, because executors need not have isrcheck. The modules import
+one another, and only two other modules of this project: `isrcheck.checker.datasets.places` and
 `isrcheck.checker.kernel.native`. Spark sends `places` and `native` by value, too.
 """

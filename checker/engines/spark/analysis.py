@@ -18,7 +18,7 @@ from isrcheck.model.language.system import TransitionSystem
 
 Query = dict[str, Any]
 MOST_KEYS: Final = 1_000_000
-"""`difference` chooses the least state among the states with at most this many projections (see `Difference`)."""
+"""`difference` considers at most this many projections (see `Difference`) when it chooses the least state."""
 
 
 def label(dataset: Dataset, what: str) -> str:
@@ -73,13 +73,13 @@ def degrees(spark: Spark, dataset: Dataset, kernel: Kernel, constrained: bool) -
 
 @dataclass(frozen=True)
 class Difference:
-    """The states that one dataset has and another lacks, compared only by the variables that both datasets have.
+    """The states that one dataset has and another dataset lacks. Only the datasets' common variables are compared.
 
-    The *projection* of a state has only these variables. A projection is *lacking* if the other dataset does not have
-    it. `levels` counts the lacking projections by the level where each first occurs. `first` is the least of these
-    levels. Of the states of this level that have a lacking projection, `least` has the leaves of the least state. Both
-    are None if no projection is lacking. States are compared by their leaves. If level `first` has more than
-    `MOST_KEYS` lacking projections, only states with the first `MOST_KEYS` of them are considered for `least`.
+    The *projection* of a state has only the common variables. A projection is *lacking* if the other dataset does not
+    have it. `levels` counts the lacking projections by the level where each first occurs. `first` is the least of these
+    levels. `least` has the leaves of the least state of level `first` with a lacking projection (states are compared by
+    their leaves). `first` and `least` are None if no projection is lacking. If level `first` has more than `MOST_KEYS`
+    lacking projections, only states with the first `MOST_KEYS` of them are considered for `least`.
     """
 
     levels: dict[int, int]
@@ -116,8 +116,8 @@ def difference(spark: Spark, one: Dataset, other: Dataset, common: Common) -> Di
 class Beyond:
     """The projections (see `Difference`) that only one of two datasets has.
 
-    `levels` counts these projections by the level where each first occurs. For each action, `actions` counts those of
-    these projections that a step of the action reaches from a state whose projection both datasets have.
+    `levels` counts these projections by the level where each first occurs. `actions` has the number
+    of these projections that each action reaches. Only steps from states whose projections both datasets have count.
     """
 
     levels: dict[int, int]
@@ -125,7 +125,7 @@ class Beyond:
 
 
 def beyond(spark: Spark, one: Dataset, other: Dataset, common: Common, side: int, kernel: Kernel) -> Beyond:
-    """The projections that only `one` has. `side` is 0 if `one` is the first of the two models of `common`, else 1."""
+    """The projections that only `one` has. `side` is the position (0 or 1) of the model of `one` in `common`."""
     mine, theirs = ({**query_of(d), **common.query(i)} for d, i in ((one, side), (other, 1 - side)))
     system = kernel.system
     mine |= {

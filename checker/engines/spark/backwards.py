@@ -2,13 +2,13 @@
 
 A trace of n states leads to a wanted end, such as a violation. The *cone* of level k has the states of this level from
 which n - k steps can lead to the end. A *change of actor* is a step by another actor than the step before. A trace
-should have as few of these changes as possible. So a cone has a number for each of its states and each actor. This is
-the fewest changes of actor up to the end if this actor took the step to the state.
+should have as few changes of actor as possible. So a cone has a *cost* for each of its states and each actor. The cost
+is the fewest changes of actor up to the end, if this actor took the step to the state.
 
 Cones are stored in files, so that no process must hold a large cone. The files have the form of files of states
-(`files.py`), but each row has the numbers of the state after the state itself. A task finds the part of a cone that has
-the states of one owner. The task writes a large part into a file. It returns a small part together with its report, and
-the driver writes all small parts into one file.
+(`files.py`), but each row also has the costs of the state, after its words. A task finds one owner's part of a cone.
+The task writes a large part into a file. It returns a small part together with its report, and the driver writes all
+small parts into one file.
 
 A *question* is JSON. A question about a cone has `actors` (the actor of each transition), `root` (the dataset or
 another folder), `cones` (the folder for cones, below `root`), and one entry that says which states are in the cone:
@@ -50,9 +50,9 @@ UNREACHED = 2**31 - 1
 
 
 def with_costs(states: Array, after: Array) -> Array:
-    """The rows of a cone: the words of each state, then the numbers from `after`, two in a word.
+    """The rows of a cone: the words of each state, then its costs. A word holds two costs.
 
-    `after` is an array (states, actors) of numbers of changes of actor.
+    `after` has the costs as an array (states, actors).
     """
     numbers = np.zeros((len(after), -(-after.shape[1] // 2) * 2), dtype=np.uint32)
     numbers[:, : after.shape[1]] = after
@@ -60,7 +60,7 @@ def with_costs(states: Array, after: Array) -> Array:
 
 
 def costs(found: Array, words: int) -> Array:
-    """The numbers of changes of actor in the rows of a cone. `words` is the number of words of a state."""
+    """The costs in the rows of a cone. `words` is the number of words of a state."""
     return np.ascontiguousarray(found[:, words:]).view(np.uint32)
 
 
@@ -86,7 +86,7 @@ class Cone:
     def after(self, states: Array, acting: Array) -> Array:
         """For each state, the fewest changes of actor up to the end of the trace.
 
-        `acting` has the actor of the step to each state. The number is UNREACHED for a state outside the cone.
+        `acting` has the actor of the step to each state. The result is UNREACHED for a state outside the cone.
         """
         found, words = np.full(len(states), UNREACHED, dtype=np.int64), self._kernel.words
         hashes = self._kernel.hashes(states)
@@ -120,18 +120,18 @@ def rows_of(root: str, entries: list[dict[str, Any]]) -> Array:
 
 
 class Goal:
-    """The wanted end of a trace, given by a verdict bit: all states that have this bit."""
+    """The states that have a given verdict bit. A trace may end in each of these states."""
 
     def __init__(self, bit: int, kernel: Kernel) -> None:
         self._bit, self._kernel = bit, kernel
 
     def after(self, states: Array, acting: Array) -> Array:
-        """Like `Cone.after`: 0 for a state with the verdict bit, where a trace ends, and UNREACHED for other states."""
+        """Like `Cone.after`. The result is 0 for a state with the verdict bit, and UNREACHED for other states."""
         return np.where(has_bit(self._kernel, states, self._bit), 0, UNREACHED)
 
 
 def aim_of(question: dict[str, Any], root: str, kernel: Kernel) -> Cone | Goal:
-    """The cone or the goal in a question. The question asks for the states with a step into it."""
+    """The cone or the goal of a question. The question asks for the states with a step into this cone or goal."""
     return Cone(root, question["into"], kernel) if "into" in question else Goal(question["bit"], kernel)
 
 
@@ -160,7 +160,7 @@ def coned(work: Work, owner: int) -> tuple[bytes, dict[str, Any]]:
 
 
 def reached(states: Array, source: Array, acting: Array, weight: Array, actors: int) -> Array:
-    """The rows of a cone: the states that have a step into the next cone or to the goal, with their numbers.
+    """The rows of a cone: the states that have a step into the next cone or to the goal, with their costs.
 
     `source`, `acting` and `weight` have an entry for each step: the position of its source in `states`, its actor, and
     the fewest changes of actor after the step (UNREACHED if the step does not lead into the next cone or to the goal).
@@ -259,6 +259,6 @@ def looking(work: Work) -> Callable[[Iterable[Any]], Iterator[Any]]:
 
 
 def looked(work: Work, owner: int) -> tuple[bytes, dict[str, Any]]:
-    """An owner's answer to the question of a work: rows and a report."""
+    """An owner's answer to the question in `work`: rows and a report."""
     question = json.loads(files.shared(work["question"]))
     return failing(work, owner) if "places" in question else coned(work, owner)

@@ -71,13 +71,13 @@ def _counted(times: Array, elements: Any) -> Any:
 
 
 def _lists(there: Array, values: Any) -> Any:
-    """Divides the values into one list for each row of `there`. The length of a list is the sum of the row."""
+    """Divides the values into lists, one for each row of `there`. The sum of a row is the length of its list."""
     offsets = np.concatenate(([0], np.cumsum(there.sum(axis=1)))).astype(np.int32)
     return pa.ListArray.from_arrays(pa.array(offsets), values)
 
 
 def _arrow(kind: Any) -> Any:
-    """An Arrow type from the name of an SQL type, from `[type]` (a list), or from names with types (a record)."""
+    """The Arrow type for the name of an SQL type, for `[type]` (a list), or for a dictionary of types (a record)."""
     if isinstance(kind, list):
         return pa.list_(_arrow(kind[0]))
     if isinstance(kind, dict):
@@ -106,9 +106,9 @@ def packed(states: Array) -> Any:
 
 
 def decoded(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A function for `mapInArrow`: it takes numbers of files, and gives the level and the columns of each state.
+    """A function for `mapInArrow` that gives the level and the columns of each state.
 
-    The number of a file is its position in `query["files"]`.
+    The files are given to the function as positions in `query["files"]`.
     """
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
@@ -122,9 +122,9 @@ def decoded(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
 
 
 def steps(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A function for `mapInArrow`: it takes numbers of files, and gives each step with its action and actor.
+    """A function for `mapInArrow` that gives each step with its action and actor.
 
-    The number of a file is its position in `query["files"]`.
+    The files are given to the function as positions in `query["files"]`.
     """
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:

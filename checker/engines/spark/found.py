@@ -37,8 +37,8 @@ def found_by(reports: list[dict[str, Any]], seconds: float) -> Found:
 def require_each_owner(reports: list[dict[str, Any]], owners: int) -> None:
     """Raises `ClusterFailed` unless there is exactly one report for each owner.
 
-    With no report or several reports for an owner, Spark has lost the owner's candidates (`tasks.py`), or has divided
-    the candidates among several tasks. Then the reports are wrong.
+    If an owner has no report, Spark has lost the owner's candidates (`tasks.py`). If an owner has several reports,
+    Spark has divided the candidates among several tasks. In both cases, the reports are wrong.
     """
     if sorted(report["merge"]["owner"] for report in reports) != list(range(owners)):
         raise ClusterFailed(

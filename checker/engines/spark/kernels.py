@@ -17,7 +17,7 @@ from isrcheck.checker.kernel import native
 Array = Any
 Work = dict[str, Any]
 BLOCK_ROWS = 1 << 19
-"""The buffer for successors has about this many rows, or more if all successors of 8 states may need more rows."""
+"""The buffer for successors has about this many rows. It has more rows if 8 states may have more successors."""
 MOST_KERNELS = 4
 LARGEST = np.iinfo(np.int64).max
 LEAST, GREATEST, FAILURES, ACTIONS = 0, 1, 2, 3
@@ -53,8 +53,8 @@ class Kernel:
     def expand(self, states: Array, tally: Array, traced: bool = False) -> Array:
         """The successors of at most `block` states, in a buffer that the next call overwrites.
 
-        If `traced` is true, `source` and `transition` then have, for each successor, the position of its source in
-        `states` and the number of its transition.
+        If `traced` is true, the call also fills the arrays `self.source` and `self.transition`. For each successor,
+        these arrays then have the position of its source in `states` and the number of its transition.
         """
         states = np.ascontiguousarray(states)
         traces = (self.source.ctypes.data, self.transition.ctypes.data) if traced else (0, 0)
@@ -80,7 +80,7 @@ class Kernel:
 
 
 def keep(work: Work, code: Any) -> None:
-    """Keeps compiled code as the kernel of a work. Only the last few kernels are kept."""
+    """Keeps compiled code as the kernel of a work (`tasks.py`). Only the last few kernels are kept."""
     kernels = kept()
     while len(kernels) >= MOST_KERNELS:
         del kernels[next(iter(kernels))]

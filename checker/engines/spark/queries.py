@@ -102,7 +102,7 @@ def degrees(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
 def projected(query: Query, states: Array) -> Array:
     """Packs, for each state, the variables that two compared datasets have in common.
 
-    A leaf that the states lack (-1 in `from`) gets its value from `fill`.
+    If the states lack a leaf, `query["from"]` has -1 for this leaf, and `query["fill"]` has its value.
     """
     packed = np.zeros((len(states), query["key_words"]), dtype=np.uint64)
     for source, value, (word, shift, _, low) in zip(query["from"], query["fill"], query["to"], strict=True):
@@ -166,7 +166,8 @@ def _bytes(rows: Array) -> Any:
 def least(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
     """A function for `mapInArrow` that gives, for each slab, the leaves of the least state with a wanted key.
 
-    States are compared by their leaves. For a slab without such a state, the function gives nothing.
+    `query["wanted"]` has the wanted keys (see `projections`). States are compared by their leaves. For a slab without
+    a wanted key, the function gives nothing.
     """
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:

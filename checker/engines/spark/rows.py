@@ -12,9 +12,9 @@ import numpy as np
 
 Array = Any
 SLICE: Final = 1 << 17
-"""In a large merge, at least this many rows (on average) are sorted together."""
+"""A large merge is cut into slices. On average, a slice has at least this many rows."""
 LOOKED_THROUGH: Final = 1 << 16
-"""The most known rows that are searched together."""
+"""Known rows are searched in parts. A part has at most this many rows."""
 
 
 def distinct(rows: Array, hashes: Array) -> tuple[Array, Array]:
@@ -37,8 +37,8 @@ def distinct(rows: Array, hashes: Array) -> tuple[Array, Array]:
 def order_of(hashes: Array) -> Array:
     """The positions that sort the hashes.
 
-    Sorting integers is faster than sorting positions by their hashes. So this function sorts integers that each have
-    the first bits of a hash, followed by the position of the hash.
+    `argsort` would be slower than a sort of plain integers. So this function sorts integers that each have the first
+    bits of a hash, followed by the position of this hash.
     """
     mask = np.uint64((1 << len(hashes).bit_length()) - 1)
     keys = (hashes & ~mask) | np.arange(len(hashes), dtype=np.uint64)

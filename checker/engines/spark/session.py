@@ -164,8 +164,8 @@ class Spark:
         """Runs a job, named `what` in Spark's UI, and returns its answer.
 
         `wait` is called repeatedly while the job runs. If `wait` raises an exception, `run` cancels the job and raises
-        the exception. After Ctrl-C, `run` does this with `KeyboardInterrupt`. The whole job runs in another thread,
-        because an interruption in the middle of a call of Java would lose Java's answer.
+        the exception. After Ctrl-C, `run` cancels the job and raises `KeyboardInterrupt`. The whole job runs in another
+        thread, because an interruption in the middle of a call of Java would lose Java's answer.
         """
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException

@@ -17,7 +17,7 @@ Array = Any
 
 
 def blocks(work: Work, kernel: Kernel, owner: int) -> Iterator[tuple[Array, int]]:
-    """Yields an owner's states of the level in blocks, each with the number of bytes read since the block before."""
+    """Yields an owner's states of the level in blocks, each with the number of bytes read since the previous block."""
     low, high = work["bounds"][owner : owner + 2]
     for entry in files.mine(work, owner)["frontier"]:
         reader = files.Reader(work["root"], entry["path"], kernel.hashes)

@@ -25,9 +25,10 @@ from isrcheck.checker.engines.spark.steps import Edges, blocks
 
 Array = Any
 Message = tuple[int, bytes, str]
-"""A message (owner, states, report) to an owner, with packed states or a report. The other of the two is empty."""
+"""A message to an owner: (owner, packed states, report). Either the states or the report is empty."""
 CHUNK_BYTES = 1 << 25
-"""Duplicates are removed from batches of about this many bytes of successors. With larger batches, less is sent."""
+"""Duplicates are removed from batches of about this many bytes of successors. Larger batches have more duplicates,
+so less is sent."""
 PIECE_BYTES = 1 << 22
 """A message to an owner has at most this many bytes of states."""
 
@@ -127,7 +128,7 @@ def merge(work: Work, owner: int, payloads: list[bytes]) -> dict[str, Any]:
 
 
 def only(new: Array, found: Array, hashes: Array) -> tuple[Array, Array, Array]:
-    """Keeps only the states that are marked as new. Returns them, their hashes and their marks."""
+    """Keeps only the states that are marked as new. Returns the kept states, their hashes and their marks."""
     kept = np.flatnonzero(new)
     return found.take(kept, axis=0), hashes.take(kept), np.ones(len(kept), dtype=np.bool_)
 

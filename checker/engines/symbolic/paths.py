@@ -2,9 +2,9 @@
 
 The canonical path is defined as in `checker/traces/canonical.py`. Of all paths of this length to the wanted end, the
 canonical path starts in the least initial state. Of the paths from there, it has the fewest changes of actor. Of the
-paths with so few changes, it is the first in the lexicographic order of the labels. Changes of actor are counted with
-one Boolean for each number n (at least n changes). Labels are fixed from the first step to the last. For each step, z3
-is asked for a lesser label until there is none.
+paths with so few changes, it is the first in the lexicographic order of the labels (actions with parameters). Booleans
+count the changes of actor: the n-th Boolean is true if there are at least n changes. The labels are fixed from the
+first step to the last. For each step, z3 is asked for a lesser label until there is none.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ PATIENCE: Final = 300.0
 class SymbolicPaths:
     """The results of a search. `witnesses` has a path for each error and each level at which the error was found.
 
-    In `witnesses`, an error is named by an invariant, a kind of error, or the leaves of a state. `refuted` has, by
-    level, the names of the errors that do not occur at this level. `left` gives the seconds left for the whole run, or
-    None if there is no limit. `any` has states that were kept for an error, although a lesser state may have the
-    same error.
+    In the keys of `witnesses`, an error is the name of an invariant, a kind of error (such as `STUCK`), or the leaves
+    of a state that has the error. `refuted` has, by level, the names of the errors that do not occur at this level.
+    `left` gives the seconds left for the whole run, or None if there is no limit. `any` has states that were kept for
+    an error, although a lesser state may have the same error.
     """
 
     template: Template
@@ -126,7 +126,7 @@ class LeastPath:
         self.solver.add([starts[here]])
 
     def _order_of_mention(self) -> None:
-        """Requires that labels mention the brokers of a class in order, if their exchanges keep the path's start."""
+        """Applies `MentionOrder` to the classes of brokers whose exchanges do not change the path's first state."""
         kept = [c for c in self.classes if keeps(self.system, self.best.start, c)]
         order = MentionOrder(self.system, kept)
         for steps in range(1, len(self.unrolling.links) + 1):

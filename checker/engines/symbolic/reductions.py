@@ -40,7 +40,7 @@ class MentionOrder:
         self._before = [list(self._lesser(brokers)) for brokers in self._mentions]
 
     def _lesser(self, brokers: list[Member]) -> Iterator[Member]:
-        """The brokers that the labels before a label must mention if this label mentions `brokers` in this order."""
+        """The brokers that earlier labels must mention before a label may mention `brokers` in this order."""
         for i, broker in enumerate(brokers):
             yield from (x for x in self._class.get(broker, ()) if x < broker and x not in brokers[:i])
 
@@ -73,7 +73,7 @@ class IndependenceOrder:
 
     Two instances are independent if neither writes a leaf that the other reads or writes. `IndependenceOrder` requires
     nothing if there are more than `MOST_INSTANCES` instances, or if the model has constraints. With constraints, an
-    exchange of two instances may be forbidden, because it may move the state between them outside the constraints.
+    exchange may turn an allowed path into a forbidden one, because it changes the state between the two instances.
     """
 
     def __init__(self, system: TransitionSystem) -> None:

@@ -99,10 +99,10 @@ class Search:
     # --- one level --------------------------------------------------------------------------------------------------
 
     def _clean(self, level: int) -> bool:
-        """Whether no path of `level` states ends in an error for which the search still looks.
+        """Asks for a path of `level` states that ends in an error. Returns whether there is no such path.
 
-        If there are such paths, keeps one of them for each error in which this path ends. At nearly every level, this
-        is the only question for z3.
+        The question is only about errors that the search still looks for. If z3 finds a path, the path is kept for each
+        of these errors in which the path ends. At nearly every level, this is the only question for z3.
         """
         questions = [*self.open, MEANINGLESS, FAILING, *([STUCK] if self.deadlock else [])]
         wrong = [z3.simplify(self.unrolling.asked(level, question)) for question in questions]
@@ -162,7 +162,7 @@ class Search:
         raise _Stopped("error")
 
     def _least(self, question: str, level: int) -> tuple[int, ...]:
-        """Of the states of a level that have the error `question`, the least state. Keeps a path to this state.
+        """The least state that has the error `question` at a level. Keeps a path to this state.
 
         If z3 gives up or is interrupted, the result is a state with this error that need not be the least such state.
         """

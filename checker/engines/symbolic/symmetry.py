@@ -56,13 +56,14 @@ class Alike:
 
 
 def classes(system: TransitionSystem, watch: Watch) -> list[list[Member]]:
-    """The classes of interchangeable members of scalarsets. Their exchanges may change the values of goals and bounds.
+    """The classes of interchangeable members of scalarsets.
 
-    So the classes are only for a search that does not report goals and bounds.
+    An exchange is allowed to change the values of goals and bounds. So the classes are only for a search that does not
+    report goals and bounds.
     """
     return Symmetry(system, Alike(system, watch), goals=False).classes()
 
 
 def symmetry(system: TransitionSystem, values: Sequence[tuple[str, Expression]] = ()) -> Symmetry:
-    """The symmetry of a system, for a search that enumerates states. Exchanges must also keep these `values`."""
+    """The symmetry of a system, for a search that enumerates states. An exchange must not change the `values`."""
     return Symmetry(system, Alike(system, Watch(Limits())), values=values)

@@ -31,7 +31,7 @@ class Numbers(Protocol):
     def fresh(self, name: str, within: Interval) -> Term: ...
     def constant(self, value: int, within: Interval) -> Term: ...
     def fitted(self, term: Term, of: Interval, into: Interval) -> Term:
-        """The term, converted from the form for `of` to the form for `into`. Its values are in both intervals."""
+        """Converts a term from the form for the interval `of` to the form for `into`. `BITS` cuts off excess bits."""
         ...
 
     def le(self, a: Term, b: Term, within: Interval) -> Term: ...
@@ -137,7 +137,7 @@ class Terms:
     # --- states -----------------------------------------------------------------------------------------------------
 
     def state(self, leaves: Sequence[Leaf], name: str) -> State:
-        """New constants `name!path` for the leaves of a state. A leaf with one possible value becomes this value."""
+        """A term for each leaf: the leaf's value if only one is possible, else a new constant `name!path`."""
         return tuple(self.fresh(leaf, f"{name}!{leaf.path}") for leaf in leaves)
 
     def fresh(self, leaf: Leaf, name: str) -> Term:

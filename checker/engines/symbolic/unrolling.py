@@ -136,7 +136,7 @@ class Unrolling:
         return self.asserted(level, self.template.questions[question])
 
     def _start(self) -> list[Term]:
-        """Terms that require an initial first state. If `starts[i]` is true, the path starts in initial state i."""
+        """Terms that require that the path starts in an initial state: in initial state i if `starts[i]` is true."""
         initial = self.system.initial
         self.starts = tuple(z3.Bool(f"{self.name}!start!{i}") for i in range(len(initial)))
         equal = self.template.terms.equal
