@@ -13,8 +13,8 @@ ENGINES: Final = ("local", "reference", "spark", "symbolic")
 class Ability:
     """An ability that only `engines` have, with the options of `isrcheck check` and arguments of `check` that need it.
 
-    `lacking` has the words of an error message about any other engine, such as `has no workers`. `usual` is the default
-    value of the options. An option with this value needs no ability, so no engine refuses it.
+    `lacking` says what an engine outside `engines` cannot do, in the words of an error message (`has no workers`).
+    `usual` is the default value of the options. An option with this value needs no ability, so no engine refuses it.
     """
 
     engines: tuple[str, ...]
@@ -76,10 +76,10 @@ def refusal_of_options(engine: str, options: Mapping[str, Any]) -> str | None:
 
 
 def refusal_of_arguments(engine: str, asked: Mapping[str, bool]) -> str | None:
-    """Returns an error message if the engine cannot use one of the arguments of `check` that are given, or None.
+    """Returns an error message if the engine cannot use a given argument of `check`. Otherwise returns None.
 
     As in `refusal_of_options`, the message is about one ability. `asked` maps the name of each argument to True if the
-    caller gives the argument.
+    caller gives the argument, and otherwise to False.
     """
     return _refusal(engine, "engine ", lambda ability: (name for name in ability.arguments if asked[name]))
 

@@ -1,8 +1,8 @@
-"""Finds for each setting the other values that prevent a violation if no other setting changes.
+"""Finds the changes of one setting that prevent a violation. Changes only booleans and settings with choices.
 
-For each other value, the steps of the violation's trace are tried first. The value is no fix if the model with this
-value allows these steps, and if the invariant is still false after the last step. Then no search is needed. For each
-remaining value, a search checks the invariant.
+Each new value is first tried on the violation's trace. If the model with this value allows all steps of the trace, and
+the invariant is false after the last step, the value is no fix and needs no search. For each remaining value, a search
+checks the invariant.
 """
 
 from __future__ import annotations

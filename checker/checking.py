@@ -183,9 +183,10 @@ def properties_of(
 
 
 def asked_of(loaded: LoadedModel, model: Model, names: Sequence[str]) -> dict[str, Callable[[Any, Any], Any]]:
-    """Returns the same properties as `properties_of`, but does not check the action names in a fairness.
+    """Returns the same properties as `properties_of`, but does not check the names of actions in a `Fairness`.
 
-    It is used for a specification's properties. Their fairness names actions of the model, not of the specification.
+    `isrcheck refine` needs this for the properties of a specification, because its fairness options name actions of the
+    model, not of the specification.
     """
     named = loaded.asked(set(names) - {"all"})
     return named | askable(model, loaded.asked(names)) if "all" in names else named
@@ -202,9 +203,9 @@ def interchangeable(
 ) -> list[list[Member]]:
     """The classes of interchangeable members of scalarsets, such as brokers. A search permutes the members of a class.
 
-    Each pair in `values` is an expression and its name for messages. Members are interchangeable only if their exchange
-    also leaves the values of these expressions unchanged. Large classes are cut to limit the number of permutations.
-    Raises `UnknownName` if no members are interchangeable.
+    Members are interchangeable if their exchange changes neither the transition system nor the value of an expression
+    in `values`. Each item of `values` is a name for messages and an expression. Large classes are cut to limit the
+    number of permutations. Raises `UnknownName` if no members are interchangeable.
     """
     from isrcheck.checker.engines.symbolic.symmetry import symmetry
     from isrcheck.checker.kernel.orbits import affordable
@@ -248,7 +249,7 @@ def loaded_of(model: str | type[Model] | LoadedModel) -> LoadedModel:
 
 
 def _require_nothing_over(settings: dict[str, Any], profile: str | None) -> None:
-    """Raises `UnknownName` if settings or a profile are given: an instance already has its settings."""
+    """Raises `UnknownName` if a model's instance is given with settings, or with a profile other than `bare`."""
     if settings:
         raise UnknownName("settings go with a model's name or class, not with an instance; give them when making it")
     if profile not in (None, BARE):
@@ -258,7 +259,7 @@ def _require_nothing_over(settings: dict[str, Any], profile: str | None) -> None
 def _search(
     engine: str, interpreter: Interpreter, system: TransitionSystem, question: dict[str, Any]
 ) -> tuple[Exploration, Paths, list[int]]:
-    """Runs an engine, and returns its exploration, the paths to its findings, and the numbers of its action instances.
+    """Runs an engine. Returns its exploration, the paths to its findings, and a number for each action instance.
 
     For each action instance of the engine, the number is the index of the same instance in the interpreter.
     """

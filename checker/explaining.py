@@ -53,9 +53,10 @@ def parted(finding: Finding, name: str, walked: Walked | None, controls: Sequenc
 
 
 def _singly(walked: Walked, invariant: str, fixed: Control) -> Iterator[Fix]:
-    """Yields the effect of each changed setting without the other changes. Skips changes that the model refuses alone.
+    """For each setting that a control changes, yields the effect of this change without the control's other changes.
 
-    Yields nothing if the fix changes only one setting, or if the fix is another model.
+    Skips a change if the model refuses it without the other changes. Yields nothing if the control changes fewer than
+    two settings, or if the control is another model.
     """
     if len(fixed.changes) < 2 or fixed.changes[0][0] == "model":
         return

@@ -81,10 +81,10 @@ Report = Callable[[Progress], None]
 class OrbitCounts:
     """The numbers of states in all orbits that a search under symmetry found. The search itself counts only orbits.
 
-    An orbit is a set of states that differ only by an exchange of interchangeable members, such as brokers. Each class
-    in `classes` lists members that are interchangeable. A member is the name of its scalarset (such as broker) and a
-    number. `permutations` is the number of ways to exchange the members. `states[k - 1]` is the number of states in the
-    orbits of level k. A search without symmetry finds the same number of states at level k.
+    An orbit is a set of states that differ only by an exchange of interchangeable members, such as brokers. Each entry
+    of `classes` lists members that are interchangeable with each other. A member is a pair: the name of its scalarset
+    (such as broker), and its number. `permutations` is the number of ways to exchange the members. `states[k - 1]` is
+    the number of states in the orbits of level k. A search without symmetry finds the same number of states at level k.
     """
 
     classes: Sequence[Sequence[tuple[str, int]]]
@@ -122,7 +122,8 @@ class Exploration:
     predicates before transitions, the least leaves (compared as tuples), the least index. If z3 gives up, `error`
     may be a later place in this order.
 
-    After random walks, `violated`, `deadlock` and `error` say what the walks found. A search may find earlier levels.
+    After random walks, `violated`, `deadlock` and `error` say what the walks found. The levels may be later than those
+    that a search finds.
 
     `stopped` says why the search ended early; it is None if the search explored everything. If a limit or an
     interruption ended the search within a level, `partial` has the number of this unfinished level, and its generated
@@ -185,7 +186,7 @@ class Path:
 
 
 class Paths(Protocol):
-    """The paths that an engine can give after its search. A path has `length` states and leads to a found state."""
+    """The paths that an engine can give after its search. Each path has `length` states."""
 
     def to_violation(self, invariant: str, length: int) -> Path:
         """The path to a state in which the invariant is false. `length` is at least 2: initial states need no path."""
@@ -205,8 +206,9 @@ class Edges:
     """The steps that lead from the states of one level to certain states, the *targets*.
 
     `sources` are the distinct states where these steps begin. `sources` and `targets` have the engine's own form.
-    `source`, `transition` and `target` are parallel arrays with one entry for each step. The entries are positions in
-    `sources`, in the engine's action instances, and in `targets`.
+    `source`, `transition` and `target` are parallel arrays with one entry for each step. The entries of
+    `source` are positions in `sources`, the entries of `transition` are positions among the engine's action instances,
+    and the entries of `target` are positions in `targets`.
     """
 
     sources: Any

@@ -70,21 +70,21 @@ class LoadedModel:
         raise UnknownName(f"model {self.name} has no property {name!r}; {nearest(name, {*self.properties, 'all'})}")
 
     def with_written(self, names: Iterable[str | None]) -> LoadedModel:
-        """This model with further invariants: each of `names` that is a condition, such as `"s.epoch < 2"`."""
+        """This model with one more invariant for each name that is itself a condition, such as `"s.epoch < 2"`."""
         found = {name: written(name) for name in names if name is not None and is_written(name)}
         return replace(self, invariants={**self.invariants, **found}) if found else self
 
     def chosen(self, names: tuple[str, ...] | None) -> dict[str, Invariant]:
-        """The invariants with these names. If `names` is None, these are the default invariants."""
+        """The invariants with these names, or the default invariants if `names` is None."""
         picked = self._default() if names is None else names
         return {name: self._invariant(name) for name in sorted(set(picked))}
 
     def _default(self) -> set[str]:
         """The names of the invariants that are checked by default.
 
-        If the class lists invariants, the defaults are this list. If the list comes from a base class in another file,
-        the invariants in the user's own file are added. Without a list, the defaults are the invariants that the class
-        and its base classes define, and those in `beside`.
+        If the class has a list `invariants`, these invariants are the defaults. If the list comes from a base class in
+        another file, the invariants in the user's own file are added. Without a list, the defaults are the invariants
+        that the class and its base classes define, and those in `beside`.
         """
         if not self.cls.invariants:
             return {*self.cls.predicates("invariant"), *self.beside}
@@ -129,9 +129,9 @@ def model_names() -> list[str]:
 def load_model_class(spec: str) -> LoadedModel:
     """The model with this name, or the model in `file.py` or `file.py:Class`.
 
-    Raises `UnknownName` for an unknown name, or if no class is named for a file with several models. Raises
-    `ModelError` for a file without a model or with a mistake, OSError for a file that cannot be read. A user's file is
-    run: name only files that you trust.
+    Raises `UnknownName` for an unknown name, and for a file with several models if `spec` has no `:Class`. Raises
+    `ModelError` for a file without a model or with a mistake, and OSError for a file that cannot be read. The file
+    is run, so name only files that you trust.
     """
     path, _, wanted = spec.partition(":")
     if path.endswith(".py"):
@@ -185,12 +185,12 @@ def about(cls: type[Model], known: dict[str, Invariant]) -> dict[str, Invariant]
 
 
 def _families(cls: type[Model]) -> set[str | None]:
-    """The families (folders of models) of a model and its base classes, and None."""
+    """The families (folders of models) of a model and its base classes, and None for predicates of no family."""
     return {None, *(base.__module__.removeprefix(MODELS).partition(".")[0] for base in cls.__mro__)}
 
 
 def _require_makeable(cls: type[Model]) -> None:
-    """Raises `ModelError` for a class whose own `__init__` makes no model, such as the `__init__` of a dataclass."""
+    """Raises `ModelError` for a class whose own `__init__` does not set up the model (as in a dataclass)."""
     if cls.__init__ is Model.__init__:
         return
     try:
@@ -236,7 +236,10 @@ def needed_setting(invariant: Invariant) -> str | None:
 
 
 def needed_family(invariant: Invariant) -> str | None:
-    """The folder in `model` whose models an invariant is for, or None. Models that inherit from them are included."""
+    """The folder in `model` to whose models an invariant is restricted, or None for no restriction.
+
+    The invariant also fits models that inherit from these models.
+    """
     return getattr(invariant, "__needs_family__", None)
 
 
@@ -338,11 +341,11 @@ def run_file(path: Path) -> ModuleType:
 
 @contextmanager
 def own_neighbours(folder: Path) -> Iterator[None]:
-    """Hides some of the user's loaded modules while the body runs, so that an import finds the file in `folder`.
+    """Hides some of the user's loaded modules while the body of the `with` statement runs.
 
-    A module of the user is hidden if it has the name of a file or package in `folder`, but comes from elsewhere. A
-    model imports the files beside it by their bare names. Two models, or two versions of a model, may have different
-    files of the same name beside them.
+    A module of the user is hidden if it has the name of a file or package in `folder`, but comes from elsewhere. So an
+    import of this name finds the file in `folder`. A model imports the files beside it by their bare names, and two
+    models (or two versions of a model) may have different files of the same name beside them.
     """
     names = {p.stem for p in folder.glob("*.py")} | {p.parent.name for p in folder.glob("*/__init__.py")}
     others = {name for name in names & sys.modules.keys() if _stands_elsewhere(sys.modules[name], folder)}
@@ -355,7 +358,7 @@ def own_neighbours(folder: Path) -> Iterator[None]:
 
 
 def _stands_elsewhere(module: ModuleType, folder: Path) -> bool:
-    """Whether a module is a user's file or package in another folder."""
+    """Whether a module is a user's file or package in another folder than `folder`."""
     file = getattr(module, "__file__", None)
     if not file or module.__name__ in ("__main__", "isrcheck") or not is_a_modellers(module.__name__, file):
         return False
@@ -384,8 +387,8 @@ class blaming:
     """Turns an exception from a user's file into a `ModelError` that names the line of the file.
 
     Nothing is changed if there is no user's file (`path` is None). A `ModelError` or KeyboardInterrupt stays as it is.
-    A SyntaxError becomes a `ModelError` even if it is in a file that the user's file imports. Any other exception stays
-    as it is if it passed through no line of the user's file.
+    A SyntaxError becomes a `ModelError` even if it is in a file that the user's file imports. Any other exception
+    becomes a `ModelError` only if it passed through a line of the user's file.
     """
 
     def __init__(self, path: Path | None) -> None:

@@ -50,7 +50,7 @@ def begun(loaded: LoadedModel, profile: str | None, settings: dict[str, Any]) ->
 
 
 def _explained(error: UnknownName, profile: str | None, taken: dict[str, Any]) -> UnknownName:
-    """The error, with a note if its message names values of settings that the profile gave and not the user."""
+    """The error. If its message names values that come from the profile and not from the user, a note says so."""
     named = [f"{name}={said(value)}" for name, value in taken.items() if f"{name}={said(value)}" in str(error)]
     if not named:
         return error

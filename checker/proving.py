@@ -26,22 +26,22 @@ def prove(
     limits: Limits = Limits(),
     stage: Callable[[str], None] | None = None,
 ) -> ProofResult:
-    """Proves by induction, without a search, that invariants hold in every reachable state.
+    """Tries to prove by induction that invariants hold in every reachable state.
 
     `model` and `settings` are as for `check`. Without `profile`, settings that are not given have the defaults of the
     model itself (the profile `bare`), because the shipped proofs were written for these defaults. `invariants` are the
-    names of the invariants to prove. The default is all invariants that the proof is about. If no proof is tried, the
+    names of the invariants to prove. With a proof, the default is all its invariants and targets. With k-induction, the
     default is the model's default invariants.
 
     `proof` is the proof that contains the lemmas: its name, its file (`my_proof.py`, `my_proof.py:Class`) or its class.
     `k` asks for k-induction without lemmas, and cannot be given together with `proof` or `unbounded`. Without `proof`
     and `k`, the proof that ships with the model is tried if it is about all named invariants. If no such proof ships,
-    k-induction with k = 1 is tried, but `unbounded` then raises `UnknownName`. `unbounded` removes every bound except
-    the number of brokers, which the settings give. `limits` limits memory and time. `stage` is called with a
+    k-induction with k = 1 is tried. With `unbounded`, `UnknownName` is raised instead. `unbounded` removes every bound
+    except the number of brokers, which the settings give. `limits` limits memory and time. `stage` is called with a
     description of the current work. The verdicts "not proved" and "incomplete" say nothing about reachable states.
 
     Raises `UnknownName` for names and values that the model or the proof does not have, and for arguments that do not
-    go together. Raises `ModelError` for a mistake in the model or the proof, OSError for a file that cannot be read.
+    go together. Raises `ModelError` for a mistake in the model or the proof. Raises `OSError` for an unreadable file.
 
     >>> tiny = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 0}
     >>> prove("kip-101", tiny, invariants=["leader-in-isr-or-none"], k=1).verdict

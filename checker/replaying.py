@@ -51,7 +51,7 @@ def replay(
 
 
 def walked_again(interpreter: Interpreter, recording: Recording, implementation: Implementation | None) -> Replayed:
-    """Replays a trace. For a confirmed trace of a refinement, adds why the specification does not allow the last step.
+    """Replays a trace. If a confirmed trace violates a refinement, adds why the specification refuses the last step.
 
     The reason is left out if the specification has too many states, or if a step of the specification is undefined.
     """
@@ -70,7 +70,7 @@ def walked_again(interpreter: Interpreter, recording: Recording, implementation:
 def with_specification(found: Replayed, traces: TraceFile, implementation: Implementation | None) -> Replayed:
     """Adds to each state of a confirmed trace the state of the specification that the mapping gives for this state.
 
-    Only a trace of a refinement, or of a property of a specification, gets these states.
+    Only a trace that violates a refinement, or a property of a specification, gets these states.
     """
     if traces.against is None or implementation is None:
         return found

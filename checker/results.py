@@ -48,7 +48,10 @@ class LimitTooSmall(ValueError):
 
 
 class CheckpointRefused(ValueError):
-    """A checkpoint cannot be begun or resumed, for example a damaged one. The message is one line with the remedy."""
+    """A checkpoint cannot be begun, or it cannot be resumed, for example because it is damaged.
+
+    The message is one line, and names the remedy.
+    """
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,7 @@ class Instance:
 
 @dataclass(frozen=True)
 class Held:
-    """The last state of a trace in which a condition was true: its number from 1, or None if there is no such state.
+    """The number of the last state of a trace in which a condition was true (from 1). None if there is no such state.
 
     `what` names the condition, such as "every member of the ISR has the record".
     """
@@ -126,8 +129,8 @@ class Finding:
     which choice of parameters the invariant is false in the last state of the trace. `checked_depth` is the number of
     levels without a violation, if the search stopped early. `held` is the last state in which the invariant's
     `last_held` condition was true. `reasons` are the facts behind the violation, with the steps that made them true.
-    `fixes` are the steps at which fixed designs differ from the trace. `alternatives` are the outcomes with other
-    settings. `story` is the trace in sentences.
+    `fixes` has fixed designs, each with the step at which it differs from the trace, if there is one. `alternatives`
+    are the outcomes with another value of one setting. `story` is the trace in sentences.
     """
 
     verdict: Verdict
@@ -190,7 +193,7 @@ class Asked:
     states of these components. `unfair_components` counts the components without a violation. A step that only a bound
     or a constraint prevents counts as enabled. `excused_ends` and `excused_components` count the ends and components
     that have no violation only because of this rule. `vacuous` says that the region is empty, so nothing had to happen.
-    If the property holds, the fairness of the actions in `fairness_used` is enough for it.
+    If the property holds, `fairness_used` has actions whose fairness is enough to make it hold.
 
     For a stable condition, the region has the states in which the condition is true. A violation is a step out of the
     region. The counts of ends and components are 0.
@@ -244,7 +247,7 @@ class PropertyFinding:
 
     @property
     def fairness_used(self) -> list[str]:
-        """The actions whose fairness is enough for the property, if the property holds."""
+        """If the property holds: actions whose fairness is enough to make it hold."""
         return sorted({action for each in self.asked for action in each.fairness_used})
 
     def total(self, name: str) -> int:
@@ -313,7 +316,7 @@ class Result:
     of levels that the engine examined. Under symmetry, the search keeps one state of each orbit (see `OrbitCounts`).
     Then all counts are about the kept states, except those in `orbits`, which are about all states.
 
-    `profile` is the profile that the settings began with; None represents the defaults. The settings switch off the
+    `profile` is the profile from which the settings start, or None for the defaults. The settings switch off the
     actions in `actions_without_instance` and the goals in `goals_switched_off`. `bounds_not_explored` names the bounds
     that no state can hit, because the settings switch off what these bounds limit. `idle` has the settings that were
     changed but have no effect, each with the condition under which the setting has an effect. `left_out` has the
@@ -337,7 +340,7 @@ class Result:
     actions_never_fired: list[str]
     goals_never_reached: list[str]
     unrecorded: list[str] = field(default_factory=list)
-    """Settings that files of traces and scenarios leave out: declared with `recorded=False`, and at their defaults."""
+    """Settings with `recorded=False` that have their default values. Files of traces and scenarios leave them out."""
     actions_without_instance: list[str] = field(default_factory=list)
     goals: list[str] = field(default_factory=list)
     goals_switched_off: list[str] = field(default_factory=list)
@@ -355,7 +358,7 @@ class Result:
     store_bytes: int = 0
     sorting_bytes: tuple[int, int] = (0, 0)
     extra: dict[str, Any] = field(default_factory=dict)
-    """Further data of an engine for the JSON."""
+    """Further entries of the JSON, for example from an engine."""
     unasked: list[str] = field(default_factory=list)
     """Invariants in the model's own file that are not checked by default. Empty if the check names its invariants."""
     unmet: list[str] = field(default_factory=list)

@@ -20,7 +20,7 @@ def load_at(spec: str, revision: str, folder: Path) -> LoadedModel:
     The model's file and the Python files beside it are written to `folder`, which must be empty. Packages beside the
     file, and modules from elsewhere, are imported as they are now, not as they were at the revision. Raises
     `UnknownName` if `spec` names no `.py` file, or if git does not have the file or the revision. Raises OSError if git
-    is not installed. Raises `ModelError` for a mistake in the files, or if a function imports a file from this folder.
+    is not installed. Raises `ModelError` for a mistake in the files, or if a function imports a file beside the model.
     """
     path, _, wanted = spec.partition(":")
     file = Path(path)
@@ -78,7 +78,7 @@ def _git(file: Path, arguments: list[str], told: bytes = b"") -> bytes:
 def _without_modules_of(folder: Path, other: Path) -> Iterator[None]:
     """Takes the modules of `folder` out of `sys.modules`. On exit, restores them and removes the modules of `other`.
 
-    Files beside a model are imported without a package (`import words`), so two versions of a file have the same name.
+    Files beside a model are imported without a package, so two versions of a file have one name in `sys.modules`.
     """
     kept = _taken_away(folder)
     try:

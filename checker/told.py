@@ -273,10 +273,11 @@ class Fix:
 
     `enabled` has the steps that only the fixed design can take: in place of the refused or absent step, or at the end
     of the trace. `changes` has each setting that the fix changes, with its value in the trace and its value with the
-    fix. If the fix is another model, the first entry of `changes` names the two models. `rules` has the meanings of
-    the changed settings. For `differs`, `rests_on` has the values from which the trace computed the differing values. `run`
-    has the steps of the trace that the fixed design takes. If a fix changes several settings of the same model, `singly` has
-    the effect of each changed setting alone. A setting is left out if the model does not accept this change alone.
+    fix. If the fix is another model, the first entry of `changes` names the two models. `rules` has the meanings of the
+    changed settings. For `differs`, `rests_on` has the values from which the trace computed the differing values. `run`
+    has the steps of the trace that the fixed design takes. If a fix changes several settings of the same model,
+    `singly` has the effect of each changed setting alone. A setting is left out if the model does not accept this
+    change alone.
     """
 
     control: str
@@ -316,7 +317,7 @@ class Fix:
 
 @dataclass(frozen=True)
 class Alternative:
-    """Another value of one setting, and the result of a search with this value and no other changed setting.
+    """Another value of one setting, and the result of a search with this value. No other setting is changed.
 
     If the search finds a violation, `length` is the length of its shortest trace. If the invariant holds, `lost` has
     the goals that are no longer reached with this value, except goals that the value switches off.

@@ -133,7 +133,7 @@ def what_is_decided_is_told(m: Any, s: Any) -> Any:
     """A running replica that the controller sees as live knows the latest epoch if no request to it is in flight."""
 
     def has_heard(c: Any, p: int, b: Any) -> Any:
-        """Whether a broker has received every request that a controller can have sent to it."""
+        """Whether the current controller sees a running broker as live, and no request to it is in flight."""
         seen = m.acting(s, c) & m.is_controller(s, c) & s.seen_live[c][p].has(b)
         return seen & m.is_up(s, b) & every(s.channel[other][b].is_empty for other in m.controllers)
 

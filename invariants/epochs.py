@@ -94,7 +94,7 @@ def epoch_has_its_own_records(m: Any, s: Any) -> Any:
 @invariant
 @needs("log", "state")
 def epochs_never_fall_along_a_log(m: Any, s: Any) -> Any:
-    """In each log leader epochs never fall, and none of them is later than the present leader epoch."""
+    """Along a log the leader epochs of records never fall, and none is later than the present leader epoch."""
 
     def fits(p: int, b: Any, offset: int) -> Any:
         log = s.log[p][b]
@@ -145,7 +145,7 @@ def logs_that_meet_agree_before(m: Any, s: Any) -> Any:
         return one.at(offset) == other.at(offset)
 
     def meet_later(p: int, a: Any, b: Any, offset: int) -> Any:
-        """Whether two brokers' logs have the same record at the next offset. By induction, neighbours are enough."""
+        """Whether two logs have the same record at `offset + 1`. By induction, neighbouring offsets are enough."""
         one, other, later = s.log[p][a], s.log[p][b], offset + 1
         both = (one.length > later) & (other.length > later)
         return both & (one.at(later) == other.at(later)) if a != b else False
@@ -187,7 +187,7 @@ def deposed_leader_commits_what_the_isr_has(m: Any, s: Any) -> Any:
 @invariant
 @needs("log", "state")
 def epoch_cache_describes_the_log(m: Any, s: Any) -> Any:
-    """A leader-epoch cache has the start of each epoch in the log, and at most one further epoch, at the log end.
+    """A leader-epoch cache has the log's epochs with their starts, and at most one more, which starts at the log end.
 
     No epoch in the cache is later than the present leader epoch.
     """

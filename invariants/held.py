@@ -1,8 +1,8 @@
 """Whether a record that is lost in the last state of a trace was still safe in an earlier state of the trace.
 
-Each function takes a state `s`, the last state of the trace (`last`), and the choice (of partition, offset and so on)
-for which the invariant is false in the last state. The states have plain Python values. The answer is False if the ISR
-is empty in `s`, or if the leader has no record at the offset in `last`.
+Each function takes an earlier state `s` and the last state `last`. Its other parameters are the choice (of partition,
+offset and so on) for which the invariant is false in `last`. The states have plain Python values. The answer is False
+if the ISR is empty in `s`, or if the leader has no record at the offset in `last`.
 """
 
 from __future__ import annotations

@@ -19,9 +19,9 @@ def _same_record(one: Any, other: Any, offset: int) -> Any:
 
 
 def _agree_below_high_watermark(m: Any, s: Any, isr: Callable[[Any], Any]) -> Any:
-    """Whether every member of an ISR has the records below the high watermark of each presumed leader.
+    """Whether the records below the high watermark of each presumed leader are in the logs of all members of an ISR.
 
-    A broker is a *presumed leader* if it regards itself as the leader. `isr` gives the ISR for a presumed leader.
+    A broker is a *presumed leader* if it regards itself as the leader. `isr(leader)` is this ISR.
     """
 
     def agrees(leader: Any) -> Any:

@@ -1,8 +1,8 @@
 """Liveness: properties of whole behaviours of the designs and of kip-320.
 
-Each `leads_to` property waits for something while a premise is true. If the premise becomes false (for example, a
-leader crashes or stops leading), the wait ends. If the premise becomes true again, a new wait begins. A property is
-checked for each choice of its parameters (partitions, brokers, records).
+Each `leads_to` property waits for an outcome (such as a commit) while a premise is true (such as: a broker leads).
+If the premise becomes false (for example, the leader crashes), the wait ends. If the premise becomes true again, a new
+wait begins. A property is checked for each choice of its parameters (partitions, brokers, records).
 """
 
 from __future__ import annotations

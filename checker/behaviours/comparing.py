@@ -39,11 +39,11 @@ class Side:
 
 @dataclass(frozen=True)
 class OneWay:
-    """Whether the other side has every history of one side. The module `inclusion` defines a history.
+    """Whether one side (R) has every history of the other side (L). The module `inclusion` defines a history.
 
-    The other side has the histories of all behaviours of this side with at most `depth` states. If `depth` is None,
-    the number of states is not limited. `pairs` and `sets` count the pairs and sets that were examined (see
-    `inclusion`). `stopped` says why a search ended without an answer.
+    R has the histories of all behaviours of L with at most `depth` states. If `depth` is None, R has the histories of
+    all behaviours of L. `pairs` and `sets` count the pairs and sets that were examined (see `inclusion`). `stopped`
+    says why the search ended without an answer.
     """
 
     verdict: Literal["none", "found", "incomplete"]
@@ -67,7 +67,7 @@ class OneWay:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The differences between two sides: the behaviours that only `b` has (`new`) and that only `a` has (`gone`).
+    """The differences between two sides: behaviours that only `b` has (`new`), behaviours that only `a` has (`gone`).
 
     `apart` are variables that both sides have, but with different kinds of values. Such variables are not compared.
     """
@@ -106,9 +106,9 @@ class Comparison:
 class Histories:
     """Two sides to compare, and the variables or parts of variables (`replica.isr`) that are visible in both sides.
 
-    `visible` names the visible parts. If it is empty, the visible parts are the shared variables: both sides have them,
-    with the same kind of values. Raises `UnknownName`, before any search, for a name in `visible` that is not shared,
-    and also if the sides share no variable.
+    A variable is shared if both sides have it with the same kind of values. `visible` names the visible variables or
+    parts. If `visible` is empty, all shared variables are visible. Raises `UnknownName`, before any search, for a name
+    in `visible` that is not shared, and also if the sides share no variable.
     """
 
     def __init__(self, a: Side, b: Side, visible: Iterable[str] = ()) -> None:
@@ -163,9 +163,10 @@ def changed_settings(a: Side, b: Side) -> list[tuple[str, str | None, str | None
 
 
 def _told_apart(a: Side, b: Side) -> tuple[str, str]:
-    """Different names for two sides. If the names are equal, the differing values of common settings are added.
+    """Different names for two sides. These are the sides' own names, if the own names differ.
 
-    If no common setting differs, "(first)" and "(second)" are added instead.
+    If the own names are equal, each name also has the side's values of the common settings that differ. If no common
+    setting differs, the names end in "(first)" and "(second)".
     """
     if a.name != b.name:
         return a.name, b.name

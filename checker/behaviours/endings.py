@@ -1,8 +1,9 @@
 """Turns a history that only one of two models has into a story with two endings, and replays both endings.
 
-The first ending is the last step of the model that has the history. Before this step, the other model may be in several
-states. The second ending begins in the state among them that differs least from the first model's state. From there the
-step with the same name (or the most similar name) is refused, leads elsewhere, or does not exist.
+Model A has the history, and model B lacks it. The first ending is the last step of A. The history before this step can
+lead B to several states. The second ending begins in the one of these states that differs least from A's state before
+the step. In this state of B, the step with the same name as A's step (or with the most similar name) is refused, leads
+elsewhere, or does not exist.
 """
 
 from __future__ import annotations
@@ -33,12 +34,14 @@ LIKE: Final = 0.5
 
 @dataclass(frozen=True)
 class Ending:
-    """The most similar step of the other model. It is `refused`, leads `elsewhere`, or is `absent` (see `how`).
+    """What becomes of the last step of a history in the model that lacks this history.
 
-    For a refused step, `where` is `file:line`, `source` is the requirement as it is written, `condition` is its false
-    part, and `reads` has the values that this part reads. An undefined step counts as refused, and `source` is then the
-    error. `room` is true if only bounds of the search (`s.room`) refuse the step. Such a refusal is no difference
-    of the protocols. For a step that leads elsewhere, `differs` has the parts of the state that differ after the step.
+    `step` is the most similar step of this model. As `how` says, the step is `refused`, leads `elsewhere`, or is
+    `absent`. For a refused step, `source` is the text of the requirement that is not met, and `where` is its place
+    (`file:line`). `condition` is the false part of the requirement, and `reads` has the values that this part reads. An
+    undefined step counts as refused, and `source` is then the error. `room` is true if only bounds of the search
+    (`s.room`) refuse the step. Such a refusal is no difference of the protocols. For a step that leads elsewhere,
+    `differs` has the parts of the state that differ after the step.
     """
 
     how: Literal["refused", "elsewhere", "absent"]
@@ -183,10 +186,10 @@ def _ending(left: Graph, right: Graph, trace: Trace, other: Trace) -> Ending:
 
 
 def _counterpart(label: Label, labels: list[Label]) -> Label | None:
-    """The instance with the same action as `label` and the same values of the shared parameters.
+    """The first of `labels` with the same action as `label` and the same values of the shared parameters.
 
-    If there is no such instance, considers the instances with exactly the parameters and values of `label`. Among these
-    instances, returns one whose action has the most similar name, or None if no name is similar enough (`LIKE`).
+    If there is none, returns one with exactly the parameters and values of `label` and with the most similar action
+    name. Returns None if no such name is similar enough (`LIKE`).
     """
     same = next((other for other in labels if alike(other, label)), None)
     if same is not None:

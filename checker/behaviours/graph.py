@@ -58,7 +58,7 @@ class View:
         self._numbers: dict[bytes, int] = {}
 
     def of(self, side: int, leaves: Integers) -> list[int]:
-        """For each state of a side (0 or 1), the number of its visible part. `leaves` has a row for each state."""
+        """The number of each state's visible part. `leaves` has one row per state, all of one side (0 or 1)."""
         columns = self._from[side]
         values = np.where(columns < 0, self._fill, leaves[:, columns])
         numbers = self._numbers
@@ -101,9 +101,10 @@ def _is_of(part: str, name: str) -> bool:
 class Graph:
     """The states of one side, with their steps.
 
-    `steps[n]` has all targets of steps from state n, each with the first transition that leads there. `silent[n]` has
-    the targets of silent steps, except n itself. `changes[n]` has the targets of the other steps, each with its visible
-    part. Before state n is expanded, `steps[n]` is None. States outside the constraints are left out.
+    `steps[n]` has a pair (target, transition) for each target of a step from state n. The transition is the first one
+    that leads to this target. `silent[n]` has the targets of silent steps, except n itself. `changes[n]` has a pair
+    (visible part, target) for each target of a step that is not silent. Before state n is expanded, `steps[n]` is None.
+    States outside the constraints are left out.
     """
 
     def __init__(self, system: TransitionSystem, interpreter: Interpreter, view: View, side: int) -> None:
@@ -201,7 +202,7 @@ class Graph:
         self._raise_for(packed[source.min() : source.min() + 1], self._take_steps)
 
     def _raise_for(self, packed: Words, what: Callable[[tuple[object, ...]], None]) -> None:
-        """Raises the error that the reference semantics finds in a state."""
+        """Calls `what` with the only state in `packed`. The call must raise the error of the reference semantics."""
         (leaves,) = self.kernel.layout.unpack(packed).tolist()
         what(self.system.decode(leaves))
         raise AssertionError("the reference semantics finds nothing wrong where the kernel does")

@@ -6,10 +6,10 @@ which a behaviour with the same history can end. If the set is empty, the right 
 visits pairs in the order of the length of the left behaviour. Therefore the first pair with an empty set belongs to a
 shortest behaviour whose history the right graph lacks.
 
-A new pair is left out if an earlier pair has the same state and a set that is contained in the new set. This loses no
-difference. If no state of the larger set allows a continuation of the history, no state of the smaller set allows it.
-So the sets that are kept for a state form an *antichain*: no set contains another (De Wulf, Doyen, Henzinger and
-Raskin, "Antichains", CAV 2006).
+A new pair is left out if an earlier pair has the same state and a set that is contained in the new set. The search
+still finds a shortest difference. If no state of the new set allows a certain continuation of the history, no state of
+the contained set allows it. So the sets that are kept for a state form an *antichain*: no set contains another
+(De Wulf, Doyen, Henzinger and Raskin, "Antichains", CAV 2006).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PART: Final = 1 << 12
 
 @dataclass(frozen=True)
 class Bounds:
-    """The limits of a search: the number of pairs, seconds, bytes in use.
+    """The limits of a search: the number of pairs, the time in seconds, and the peak memory of the process in bytes.
 
     If `pairs` or `seconds` is None, there is no such limit. If `memory` is None, a search may take a share (`SHARE`) of
     the free memory.
@@ -148,7 +148,7 @@ class Inclusion:
         return None, following
 
     def _add(self, level: list[int], state: int, number: int, way: tuple[int, int]) -> None:
-        """Adds a pair, unless a kept pair with the same state has the same set or a smaller set."""
+        """Adds a pair of a state and a set, unless a kept pair of the same state has the same set or a subset of it."""
         kept, sets = self._kept.setdefault(state, []), self._sets
         own = sets[number]
         if any(other == number or sets[other] <= own for other in kept):
@@ -173,7 +173,7 @@ class Inclusion:
     # --- sets ---------------------------------------------------------------------------------------------------------
 
     def _follow(self, level: Iterable[int]) -> None:
-        """Computes the set of the next pair for each non-silent step from a pair of a level."""
+        """For each non-silent step from the state of a pair in `level`, computes the set of the pair after the step."""
         left, after = self.left, self._after
         wanted = dict.fromkeys(
             (self._set[pair], v)
@@ -189,7 +189,7 @@ class Inclusion:
                 self._look()
 
     def _moved(self, number: int, visible: int) -> frozenset[int]:
-        """The states with the visible part `visible` to which non-silent steps lead from the states of a set."""
+        """The states with the visible part `visible` that non-silent steps reach from the states of a set."""
         if number not in self._moves:
             found: dict[int, set[int]] = {}
             for n in self._sets[number]:

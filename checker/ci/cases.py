@@ -50,7 +50,7 @@ class Case:
     evaluation error, it has the action that failed. For a scenario, it has the first line of the scenario's file. In
     all other cases, and for a violation in an initial state, it is equal to `about`.
 
-    `seconds` is the time of the answer. If several cases are answered together, each has an equal share of the time.
+    `seconds` is the time that the answer took. Cases that are answered together have equal shares of the time.
     """
 
     suite: str
@@ -70,8 +70,8 @@ def cases_of(result: Result, loaded: LoadedModel) -> list[Case]:
     """The verdicts of a check, as test cases.
 
     There is a case for each invariant and each property, and for deadlock if the search looked for deadlocks. An
-    evaluation error adds a case. If the outcome of a scenario is not as expected, the case `expectation` is added. If
-    the outcome is as expected but the exit code is 10, the case `vacuity` is added.
+    evaluation error adds a case. If the outcome of a scenario is not as expected, the case `expectation` is added.
+    Otherwise, if the exit code is 10, the case `vacuity` is added.
 
     One search answers all invariants and deadlock. The properties are checked after this search, on its result. The
     properties share the time of their check equally. The invariants and deadlock share the remaining time equally. If

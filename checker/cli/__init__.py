@@ -46,8 +46,8 @@ class Commands(click.Group):
 def main() -> None:
     """Checks models of Kafka's replication protocol, or of your own protocol, exhaustively within bounds.
 
-    Exit codes: 0 holds, 2 usage, 10 a difference (vacuity, a changed scenario, an invalid replay), 11 deadlock, 12 an
-    invariant is violated, 13 a liveness property is violated, 14 Kafka's classes behave differently, 15 a recording is
-    not explained, 75 the model cannot be evaluated, 130 interrupted, 150 unknown name or damaged file, 152 a limit is
-    reached, 153 input or output failed, 255 a bug in isrcheck.
+    Exit codes: 0 success (all invariants hold), 2 a usage error, 10 a difference (vacuity, a changed scenario, an
+    invalid replay), 11 a deadlock, 12 an invariant is violated, 13 a liveness property is violated, 14 Kafka's classes
+    behave differently, 15 a recording is not explained, 75 the model cannot be evaluated, 130 an interruption, 150 an
+    unknown name or a damaged file, 152 a limit is reached, 153 an error of input or output, 255 a bug in isrcheck.
     """

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 @click.option(
     "--variable", "variables", multiple=True, metavar="NAME", help="Show how NAME's values are distributed over levels."
 )
-@click.option("--diff", "other", metavar="DIR", help="Compare with another dataset: show states that only one has.")
+@click.option("--diff", "other", metavar="DIR", help="Compare with another dataset: count states that only one has.")
 @click.option("--model", metavar="FILE", help="The model's file, if the model is your own.")
-@click.option("--model-b", metavar="FILE", help="The file of the model of --diff, if that model is your own.")
+@click.option("--model-b", metavar="FILE", help="The file of the other dataset's model, if the model is your own.")
 @click.option("--json", "json_path", metavar="FILE", help="Write the description as JSON; - is standard output.")
 @click.option("--plot", type=plot_file, metavar="FILE", help="Write the description as plots, in SVG or PNG.")
 @click.option("--decode", metavar="DIR", help="Write tables of states, transitions and traces in a new folder.")
@@ -32,16 +32,16 @@ def command(
     folder: str, variables: tuple[str, ...], other: str | None, model: str | None, model_b: str | None,
     json_path: str | None, plot: str | None, decode: str | None, master: str | None, conf: dict[str, str],
 ) -> None:  # fmt: skip
-    """Describes the dataset in DIR: states of each level, actions, bounds and out-degrees.
+    """Describes the dataset in DIR: states by level, steps by action, bounds that were hit, out-degrees of states.
 
     With --variable it also shows how the values of a variable are distributed over the levels.
 
-    With --diff it also counts, by level, the states that only one of the two datasets has. For each action, it counts
-    how many of these states a step of this action reaches from a state of both datasets. States are compared by the
-    common variables, which both datasets have with the same kind of values. States that agree in the common variables
-    count as one state.
+    With --diff it also counts, by level, the states that only one of the two datasets has. Some of these states are one
+    step away from a state that both datasets have. Such states are also counted by the action of the step. States
+    are compared by the common variables, which both datasets have with the same kind of values. States that agree in
+    the common variables count as one state.
 
-    Exit codes: 0; with --diff, 10 if one dataset has states that the other does not have.
+    Exit codes: 10 if --diff finds a state that only one of the two datasets has, otherwise 0.
     """
     if model_b is not None and other is None:
         raise click.UsageError("--model-b goes with --diff")

@@ -19,7 +19,7 @@ MOST_PAIRS: Final = 2_000_000
 
 
 def behaviours_options(command: Command) -> Command:
-    """Adds the options for comparing behaviours."""
+    """Adds the options of `isrcheck diff --behaviours`, with those of `side_options` and `bounds_options`."""
     command = side_options(bounds_options(command))
     for option in reversed(_OPTIONS):
         command = option(command)
@@ -27,7 +27,7 @@ def behaviours_options(command: Command) -> Command:
 
 
 def bounds_options(command: Command) -> Command:
-    """Adds the options for a comparison of behaviours: the visible (compared) variables, and the limits."""
+    """Adds the options that name the visible (compared) variables, and the limits of a comparison of behaviours."""
     for option in reversed(_BOUNDS):
         command = option(command)
     return command
@@ -100,7 +100,7 @@ _BOUNDS: Final = (
         "--max-pairs",
         type=click.IntRange(min=1),
         metavar="N",
-        help="Give up each search after N pairs (docs/review.md) [2000000].",
+        help="Give up each search after N pairs of a state and a set (docs/review.md) [2000000].",
     ),
     click.option("--max-seconds", type=seconds_of, metavar="S", help="Give up each search after S seconds."),
     click.option("--max-memory", type=size_of, metavar="SIZE", help="Give up if a search takes more memory than SIZE."),

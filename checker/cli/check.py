@@ -248,10 +248,10 @@ def _controls(question: Question, loaded: LoadedModel, model: Model) -> list[Con
 def _explain(
     question: Question, scenario: Scenario | None, loaded: LoadedModel, result: Result, controls: list[Control]
 ) -> None:
-    """Adds to the trace of each violated invariant the step at which each control (a fixed design) differs.
+    """Compares the trace of each violated invariant with the controls, and adds the step at which each control differs.
 
-    The controls are those of the scenario and of --control. With --quiet, controls are compared only if a file or
-    annotations for GitHub are also written. With --fixes, other values of single settings are also tried.
+    A control is a fixed design, from the scenario or from --control. With --quiet, controls are compared only if a file
+    or annotations for GitHub are also written. With --fixes, other values of single settings are also tried.
     """
     from isrcheck.checker.explaining import explain_all
     from isrcheck.checker.scenarios.controls import controls_of

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 @click.argument("model")
 @click.option("--kafka", "version", metavar="VERSION", help="The version of Kafka; default: the newest known version.")
 @settings_option
-@click.option("--scenario", "scenarios", multiple=True, metavar="NAME", help="Drive only NAME; may be repeated.")
+@click.option("--scenario", "scenarios", multiple=True, metavar="NAME", help="Drive only scenario NAME; repeatable.")
 @click.option(
-    "--walks", type=click.IntRange(min=0), metavar="N", help="Random walks; default: 100, and none with --scenario."
+    "--walks", type=click.IntRange(min=0), metavar="N", help="N random walks; default: 100, or 0 with --scenario."
 )
 @click.option("--depth", type=click.IntRange(min=1), metavar="N", default=40, show_default=True, help="Steps per walk.")
 @click.option("--seed", type=int, metavar="N", default=1, show_default=True, help="The seed of the walks.")
@@ -55,10 +55,10 @@ def command(
     later, and Maven. The command builds a Java program and keeps it for later runs, unless ISRCHECK_CACHE is set to an
     empty text.
 
-    Exit codes: 0 every path conforms as far as it was driven; 14 a path differs; 150 an unknown name or version; 153
-    Java or Maven is missing or has failed. Two kinds of differences leave the exit code at 0 (docs/conformance.md):
-    a difference on the list of known differences, and a difference because a setting of the path does not describe this
-    version of Kafka.
+    Exit codes: 0 if every path conforms as far as it was driven, 14 if a path differs, 150 for an unknown name or
+    version, 153 if Java or Maven is missing or has failed. Two kinds of differences leave the exit code at 0
+    (docs/conformance.md): a difference on the list of known differences, and a difference because a setting of the path
+    does not describe this version of Kafka.
     """
     require_writable(json_path)
     from isrcheck.checker.conformance.report import headline, report_text

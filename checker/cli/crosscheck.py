@@ -52,8 +52,8 @@ def command(
     The results are the numbers of distinct and of generated states, and whether an invariant is violated. The other
     tools get the model as `isrcheck export` writes it, so the comparison tests the engine and not the model.
 
-    Exit codes: 0 all agree; 10 they differ; 153 a tool is missing or failed. If the search here does not finish, the
-    exit code is that of `isrcheck check`.
+    Exit codes: 0 if all results agree, 10 if results differ, 153 if a tool is missing or fails. If the search here does
+    not finish, the exit code is that of `isrcheck check`.
     """
     require_writable(json)
     require_names(invariants)

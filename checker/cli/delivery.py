@@ -34,8 +34,8 @@ class Output:
     """The files that the options name. If a file is `-` (standard output), the report goes to standard error.
 
     `loaded` is the model, once it is loaded. The page and the reports for continuous integration need the model.
-    `beside` replaces the result in the page of `isrcheck refine`. The traces of `beside` also have the states of the
-    specification.
+    `isrcheck refine` sets `beside`: the result with the specification's states added to its traces. The page then shows
+    `beside` in place of the result.
     """
 
     json: str | None = None

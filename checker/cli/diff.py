@@ -40,8 +40,8 @@ def command(one: str | None, other: str | None, json_path: str | None, **options
     that only B has, and a shortest behaviour that only A has. Two behaviours differ if the visible variables
     (--visible) change differently. Steps that change no visible variable do not count.
 
-    Exit codes: 0 no difference, 10 a difference, 152 a limit ended the search for what only A has, or the search for
-    what only B has.
+    Exit codes: 0 if there is no difference, 10 if there is one, 152 if a limit ended the search for what only A has, or
+    the search for what only B has.
     """
     of_datasets = {f"--{name.replace('_', '-')}": options.pop(name) for name in OF_DATASETS}
     asked = asked_of(options)

@@ -53,13 +53,15 @@ def command(
 ) -> None:
     """Looks for a behaviour of the model in which all lines of FILE occur, with hidden (unrecorded) steps between them.
 
-    FILE is a recording (docs/explain.md). A lane is the log of one process. The order of the lines in one lane is
-    known. The order of two lines in different lanes is not known, unless one line says that it comes after the other.
+    FILE is a recording (docs/explain.md). Each line belongs to a lane, the log of one process. The order of the lines
+    of a lane is known. The order of two lines of different lanes is not known, unless one line says that it comes after
+    the other line.
     The answer is a story with all lines. If there is no such story, the answer is a story with as many lines as
     possible. Then the answer also has the next line of each lane, and the reason why the line cannot happen.
 
-    Exit codes: 0 explained; 12 explained, and an invariant is false in the story; 15 not explained; 75 the model is
-    undefined in a state; 150 a damaged file, or an unknown name; 152 a limit was reached first.
+    Exit codes: 0 if FILE is explained, 12 if it is explained but an invariant is false in the story, 15 if it is not
+    explained, 75 if the model is undefined in a state, 150 for a damaged file or an unknown name, 152 if a limit was
+    reached first.
     """
     require_different({"--json": json_path, "--html": html})
     failure: Failure | None = None

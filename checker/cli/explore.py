@@ -48,9 +48,9 @@ def command(
 ) -> None:
     """Serves a page on which you walk through MODEL (a name, my_model.py or my_model.py:Class) step by step.
 
-    With --terminal, you walk in the terminal, and no page is served. With --spec, each state is shown beside its state
-    in the specification, which the mapping gives. Each step that the specification does not allow is marked. The page
-    can be reached only from this machine and only at its exact address. Ctrl-C ends the server.
+    With --terminal, you walk in the terminal, and no page is served. With --spec, a mapping turns each state of MODEL
+    into a state of the specification, and both states are shown. Each step that the specification does not allow is
+    marked. The page can be reached only from this machine and only at its exact address. Ctrl-C ends the server.
     """
     if specification is None and (mapping is not None or specification_settings):
         raise click.UsageError(f"{'--mapping' if mapping is not None else '--spec-setting'} goes with --spec")
@@ -104,7 +104,8 @@ def _walking(
 ) -> Walking:
     """The walk through a model at its settings.
 
-    `asked` has the specification's name, the mapping's name, and settings of the specification.
+    `asked` has the specification's name, the mapping's name, and settings of the specification. It is None if the walk
+    has no specification.
     """
     from isrcheck.checker.explorer.beside import Beside
     from isrcheck.checker.explorer.walking import Walking

@@ -41,10 +41,11 @@ def command(
     output: str,
     **asked: Any,
 ) -> None:
-    """Writes MODEL at the given settings in another language: a block for each transition, grouped by actions.
+    """Writes MODEL at the given settings in another language, with a block of text for each transition.
 
-    With --to tla, a configuration for TLC is written beside FILE, with the ending .cfg. If FILE is standard output, no
-    configuration is written. --liveness (only with --to tla) adds properties, and the fairness that they assume.
+    The blocks are grouped by action. With --to tla, a configuration for TLC is written beside FILE, with the ending
+    .cfg. If FILE is standard output, no configuration is written. --liveness (only with --to tla) adds properties, and
+    the fairness that they assume.
     """
     fairness = fairness_of(asked)
     if asked["liveness"] and language != "tla":
@@ -103,7 +104,7 @@ def promised(
     liveness: tuple[str, ...],
     fairness: Fairness,
 ) -> tuple[TransitionSystem, tuple[Obligation, ...]]:
-    """Returns a model's transition system with the named liveness properties, and the fairness of its transitions.
+    """Returns a model's transition system with the named liveness properties, and the assumed fairness (`Obligation`).
 
     Raises `UnknownName` for a property about steps, which TLC cannot check.
     """

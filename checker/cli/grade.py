@@ -28,7 +28,7 @@ def command(exercise: str | None, answer: str | None, start: str | None, json_fi
     Without ANSWER it shows the exercise or, with --start, begins an answer. Without EXERCISE it lists all exercises. An
     EXERCISE is a name, or a folder with an exercise.toml.
 
-    Exit codes: 0 solved, 10 not yet solved; after an error, as for the other commands.
+    Exit codes: 0 if solved, 10 if not yet solved. Errors have the same exit codes as in the other commands.
     """
     if exercise is None:
         if start is not None or json_file is not None:

@@ -30,7 +30,7 @@ LIMIT: Final = 1000
     "--invariant", "invariants", multiple=True, metavar="NAME", help="Mark only states that violate NAME; repeatable."
 )
 @click.option("--format", "form", type=click.Choice(("dot", "graphml")), default="dot", show_default=True)
-@click.option("--around", metavar="FILE", help="Only states on a trace (JSON of check, or ITF), or near it.")
+@click.option("--around", metavar="FILE", help="Write only states on or near a trace (JSON of check, or ITF).")
 @click.option("--radius", type=click.IntRange(min=0), metavar="N", help="Number of steps from the trace; 1 by default.")
 @click.option(
     "--max-states",

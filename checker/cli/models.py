@@ -40,8 +40,8 @@ def command(
     With --types it prints a Python module with a class that has the type of each variable. Without -s, the
     types fit all settings. With -s, they fit the given settings and the defaults of the other settings. If a method of
     the model declares this class as the type of its state, an editor can complete and check the method. --as names the
-    class. Models that share methods can share one class: with several NAMEs the class has the variables of all these
-    models. Several NAMEs need --as, and do not go with -s.
+    class. With several NAMEs, the class has the variables of all these models, so models that share methods can share
+    the class. Several NAMEs need --as, and do not go with -s.
     """
     from isrcheck.checker.library import load_model_class, model_names
 

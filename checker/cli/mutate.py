@@ -53,21 +53,23 @@ def command(
     """Makes mutants of MODEL, and checks whether an invariant is violated in each of them.
 
     In a mutant, one conjunct of a guard is removed or weakened, or one update is dropped. A mutant is killed if an
-    invariant is violated in it. A mutant survives if every invariant holds in it, and if it may reach states that MODEL
-    does not reach. There are other outcomes: for example, an action or goal of MODEL never occurs in the mutant, or the
-    mutant cannot be evaluated in a state. docs/mutation.md lists all outcomes.
+    invariant is violated in it. A mutant survives if every invariant holds in it and no other outcome applies. Other
+    outcomes are, for example: the mutant reaches only states that MODEL reaches, an action or goal of MODEL never
+    occurs in the mutant, or the mutant cannot be evaluated in a state. docs/mutation.md lists all outcomes.
 
-    Exit codes: 0 no mutant survives; 10 a mutant survives; 152 a mutant was not checked to the end. If MODEL itself is
-    violated (12), is undefined in a state (75) or is not checked to the end (152), the exit code is that of MODEL.
+    Exit codes: 0 if no mutant survives, 10 if a mutant survives, 152 if a mutant was not checked to the end. Mutants
+    are checked only if all invariants hold in MODEL itself. Otherwise the exit code is that of the check of MODEL: 12
+    if an invariant is violated, 75 if MODEL is undefined in a state, 152 if a limit is reached.
 
-    With --scenarios, mutants are also checked in recorded scenarios in which MODEL holds, with every invariant that
-    holds there. A mutant is not checked further once it is killed, is vacuous (an action or goal of MODEL never occurs
-    in it), or cannot be evaluated in a state. The scenarios are those of ./counterexamples, or else the shipped ones.
-    Scenarios with fewer states come first. Scenarios with more states than --max-states are left out.
+    With --scenarios, mutants are also checked at the settings of each recorded scenario of MODEL that expects no
+    violation. They are checked for every invariant that holds in MODEL at these settings. A mutant is not checked
+    further once it is killed, is vacuous (an action or goal of MODEL never occurs in it), or cannot be evaluated in a
+    state. The scenarios are those of ./counterexamples, or else the shipped ones. Scenarios with fewer states come
+    first. Scenarios with more states than --max-states are left out.
 
-    --liveness adds a check of properties. It checks each mutant that behaves differently from MODEL and that no
-    invariant kills. The mutant is killed if it violates a property. Only properties that hold in MODEL, and not
-    vacuously, are checked. The exit code is also 152 if a property has no answer within the limits.
+    --liveness adds a check of properties for mutants that behave differently from MODEL and are not killed by an
+    invariant. A mutant is killed if it violates a property. A property is left out if it does not hold in MODEL, or if
+    its premise never comes true in MODEL. The exit code is also 152 if a property has no answer within the limits.
     """
     fairness, liveness = fairness_of(promised), promised["liveness"]
     require_writable(json_path)

@@ -57,7 +57,7 @@ def assignment(text: str) -> tuple[str, str]:
 
 
 def once(ctx: click.Context, param: click.Parameter, pairs: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    """The values of an option by their names. Raises a usage error if a name is given twice."""
+    """Maps each NAME of an option NAME=VALUE to its value. Raises a usage error if a name is given twice."""
     for name, _ in pairs:
         if sum(other == name for other, _ in pairs) > 1:
             raise click.BadParameter(f"{name} is given more than once", ctx, param)
@@ -79,7 +79,7 @@ settings_option = click.option(
 profile_option = click.option(
     "--profile",
     metavar="NAME",
-    help="The settings to begin with: plain (if the model has it), bare, or another that isrcheck models lists.",
+    help="The profile to begin with: plain (if the model has it), bare, or another profile that isrcheck models lists.",
 )
 
 control_option = click.option(
@@ -102,7 +102,7 @@ shipped_option = click.option("--shipped", is_flag=True, help="Take the scenario
 
 
 def meant(paths: tuple[str, ...], shipped: bool) -> tuple[str, ...]:
-    """The folders of scenarios that PATH and --shipped name. An empty result means the default folder."""
+    """The folders of scenarios that PATH or --shipped names. An empty result means the default folder."""
     if not shipped:
         return paths
     if paths:
@@ -127,7 +127,7 @@ def limits_options(command: Command) -> Command:
 
 
 def specification_options(default: str | None) -> Callable[[Command], Command]:
-    """Adds the options for the specification that a model should refine. `default` is the value without `--spec`."""
+    """Adds the options for the specification that a model should refine. `default` is the default of `--spec`."""
 
     def added(command: Command) -> Command:
         for option in reversed((_specification_option(default), *_SPECIFICATION)):
@@ -225,7 +225,7 @@ _LIMITS: Final = (
     click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Threads; by default one per core."),
 )
 _SPECIFICATION: Final = (
-    click.option("--mapping", metavar="NAME", help="The mapping to the specification, if there are several."),
+    click.option("--mapping", metavar="NAME", help="The mapping to the specification, if there are several mappings."),
     click.option(
         "--spec-setting",
         "specification_settings",
@@ -247,7 +247,7 @@ _STORING: Final = (
     click.option("--store-folder", metavar="DIR", help="The folder for the files of --store disk."),
 )
 _CLUSTER: Final = (
-    click.option("--master", metavar="URL", help="Where Spark runs; by default as the platform says, or local[*]."),
+    click.option("--master", metavar="URL", help="The address of Spark; default: the platform's setting, or local[*]."),
     click.option(
         "--partitions", type=click.IntRange(1, 10**5), metavar="N", help="The number of partitions of the states."
     ),
@@ -284,7 +284,7 @@ def cluster_of(engine: str, options: dict[str, Any]) -> Cluster | None:
 def keeping_of(engine: str, checkpoint: str | None, resume: str | None, every: float | None) -> Keeping | None:
     """The folder and the interval of the local engine's checkpoints, or None if no checkpoints are requested.
 
-    Also returns None for another engine. Spark keeps its checkpoints in its dataset.
+    Also returns None for any engine except `local`. The engine `spark` keeps its checkpoints in its dataset.
     """
     if checkpoint is not None and resume is not None:
         raise click.UsageError("--checkpoint begins and --resume goes on; take one of them away")
@@ -318,7 +318,7 @@ _LIVENESS: Final = (
     click.option(
         "--fairness",
         type=click.Choice(["weak", "strong"]),
-        help="The default fairness of all actions but perturbations [weak].",
+        help="The fairness of actions that state none themselves, except perturbations [weak].",
     ),
     click.option("--strong", multiple=True, metavar="ACTION", help="Assume strong fairness of an action."),
     click.option("--weak", multiple=True, metavar="ACTION", help="Assume weak fairness of an action."),

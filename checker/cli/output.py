@@ -43,12 +43,12 @@ def require_writable(path: str | None) -> None:
 
 
 def svg_file(text: str) -> str:
-    """The name of a file for a picture in SVG. The ending must be .svg, or there must be none."""
+    """The name of a file for a picture in SVG. The name must end in .svg, or have no ending."""
     return _named(text, ".svg")
 
 
 def plot_file(text: str) -> str:
-    """The name of a file for plots in SVG or PNG. The ending must be .svg or .png, or there must be none (SVG)."""
+    """The name of a file for plots. It must end in .svg or .png, or have no ending (then the plots are in SVG)."""
     name = _named(text, ".svg", ".png")
     if name.lower().endswith(".png"):
         from isrcheck.checker.datasets.shapes import require_png

@@ -50,8 +50,8 @@ def command(model: str, settings: dict[str, str], json_path: str | None, **optio
     the invariants, it tries plain induction. Some options need a proof with lemmas: --unbounded, --redundant,
     --houdini, --mutants and --certificate. With one of these, the command fails (150) if there is no such proof.
 
-    Exit codes: 0 proved, 10 not proved (which says nothing about reachable states), 12 violated, 152 a limit, 150
-    unknown names.
+    Exit codes: 0 if proved, 10 if not proved (the invariants may still hold), 12 if an invariant is
+    violated, 150 for an unknown name, 152 if a limit is reached.
     """
     about = {"format": FORMAT, "prove": model, "settings": settings, "verdict": "incomplete"}
     try:

@@ -52,10 +52,11 @@ def command(model: str, settings: dict[str, str], quiet: bool, plain: bool, **as
     """Explores MODEL (a name, my_model.py or my_model.py:Class) and compares each of its steps with a specification.
 
     A mapping turns each state of the model into a state of the specification. Initial states must become initial states
-    of the specification. A step of the model may leave the specification's state unchanged. Otherwise, steps of the
-    specification must make the same change: any number of steps, or at most --steps. If an initial state or a step
-    breaks these rules, the command shows a shortest trace that ends there, with exit code 12. With --liveness, the
-    named liveness properties of the specification are also checked, with exit code 13 if one is violated.
+    of the specification. A step of the model may leave the specification's state unchanged. If it changes this state,
+    steps of the specification must make the same change. There may be any number of these steps, or at most --steps. If
+    an initial state or a step breaks these rules, the command shows a shortest trace that ends there, with exit code
+    12. With --liveness, the named liveness properties of the specification are also checked, with exit code 13 if one
+    is violated.
     """
     output, asked["fairness"] = Output.taken(asked), fairness_of(asked)
     output.require_apart()

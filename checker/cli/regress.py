@@ -31,13 +31,17 @@ if TYPE_CHECKING:
     """
 
 ORDER: Final = (*Exit.PRECEDENCE[:-2], Exit.UNKNOWN, *Exit.PRECEDENCE[-2:])
-"""`Exit.PRECEDENCE`, with `UNKNOWN` (a damaged scenario) before `DIFFERENCE`. The first code that applies is used."""
+"""`Exit.PRECEDENCE`, with `UNKNOWN` (a damaged scenario) before `DIFFERENCE`.
+
+The exit code of the command is the first code in this order that a scenario has.
+"""
 
 
 @dataclass
 class Regression:
-    """The outcome of one scenario. `drift` lists differences from the recorded files. `unmet` lists unmet expectations.
+    """The outcome of one scenario. `drift` says how the generated files differ from the recorded files.
 
+    `unmet` lists the expectations in `scenario.toml` that are not met, and the controls that do not fit the scenario.
     `reason` says why the scenario could not run. `rewritten` names the files that were updated. `seconds` is the time
     that the scenario took in its process.
     """
@@ -87,12 +91,12 @@ def command(
 ) -> None:
     """Checks the scenarios of PATH again, and compares the generated files with the recorded ones byte by byte.
 
-    Without PATH it checks those in ./counterexamples. If there is no such folder, or with --shipped, it checks those
-    that come with isrcheck.
+    Without PATH, the scenarios in ./counterexamples are checked. If there is no such folder, or with --shipped, the
+    scenarios that come with isrcheck are checked.
 
-    Exit codes: 0 all as recorded and as expected, 10 a difference. If a scenario could not run, the exit code says why
-    (for example: 75 its model cannot be evaluated, 150 the scenario is damaged, 152 a limit). With --update, a
-    difference from the recorded files does not lead to exit code 10.
+    Exit codes: 0 if every scenario is as recorded and as expected, 10 if a scenario is not. If a scenario could not
+    run, the exit code says why (for example: 75 if its model cannot be evaluated, 150 if the scenario is damaged, 152
+    if a limit is reached). With --update, a difference from the recorded files does not lead to exit code 10.
     """
     output = Output.taken(options)
     output.require_apart()

@@ -156,7 +156,7 @@ def replayed_file(
 def _explained(
     told: list[Replayed], interpreter: Interpreter, controls: list[Control], implementation: Implementation | None
 ) -> list[Replayed]:
-    """Adds to the `finding` of each trace the steps at which the controls (fixed designs) differ from the trace.
+    """For each control (a design with a fix), adds to each trace's `finding` the step at which the two differ.
 
     A trace without a `finding` is returned unchanged.
     """

@@ -49,12 +49,13 @@ def command(
 ) -> None:
     """Shows what differs between two versions of a model, and the effects of the differences.
 
-    OLD and NEW are two models, or one model with different settings (--b-setting) or revisions in git (--a-ref). With
-    --scenario, the two versions are a scenario and its control (the scenario with a fix). -s and --profile apply to
-    both. Each limit applies to each part of the review separately.
+    OLD and NEW are two models, or one model with different settings (--b-setting) or at different revisions in git
+    (--a-ref). In the names of options, a stands for OLD and b for NEW. With --scenario, the two versions are a scenario
+    and its control (the scenario with a fix). -s and --profile apply to both versions. Each limit applies to each part
+    of the review separately.
 
-    Exit codes: 0 everything that held still holds, 12 an invariant that held (or is new) is violated, 13 a property
-    that held (or is new) is violated, 152 a question is open, 75 a model cannot be evaluated.
+    Exit codes: 0 if everything that held still holds, 12 if an invariant that held (or is new) is violated, 13 if a
+    property that held (or is new) is violated, 75 if a model cannot be evaluated, 152 if a question stays open.
     """
     files = {"--markdown": markdown, "--html": html, "--json": json_path}
     require_different(files)

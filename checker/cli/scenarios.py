@@ -30,11 +30,11 @@ class ListOrNew(click.Command):
 @shipped_option
 @click.option("--json", "as_json", is_flag=True, help="Write JSON instead of text.")
 def command(paths: tuple[str, ...], shipped: bool, as_json: bool) -> None:
-    """Lists the scenarios of PATH: PATH is a scenario's folder, or a folder of such folders.
+    """Lists the scenarios of PATH. PATH is a scenario's folder, or a folder that contains scenarios' folders.
 
-    Without PATH it lists those in ./counterexamples. If there is no such folder, or with --shipped, it lists those that
-    come with isrcheck. `isrcheck scenarios new NAME --model MODEL` begins a new scenario; see `isrcheck scenarios new
-    --help`.
+    Without PATH, the scenarios in ./counterexamples are listed. If there is no such folder, or with --shipped, the
+    scenarios that come with isrcheck are listed. `isrcheck scenarios new NAME --model MODEL` begins a new scenario; see
+    `isrcheck scenarios new --help`.
     """
     from isrcheck.checker.scenarios.collection import folders
     from isrcheck.checker.scenarios.scenario import read
@@ -68,11 +68,11 @@ def new(
 ) -> None:
     """Begins the scenario NAME: checks MODEL, and writes the result into a folder of that name.
 
-    Without --in, the folder is made beside the other scenarios of MODEL: in ./counterexamples, or in the folder of
-    ./counterexamples that has most of these scenarios. If MODEL has no scenario yet, the folder is made in
+    Without --in, the folder is made beside other scenarios of MODEL: in ./counterexamples or in one of its subfolders,
+    whichever has the most scenarios of MODEL. If MODEL has no scenario yet, the folder is made in
     ./counterexamples/MODEL or, for a model in a file, in ./counterexamples. An existing folder is not changed (exit
-    code 153). Settings that are not given have their bare defaults, without a profile. Write the title, source and
-    story of the scenario yourself.
+    code 153). Settings that are not given have the defaults of the model, not the values of a profile. Write the title,
+    source and story of the scenario yourself.
     """
     from isrcheck.checker.library import load_model_class
     from isrcheck.checker.profiles import settings_of

@@ -35,7 +35,7 @@ def command(
 ) -> None:
     """Tells the traces of FILE (JSON of `check`, or ITF) in the model's words, without a search.
 
-    Exit codes: 0 the model allows all traces, 10 the model forbids at least one trace.
+    Exit codes: 0 if the model allows all traces, 10 if the model forbids at least one trace.
     """
     about: dict[str, Any] = {}
     require_different({"--html": html, "--svg": svg})

@@ -1,4 +1,4 @@
-"""The two sides of a comparison: two models, settings or revisions of one model, or a scenario and its control."""
+"""The two sides of a comparison: two models, one model at two settings or revisions, or a scenario and its control."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Sides:
 
     @property
     def given(self) -> str | None:
-        """The name of a given option for the sides (the first one in `names`), or None if no such option is given."""
+        """The first name in `names` (the options for the sides) that the user gives, or None if the user gives none."""
         names = ("-s", "--profile", "--a-setting", "--b-setting", "--a-ref", "--b-ref", "--scenario")
         values = (self.settings, self.profile, *self.own_settings, *self.refs, self.scenario)
         return next((name for name, value in zip(names, values, strict=True) if value), None)
@@ -95,7 +95,7 @@ class Sides:
         return loaded, f"{loaded.name} at {revision}", f"{loaded.origin}{wanted and ':' + wanted}"
 
     def _of_scenario(self, one: str | None, other: str | None) -> tuple[Side, Side]:
-        """A scenario and its first control. If exactly one of them is expected to hold, this one is the second side."""
+        """A scenario and its first control. If only one of the two has the expected verdict `holds`, it is second."""
         if one is not None or other is not None or self.profile or any(self.refs):
             raise click.UsageError("--scenario compares a scenario with its control; take all else away")
         from isrcheck.checker.scenarios.collection import one as scenario_named
@@ -134,7 +134,7 @@ _SIDES: Final = (
         "--scenario",
         metavar="NAME",
         shell_complete=completing.scenarios,
-        help="In place of A and B: a scenario and its control.",
+        help="Compare a scenario with its control, in place of A and B.",
     ),
     click.option(
         "--a-setting", "a_settings", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE",
@@ -145,5 +145,5 @@ _SIDES: Final = (
         help="A setting of B alone.",
     ),
     click.option("--a-ref", metavar="REVISION", help="Take the file of A from a revision in git, and run it."),
-    click.option("--b-ref", metavar="REVISION", help="The same for B."),
+    click.option("--b-ref", metavar="REVISION", help="Take the file of B from a revision in git, and run it."),
 )  # fmt: skip

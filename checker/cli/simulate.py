@@ -37,7 +37,7 @@ DEPTH: Final = 100
     default=DEPTH,
     show_default=True,
     metavar="N",
-    help="The most states of a walk.",
+    help="The greatest number of states in a walk.",
 )
 @click.option(
     "--seed", type=click.IntRange(0, 2**63 - 1), metavar="N", help="The seed of the walks; by default a random one."
@@ -52,9 +52,9 @@ def command(model: str, settings: dict[str, str], quiet: bool, **asked: Any) -> 
     """Walks at random through MODEL (a name, my_model.py or my_model.py:Class) and shows what it finds.
 
     Each step is drawn from all enabled steps, all equally likely. The trace to a violation is shortened before it is
-    shown. Exit code 0 means that the walks found no violation, but the model may still have a violation. Exit code 0
-    requires all of --walks or, with --seconds alone, as many walks as the time allows. Exit code 152 means that the
-    time ended before all of --walks were done or, with --seconds alone, before the first walk was done.
+    shown. Exit code 0 means that the walks found no violation, but the model may still have a violation. Exit code 152
+    means that the time (--seconds) ended too early: before all of --walks were done or, if --walks is not given, before
+    the first walk was done.
     """
     output = Output.taken(asked)
     output.require_apart()

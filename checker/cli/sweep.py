@@ -22,7 +22,10 @@ from isrcheck.checker.results import FORMAT, Exit
 from isrcheck.checker.sweeps.matrix import Cell
 
 ORDER: Final = (*Exit.PRECEDENCE[:-2], Exit.UNKNOWN, *Exit.PRECEDENCE[-2:])
-"""`Exit.PRECEDENCE`, with `UNKNOWN` before `DIFFERENCE`. The exit code is the first code that a check has."""
+"""`Exit.PRECEDENCE`, with `UNKNOWN` before `DIFFERENCE`.
+
+The exit code of the command is the first code in this order that a check has.
+"""
 
 
 @click.command("sweep", short_help="Checks a matrix of models, settings and invariants.")
@@ -31,7 +34,7 @@ ORDER: Final = (*Exit.PRECEDENCE[:-2], Exit.UNKNOWN, *Exit.PRECEDENCE[-2:])
 @click.option(
     "--results",
     metavar="FILE",
-    help="Append each outcome to this file, and skip a check if the file has its verdict and no source has changed.",
+    help="Append each outcome to this file. Skip checks with a verdict in it, unless the model or isrcheck changed.",
 )
 @click.option("--plot", type=plot_file, metavar="FILE", help="Write heat maps of the verdicts, in SVG or PNG.")
 @click.option("--axes", metavar="A,B", help="The two settings of the heat maps; the first is the horizontal axis.")
@@ -91,7 +94,7 @@ class _Found:
             self._say(f"{len(self._outcomes)} of {len(cells)} checks are in {results} already")
 
     def heard(self, position: int, outcome: dict[str, Any]) -> None:
-        """Adds the outcome of a check. `position` is the index of the check in `left`."""
+        """Adds the outcome of a check. `position` is its index in `left`, the checks to run."""
         number = self.left[position]
         self._outcomes[number] = outcome
         if self._kept is not None:

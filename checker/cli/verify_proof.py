@@ -35,8 +35,9 @@ def command(folder: str, json_path: str | None, quiet: bool, **options: Any) -> 
     as well, unless --z3-only is given. cvc5 need not decide every obligation, but must not find any obligation
     satisfiable. The command also checks the side conditions of the proof. They show that the proof is about this model.
 
-    Exit codes: 0 accepted, 10 rejected (an obligation is satisfiable, z3 does not know, or a side condition fails), 150
-    the folder is no certificate, or differs from the certificate that its model and proof give, 152 a limit.
+    Exit codes: 0 if accepted, 10 if rejected (an obligation is satisfiable, z3 does not decide an obligation, or a side
+    condition fails), 150 if FOLDER is no certificate, or differs from the certificate that its model and proof give,
+    152 if a limit is reached.
     """
     try:
         require_writable(json_path)

@@ -61,7 +61,7 @@ class Conformance(Protocol):
         """
 
     def decided(self, moment: Moment, answer: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The values that Kafka chose, during an action's calls, for arguments that the model leaves open."""
+        """Maps each argument that the model leaves open to the value that Kafka chose when it took the step."""
 
     def is_possible(self, model: Any, action: str, arguments: Mapping[str, Any], answer: Mapping[str, Any]) -> bool:
         """Whether Kafka can now take an action instance that the model allows."""
@@ -69,7 +69,7 @@ class Conformance(Protocol):
     def offers(
         self, model: Any, state: Mapping[str, Any], seen: SeenState, answer: Mapping[str, Any]
     ) -> Mapping[str, bool]:
-        """Says of some actions whether Kafka would take them now. Only these actions are compared with the model."""
+        """Maps some actions to whether Kafka would take them now. Other actions are not compared with the model."""
 
     def known(self, model: Any, driven: Any) -> str | None:
         """A description of the difference that a path has shown, or None if this difference is not known yet."""

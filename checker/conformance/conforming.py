@@ -32,10 +32,11 @@ TRACE: Final = "trace.itf.json"
 class Outcome:
     """The outcome of one path.
 
-    `of_others` has the model's settings whose values do not describe this version of Kafka. A path that differs at such
-    settings has the verdict `differs-as-its-settings-do`. For a recorded path, `Conforming.controlled` tests whether
-    the settings are the cause. `length` is the number of steps of a recorded path, and None for a random walk. `known`
-    describes the difference if the mapping knows this difference, else it is None.
+    `of_others` has the model's settings whose values are not true of this version of Kafka. If there are any, and model
+    and Kafka differ on the path, the verdict is `differs-as-its-settings-do`. For a recorded path,
+    `Conforming.controlled` first tests whether these settings are the cause. `length` is the number of steps of a
+    recorded path, and None for a random walk. `known` describes the difference if the mapping knows this difference,
+    else it is None.
     """
 
     name: str
@@ -189,10 +190,10 @@ class Conforming:
     def controlled(self, driver: Driver, outcome: Outcome, path: list[Step]) -> tuple[Driver, Outcome]:
         """Drives a path again at Kafka's own settings, to test whether the settings of a scenario cause a difference.
 
-        `outcome` is the outcome at the scenario's settings. If model and Kafka differ in the test too, returns the
-        driver and the outcome of the test. Otherwise returns `driver` and `outcome`. A test that did not take all steps
-        before the difference shows nothing about the settings. After such a test, the returned outcome has an empty
-        `of_others`.
+        `driver` and `outcome` are those of the first run, at the scenario's settings. If model and Kafka differ in the
+        test too, returns the driver and the outcome of the test. Otherwise returns `driver` and `outcome`. If the test
+        did not take all steps that come before the difference in the first run, the settings need not be the cause.
+        Then the returned outcome has an empty `of_others`.
         """
         kafka = self.mapping.of_kafka(self.report.kafka)
         own = {name: kafka[name][0] for name in outcome.of_others}
@@ -210,7 +211,7 @@ class Conforming:
         return Driver(self.harness, Interpreter(model, {}), self.mapping)
 
     def walks(self, count: int, depth: int, cover: bool = False) -> None:
-        """Drives random walks. With `cover`, drives covering walks, whose counts include the steps of earlier paths."""
+        """Drives random walks or, with `cover`, covering walks. `Covering` also counts the steps of earlier paths."""
         driver = self._driver(self.loaded.cls(**self.report.settings))
         covering = Covering(Counter(self.report.pairs), set(self.report.actions)) if cover else None
         for number in range(1, count + 1):
@@ -231,7 +232,7 @@ class Conforming:
         return Outcome(name, driver.model, driven, self._not_of_kafka(driver.model), length, known)
 
     def _not_of_kafka(self, model: Model) -> dict[str, Any]:
-        """The settings of a model whose values do not describe this version of Kafka."""
+        """The model's settings whose values are not true of this version of Kafka, with these values."""
         kafka = self.mapping.of_kafka(self.report.kafka)
         return {name: model.settings[name] for name, own in kafka.items() if model.settings[name] not in own}
 

@@ -38,8 +38,8 @@ LAMBDA: Final = re.compile(r"(?:lambda|\$anonfun)\$(.+?)(?:\$\d+)*(?:\$adapted)?
 class Reached:
     """A method of Kafka. `instructions` and `branches` are pairs: how many were reached, and how many there are.
 
-    `owner` is the class of the method, without its package. An inner class counts as its outermost class. Methods of an
-    owner with the same name count as one method, and `line` is the least of their line numbers. A function that is
+    `owner` is the class of the method, without its package. An inner class counts as its outermost class. All methods
+    with the same owner and name count as one method, and `line` is the least of their line numbers. A function that is
     written inside a method belongs to that method.
     """
 

@@ -18,23 +18,23 @@ Pair = tuple[str, str]
 """An action and the next action. The first action of a path comes after START."""
 START: Final = "start"
 SHARE: Final = 0.5
-"""The probability that a step of a covering walk takes the enabled action tried least after the previous action.
+"""The probability that a step of a covering walk takes the enabled action tried least often after the previous action.
 
-The other steps are as in a random walk. They are needed because some actions need long preparation: for example, a
-replica must first catch up. A walk that always takes the action tried least would rarely reach these actions.
+The other steps are chosen as in a random walk, because some actions need long preparation: for example, a replica must
+first catch up. If every step took the action tried least often, the walk would rarely reach these actions.
 """
 
 
 DECIDED: Final = "what Kafka has decided itself"
-"""This text is counted in place of a condition if the model enables an instance, but Kafka cannot take the instance."""
+"""Stands in `Covering.refused` in place of a condition if the model enables an instance that Kafka cannot take."""
 
 
 @dataclass
 class Covering:
     """Counts over all walks. `tried` says for each pair of actions how often the second was tried after the first.
 
-    `driven` has the actions that a path has taken. For each action, `refused` counts the conditions (`file:line`) that
-    disabled the action's instances, until the action is in `driven`.
+    `driven` has the actions that a path has taken. For each action, `refused` says how often each condition
+    (`file:line`) disabled an instance of the action. It counts only until a path has taken the action.
     """
 
     tried: Counter[Pair] = field(default_factory=Counter)

@@ -66,13 +66,16 @@ _BEFORE: Mapping[tuple[int, ...], Mapping[str, tuple[Any, ...]]] = {
     (4, 1, 1): {"last_known_leader": ("may-be-dead",)},
     (4, 3, 0): {"assigned_directory": ("clears-elr",), "awaited_in_isr": ("all",)},
 }
-"""Maps a version to the settings that it changed, with their values for earlier versions (but see `_BACKPORTED`).
+"""Maps a version of Kafka to the settings that changed in it, each with its earlier values (but see `_BACKPORTED`).
 
 The changes are, in this order: KIP-966, KAFKA-18991, KAFKA-19522, and in 4.3.0 apache/kafka#20716 and KAFKA-19975.
 """
 
 _BACKPORTED: Mapping[tuple[int, ...], tuple[int, ...]] = {(4, 0, 1): (3, 9, 1)}
-"""For each backported change, maps its key in `_BEFORE` to the first version of an older line that has the change."""
+"""Maps the version of a backported change in `_BEFORE` to the earlier version that already has the change.
+
+For example, 3.9.1 and 3.9.2 have the change of 4.0.1, but 4.0.0 does not.
+"""
 
 
 def of_kafka(version: str) -> Mapping[str, tuple[Any, ...]]:
@@ -209,8 +212,8 @@ def _begin_shutdown(x: Moment) -> list[Command]:
 def _directories_offline(x: Moment) -> list[Command]:
     """A heartbeat reports a failed directory.
 
-    A broker that is not active asks to be fenced. Otherwise the heartbeat would unfence it, which is a separate step
-    in the model.
+    If the broker is not active, the heartbeat asks Kafka to fence the broker. Without this request Kafka would also
+    unfence the broker, which is a separate step in the model.
     """
     b = x.arguments["b"]
     return _call("heartbeat", broker=b, directories=True, want_fence=b not in x.before["live"])
@@ -307,8 +310,9 @@ def is_possible(model: Any, action: str, arguments: Mapping[str, Any], answer: M
 
     Kafka has one preferred leader, but a model with `election = any-order` allows any leader. Kafka moves a log only if
     the broker has the partition. In the model any broker may move its log, but nothing changes if the broker does not
-    have the partition. The directory with a broker's log cannot fail while the controller knows another directory for
-    the replica. The broker must first report its directory to the controller, in a step that the model does not have.
+    have the partition. The directory with a broker's log is not made to fail while the controller knows another
+    directory for the replica. Kafka's controller would then ignore the failure, but the model does not distinguish
+    directories.
     """
     if action == "maybe-replace-current-with-future-replica":
         return bool(answer["brokers"][str(arguments["b"])]["role"] != "none")
@@ -323,7 +327,8 @@ def is_possible(model: Any, action: str, arguments: Mapping[str, Any], answer: M
 def offers(model: Any, s: State, seen: SeenState, answer: Mapping[str, Any]) -> dict[str, bool]:
     """Whether Kafka's controller would take an action now, for each action that can be compared.
 
-    Actions that a bound of the search or a budget (a number such as `unclean_elections`) forbids are not compared.
+    The result is empty if the bounds of the search leave no room for another change. An unclean election is left out
+    if the budget `unclean_elections` is used up, and a cancellation if the setting `cancellations` is false.
     """
     real, nobody_leads = answer["controller"], s["state"][P]["leader"] is None
     if not asked(seen, model.has_room):

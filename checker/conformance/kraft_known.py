@@ -1,4 +1,4 @@
-"""The known differences between `kraft` and Kafka. The words for each say whether the model or Kafka is wrong.
+"""The known differences between `kraft` and Kafka. The words for a difference say whether the model or Kafka is wrong.
 
 A difference is recognised by the path's actions and by the refusal or the differing values, not by its cause.
 docs/conformance.md gives the causes.
@@ -19,7 +19,7 @@ PREFERRED: Final = "enabled(elect-preferred-leader)"
 MOVE: Final = "maybe-replace-current-with-future-replica"
 STARTS_AND_STOPS: Final = ("register-broker", "finish-controlled-shutdown")
 LOADS: Final = ("apply-local-leaders", "apply-local-followers", "update-metadata-cache", "stop-partitions")
-"""A broker loads its logs in the first of these actions after its start."""
+"""After a start, a broker loads its logs when it takes one of these actions for the first time."""
 
 
 def known(model: Any, driven: Driven) -> str | None:
@@ -42,7 +42,7 @@ def _cleared_elr(model: Any, driven: Driven) -> bool:
 
 
 def _unloaded(model: Any, driven: Driven) -> bool:
-    """A broker that was shut down before it had loaded its logs left no mark of a clean stop."""
+    """A broker registers. Its last shutdown came before it had loaded its logs, so Kafka treats the stop as unclean."""
     *before, label = _labels(driven)
     if label.action != "register-broker" or not _is_of_the_partition(driven):
         return False
@@ -53,7 +53,7 @@ def _unloaded(model: Any, driven: Driven) -> bool:
 
 
 def _added_again(model: Any, driven: Driven) -> bool:
-    """In Kafka a replica that a reassignment adds may lead, although a directory of its broker failed before."""
+    """A reassignment adds a replica whose directory failed before. It may lead in Kafka, but not in the model."""
     adding, parts = _partition(model, driven).get("adding", []), _parts(driven)
     failed = {x.to_json()["b"] for x in _labels(driven) if x.action == "handle-log-dir-failure"} & set(adding)
     if not failed or not _is_of_the_partition(driven):
@@ -80,7 +80,10 @@ def _reverted(model: Any, driven: Driven) -> bool:
 
 
 def _idle_isr(model: Any, driven: Driven) -> bool:
-    """After a cancelled reassignment a member of the ISR is not active, and leaves the ISR when it starts or stops."""
+    """A cancelled reassignment leaves an inactive broker in the ISR.
+
+    When this broker starts or stops, it leaves the ISR in Kafka, but not in the model.
+    """
     *before, label = _labels(driven)
     broker, difference = label.to_json().get("b"), driven.difference
     if not any(x.action == "cancel-partition-reassignment" for x in before) or label.action not in STARTS_AND_STOPS:
@@ -92,7 +95,7 @@ def _idle_isr(model: Any, driven: Driven) -> bool:
 
 
 def _moved(model: Any, driven: Driven) -> bool:
-    """A follower whose log was moved sends the epoch that it knew before the move."""
+    """In Kafka, a follower whose log was moved to another directory fetches with the epoch from before the move."""
     *before, label = _labels(driven)
     if label.action not in ("read-records", "fetch-records") or driven.difference is None:
         return False
@@ -133,6 +136,6 @@ def _parts(driven: Driven) -> dict[str, tuple[Any, Any]]:
 
 
 def _is_of_the_partition(driven: Driven) -> bool:
-    """Whether parts differ, and each belongs to the controller's data about the partition or to the enabled actions."""
+    """Whether parts differ, and each is data of the controller about the partition or is called `enabled(ACTION)`."""
     parts = _parts(driven)
     return bool(parts) and all(name in (STATE, "elr[0]", LAST) or name.startswith("enabled(") for name in parts)

@@ -60,9 +60,9 @@ def expected(model: Any, s: State, seen: SeenState) -> Values:
 def found(model: Any, s: State, answer: Mapping[str, Any]) -> Values:
     """The values of Kafka to compare, under the same names as in the model.
 
-    The model's state `s` only says which values to compare, and how many batches its `metadata` has. This number is
-    needed because the model forgets batches that all running brokers have applied. It shows which of Kafka's batches is
-    the first one in `metadata`.
+    The model's state `s` has only two uses. It says which values to compare. And the number of batches in its
+    `metadata` shows which of Kafka's batches is the first one there. (The model forgets batches that all running
+    brokers have applied.)
     """
     brokers, values = range(len(model.brokers)), Values()
     first_batch = answer["last_batch"] - (len(s["metadata"]) - 1)
@@ -171,9 +171,11 @@ def _asked(real: Mapping[str, Any] | None, with_epochs: bool, brokers: range) ->
 
 
 def _answered(real: Mapping[str, Any] | None, epoch: int) -> Values:
-    """The model's `stage` for the controller's answer to a request, and the partition epoch in the answer (or 0).
+    """The model's `stage` for the controller's answer to a request, and `said_version`.
 
-    A successful request may complete a reassignment and so begin a later leader epoch (`success-in-later-epoch`).
+    `said_version` is the partition epoch in the answer, or 0 if there is no answer or the answer is an error. A
+    successful request may complete a reassignment and so begin a later leader epoch. Its stage is then
+    `success-in-later-epoch`.
     """
     if real is None:
         return {"stage": "asked", "said_version": 0}
@@ -184,7 +186,7 @@ def _answered(real: Mapping[str, Any] | None, epoch: int) -> Values:
 
 
 def _said(answer: Mapping[str, Any]) -> Values | None:
-    """The answer on its way to a follower, with only the fields that this kind of answer uses."""
+    """A leader's answer on its way to a follower, with only the fields that this kind of answer uses."""
     if answer["kind"] == "none":
         return None
     values = {name: answer[name] for name in ("kind", "epoch", "offset")}

@@ -15,10 +15,10 @@ from isrcheck.model.language.system import TransitionSystem
 class Common:
     """The names of the common variables (`variables`) and of all others (`apart`), and the leaves of common variables.
 
-    A *leaf* is a scalar part of a state. For each model, `numbers` has the indices of the common leaves in a state of
-    the model. An index is -1 if the model does not have the leaf. For example, a model with shorter logs lacks the
-    leaves of the last records. A missing leaf counts as if it had the value in `fill`, the leaf's least value. Unused
-    leaves of a sequence have this value too.
+    A *leaf* is a scalar part of a state. `leaves` has the leaves that at least one of the two models has. For each
+    model, `numbers` has the index of each of these leaves in a state of the model, or -1 if the model does not have the
+    leaf. For example, a model with shorter logs lacks the leaves of the last records. A missing leaf counts as if it
+    had the value in `fill`, the leaf's least value. Unused leaves of a sequence have this value too.
     """
 
     variables: tuple[str, ...]

@@ -8,13 +8,14 @@
     cones-*/*.parquet                  *cones*: states that lead to the end of a trace, only until the trace is found
     levels.parquet, actions.parquet, violations.parquet   the contents of the manifests, as tables
 
-Files of states, transitions and merged states get new names and are never renamed or overwritten. They are used only if
-a manifest names them. The manifest of a level is written last. Then two kinds of files are removed: files of the level
-that its manifest does not name, and merged files replaced by newer ones. Cones are removed after the search for the
-trace. A resumed search removes what killed processes left: files of committed levels that their manifests do not name,
-merged files that the last manifest does not name, and cones. If a merged file is damaged, a resumed search removes all
-merged files. Nothing else is ever removed. If a manifest is missing, but one of a later level is there, the dataset is
-refused. If only the last manifests are missing, a resumed search builds these levels again.
+A file of states, transitions or merged states has a name that no earlier file had. The file is never renamed or
+overwritten, and it is used only if a manifest names it. The manifest of a level is written last. Then two kinds of
+files are removed: files of the level that its manifest does not name, and merged files replaced by newer ones. Cones
+are removed after the search for the trace. A resumed search removes what killed processes left: files of committed
+levels that their manifests do not name, merged files that the last manifest does not name, and cones. If a merged file
+is damaged, a resumed search removes all merged files. Nothing else is ever removed. If a manifest is missing, but one
+of a later level is there, the dataset is refused. If only the last manifests are missing, a resumed search builds these
+levels again.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ class Dataset:
     def resume(
         root: str, require: Callable[[dict[str, Any]], None] = lambda header: None, look: Look | None = None
     ) -> Dataset:
-        """A dataset to continue. Raises the errors of `open`, `require`, `verify` and `Claim`.
+        """An existing dataset, open for writing. Raises the errors of `open`, `require`, `verify` and `Claim`.
 
         Until all files of states and transitions are checked, only the lock file is written. If `look` is given, and
         these files together have more than `MUCH` bytes, `look` checks them.

@@ -27,7 +27,7 @@ NAME: Final = re.compile(r"level-(\d{5})\.json")
 
 @dataclass(frozen=True)
 class Level:
-    """The data of a manifest, about a level and about the expansion of the level before (the search for successors).
+    """The data of a manifest: about a level, and about the search for it (the *expansion* of the level before).
 
     `distinct` is the number of states of the level, and `files` are the entries of the files with these states. A
     *verdict bit* of a state says, for example, whether the state violates an invariant. `counts[bit]` is the number of
@@ -57,7 +57,7 @@ class Level:
 
     @property
     def seen(self) -> int:
-        """The verdict bits that are set in a state of the level, or in a state that `rejected` counts."""
+        """The verdict bits that are set in at least one state of the level, or of the states that `rejected` counts."""
         return self.outside | sum(1 << bit for bit, count in enumerate(self.counts) if count)
 
 

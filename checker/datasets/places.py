@@ -1,6 +1,6 @@
 """The place of a dataset: a local folder, or a URI of a file system that pyarrow knows.
 
-Executors get this module by value, so it imports nothing of this project.
+Spark sends this module to executors as code (by value), so the module imports nothing of this project.
 """
 
 from __future__ import annotations

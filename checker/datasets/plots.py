@@ -18,7 +18,7 @@ BOTTOM: Final = 30
 ROW: Final = 14
 """The height of the row of one name."""
 LABELS: Final = 20
-"""The most labels below a panel."""
+"""The greatest number of labels below a panel."""
 
 
 @dataclass(frozen=True)

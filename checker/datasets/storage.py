@@ -22,7 +22,7 @@ ALIASES: Final = {"s3a": "s3", "s3n": "s3"}
 """Hadoop's names for schemes that pyarrow knows by another name."""
 KNOWN: Final = ("abfs", "abfss", "file", "gcs", "gs", "hdfs", "s3", "viewfs")
 AT_ONCE: Final = 32
-"""The most files that are removed at the same time."""
+"""The greatest number of files that are removed at the same time."""
 ELSEWHERE: Final = {
     "dbfs": "name it as /dbfs/..., where driver and executors see it as a folder",
     "wasb": "name it with abfs://",
@@ -113,7 +113,10 @@ class Storage:
             self.filesystem.delete_file(self.at(name))
 
     def remove_files(self, names: Iterable[str]) -> None:
-        """Removes files if they exist, many at a time, because thousands one by one take long in an object store."""
+        """Removes the files that exist, many at the same time.
+
+        In an object store, it would take long to remove thousands of files one after the other.
+        """
         with ThreadPoolExecutor(AT_ONCE) as pool:
             list(pool.map(self.remove, names))
 

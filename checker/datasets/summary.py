@@ -36,10 +36,11 @@ def whole(dataset: Dataset) -> bool:
 
 
 def _by_level(dataset: Dataset, bits: dict[str, int]) -> dict[str, Any]:
-    """Counts by level the states in which each predicate's bit is set (`states`), and finds the first such level.
+    """For each predicate: counts of states by level (`states`), and the first level with such a state (`first_level`).
 
-    An invariant may first be false in a state outside the constraints. `states` does not count such a state, so the
-    number at the `first_level` of an invariant may be 0.
+    A state counts if an invariant is false in the state, or if the state reaches a goal or bound. An invariant may
+    first be false in a state outside the constraints. That state counts for `first_level`, but not for `states`, so
+    `states` may have 0 for the `first_level` of an invariant.
     """
     return {
         name: {
@@ -79,7 +80,7 @@ def leaves_named(dataset: Dataset, names: tuple[str, ...]) -> tuple[list[int], l
 def add_difference(
     data: dict[str, Any], other: Dataset, compared: tuple[tuple[str, ...], tuple[str, ...]], sides: list[dict[str, Any]]
 ) -> None:
-    """Adds to `data` the differences from another dataset: states that only one dataset has, and violations in both.
+    """Adds to `data` (a dataset's summary) the states that only one of two datasets has, and the violations in each.
 
     `compared` has the names of the common variables, then the names of the variables that are not compared. For each
     dataset, `sides` counts the states that only this dataset has, by level and by action.
@@ -170,7 +171,7 @@ def _summed(rows: list[dict[str, int]], key: str) -> dict[int, int]:
 
 
 def panels(data: dict[str, Any]) -> list[Panel]:
-    """The panels of the plots: states by level, enabled instances by level, and requested out-degrees and variables."""
+    """The panels: states by level, enabled instances by level, and out-degrees and variables if requested."""
     labels = [str(row["level"]) for row in data["levels"]]
     expanded = labels[: max(map(len, data["actions"].values()), default=0)]
     found = [

@@ -1,9 +1,9 @@
 """An *exercise*: a folder with the conditions on an answer (`exercise.toml`) and the files with which a learner starts.
 
-There are three kinds of exercises: *guard*, *invariant* and *scenario*. The answer to a guard or an invariant is a file
-with models, in which the learner writes some functions, the *gap*. Each table `[[asks]]` of `exercise.toml` describes
-one check of one of these models. The answer to a scenario is a folder with two scenarios, `question` and `control`. The
-table `[pair]` has the conditions on these two scenarios.
+There are three kinds of exercises: *guard*, *invariant* and *scenario*. In an exercise of kind guard or invariant, the
+answer is a file with models, in which the learner writes some functions, the *gap*. Each table `[[asks]]` of
+`exercise.toml` describes one check of one of these models. In an exercise of kind scenario, the answer is a folder with
+two scenarios, `question` and `control`. The table `[pair]` has the conditions on these two scenarios.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class DamagedExercise(ModelError):
 class Ask:
     """One check of an answer: a model in the answer's file, the model's settings, and the expected result.
 
-    If `expect` is "holds", `invariants` and `liveness` must hold, `goals` must be reached, and the actions `fires` must
-    happen. So an answer that forbids everything is wrong. If `expect` is "violated", each of `invariants` must be
-    violated, but none of them in an initial state.
+    If `expect` is "holds", `invariants` and `liveness` must hold. Also, each goal in `goals` must be reached, and each
+    action in `fires` must happen. So an answer that forbids everything is wrong. If `expect` is "violated", each of
+    `invariants` must be violated, but none of them in an initial state.
     """
 
     title: str
@@ -55,9 +55,9 @@ class Ask:
 class Pair:
     """The conditions on two scenarios: question and control. Both must check `invariant` in the shipped model `model`.
 
-    `steps` are actions that the trace of the question must contain, so that the trace tells the intended story. `goals`
-    must be reached and the actions `fires` must happen in the control. In both scenarios, each setting in `settings`
-    must have the value in `settings`.
+    The trace of the question must contain each action in `steps`, so that the trace tells the intended story. In the
+    control, each goal in `goals` must be reached and each action in `fires` must happen. In both scenarios, each
+    setting in `settings` must have the value in `settings`.
     """
 
     model: str
@@ -86,7 +86,7 @@ class Exercise:
         return self.folder.name
 
     def starts(self) -> dict[str, str]:
-        """For each path in an answer: the text that a learner starts with. The path is '' if the answer is one file."""
+        """The starting text of each file of an answer, by the file's path. The path is '' if the answer is one file."""
         if self.pair is None:
             return {"": (self.folder / START).read_text(encoding="utf-8")}
         parts = QUESTION, CONTROL
@@ -149,8 +149,8 @@ def _require_sense(path: Path, made: Exercise) -> None:
 def write_start(exercise: Exercise, target: Path) -> list[Path]:
     """Writes the files that a learner starts with, and returns their paths.
 
-    Raises `Failure` if `target` exists. Raises `UnknownName` if the answer is a Python file and `target` is not a
-    suitable name for this file (such as `my_answer.py`).
+    Raises `Failure` if `target` exists. If the answer is a Python file, raises `UnknownName` unless the file's name is
+    an identifier and `.py` (as in `my_answer.py`).
     """
     if target.exists() or target.is_symlink():
         raise Failure(f"{target} is there already; name another {'folder' if exercise.pair else 'file'}", Exit.OUTPUT)

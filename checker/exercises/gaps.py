@@ -1,6 +1,6 @@
 """Checks that an answer changes only the *gap* of its starting file, and that its conditions only read the state.
 
-The gap is the functions that the learner writes. Conditions are functions without a decorator.
+The gap is the functions that the learner writes. Every function without a decorator counts as a condition.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ CHANGE: Final = ("append", "truncate", "remove_first", "add", "remove", "put", "
 
 @dataclass(frozen=True)
 class Part:
-    """A statement of a file, or of a class (`inside`) in the file: its name if it has one, its line, and its text.
+    """A statement of a file or of a class: the class (`inside`), the statement's name (or ''), its line and its text.
 
-    An answer may add *helpers*: functions without a decorator anywhere, and constants and imports outside of classes.
+    An answer may add *helpers*: functions without a decorator (also in classes), and constants and imports outside of
+    classes.
     """
 
     inside: str
@@ -38,7 +39,7 @@ class Part:
 def changed(start: str, answer: str, file: str, gap: tuple[str, ...], models: dict[str, type[Model]]) -> list[str]:
     """Messages about the statements outside of the gap that an answer adds, changes or omits.
 
-    `models` are the classes of the answer. Helpers may be added, but must not replace anything that these classes
+    `models` are the model classes of the answer. Helpers may be added, but must not replace anything that these classes
     inherit. Imports may be added and removed. But an answer must not redefine a name that the starting file defines or
     imports.
     """
@@ -87,7 +88,7 @@ def _tree(text: str, file: str) -> ast.Module:
 
 
 def _is_beside(part: Part, models: dict[str, type[Model]]) -> bool:
-    """True if a part is a helper that does not replace anything that a model inherits."""
+    """Whether a part is a helper, and replaces nothing that a model inherits."""
     cls = models.get(part.inside)
     return part.is_helper and (cls is None or not any(part.name in vars(base) for base in cls.__mro__[1:]))
 

@@ -55,7 +55,7 @@ def _other_subject(pair: Pair, scenario: Scenario, place: str) -> Iterator[str]:
 
 
 def _given(pair: Pair, *models: Model) -> Criterion:
-    """The criterion that both scenarios have the settings that the story needs."""
+    """The criterion that both scenarios have the settings that the exercise gives (`pair.settings`)."""
     told = " ".join(f"{name}={said(value)}" for name, value in pair.settings.items())
     places = zip((QUESTION, CONTROL), models, strict=True)
     why = [

@@ -64,7 +64,7 @@ class Beside:
     def allows(self, old: State | None, new: State) -> bool | None:
         """Whether the specification allows a step (or, without `old`, an initial state); None if this is unknown.
 
-        Raises the error of `stands_for`.
+        Raises `EvaluationError` if `stands_for` raises it.
         """
         rows = self._rows(old, new)
         allowed = self._allowed

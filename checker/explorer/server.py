@@ -68,7 +68,7 @@ class Server(ThreadingHTTPServer):
         }
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Prints nothing: errors such as a connection that the browser has closed are not reported."""
+        """Prints nothing. For example, this method is called if the browser closes a connection too early."""
 
     @property
     def url(self) -> str:

@@ -1,4 +1,4 @@
-"""Answers questions about a walk through a model as JSON data. The reference semantics computes the answers.
+"""Answers questions about a walk through a model. The answers are JSON data that the reference semantics computes.
 
 A *path* is the number of an initial state, followed by the numbers of action instances. A question contains its path,
 so nothing is kept between questions.
@@ -43,7 +43,7 @@ class Unanswerable(Exception):
 
 @dataclass(frozen=True)
 class Path:
-    """An initial state, the instances taken from there, and how many of them lead to the current state (`at`)."""
+    """An initial state, the instances taken from there, and the number `at` of instances before the current state."""
 
     initial: int
     steps: tuple[int, ...]
@@ -106,9 +106,10 @@ class Walking:
         return self.model.actions()[label.action], arguments
 
     def _unasked(self) -> Iterator[tuple[str, str]]:
-        """The invariants that do not fit the model at these settings, each with the message of the `ModelError`.
+        """The invariants that do not fit the model at these settings, each with a message that says why.
 
-        An invariant that is undefined in the first initial state (`EvaluationError`) counts as fitting.
+        An invariant does not fit if its evaluation in the first initial state raises `ModelError`. An invariant that is
+        only undefined in this state (`EvaluationError`) fits.
         """
         for name, predicate in self.loaded.invariants.items():
             try:
@@ -157,9 +158,10 @@ class Walking:
     # --- the current state ------------------------------------------------------------------------------------------
 
     def state(self, path: Path) -> dict[str, Any]:
-        """The story of a path, and data about its current state.
+        """The story of a path (see `story`), and data about the path's current state.
 
-        The data are the possible next steps with their changes, and the values of all conditions.
+        The data are the possible next steps with their changes, the numbers of the disabled instances, and the values
+        of the invariants, goals, bounds and constraints.
         """
         trace = self._walked(path)
         here = trace.steps[path.at].state
@@ -182,7 +184,10 @@ class Walking:
         return trace if self.beside is None else self.beside.along(trace)
 
     def _refines(self, trace: Trace, at: int) -> dict[str, bool | None]:
-        """Maps the refinement's name, if any, to whether the specification allows the step to the state at `at`."""
+        """Maps the refinement's name to whether the specification allows the step to position `at`.
+
+        The mapping is empty if there is no specification.
+        """
         if self.beside is None:
             return {}
         return {self.beside.name: self.beside.allows(*_into(trace, at))}
@@ -241,7 +246,7 @@ class Walking:
     def _meant(self, after: State | EvaluationError) -> State | EvaluationError:
         """The state `after`, or an error if `after` maps to no state of the specification.
 
-        A walk cannot take a step with an error.
+        If `after` is an error already, returns this error. A walk cannot take a step that leads to an error.
         """
         if self.beside is not None and not isinstance(after, EvaluationError):
             try:
@@ -343,8 +348,8 @@ class Walking:
     def loaded_traces(self, content: str) -> dict[str, Any]:
         """The paths of the traces in a file. Each path ends before the first step that the model does not allow.
 
-        Raises `DamagedFile` if the file is damaged or has no trace. Raises `Unanswerable` if the file is of another
-        model, if it is of other settings, or if a trace is too long or does not begin in an initial state.
+        Raises `DamagedFile` if the file is damaged or has no trace. Raises `Unanswerable` if the file is for another
+        model or for other settings, or if a trace is too long or does not begin in an initial state.
         """
         file = recognised(content.encode(errors="surrogatepass"))
         if file.model is not None and file.model != self.loaded.name:

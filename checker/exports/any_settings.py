@@ -20,7 +20,7 @@ Change = tuple[str, Any]
 
 
 class Unlike(Domain):
-    """The domain of a part of a state whose kind of domain (such as flag or record) depends on the settings."""
+    """Stands for a part of a state that, for example, is a flag at some settings and a record at other settings."""
 
 
 def at_any_settings(models: Iterable[type[Model]]) -> Variables:

@@ -1,7 +1,7 @@
 """Runs Spin and Rumur on an exported model, for comparison with isrcheck's results.
 
-Each tool runs with the invariants. If an invariant is violated or a step is undefined, the tool stops there, and runs
-again without these checks to count the whole state space.
+Each tool first checks that the invariants hold and that each step is defined. If one of these checks fails, the tool
+stops. Then the tool runs again without these checks, to count the whole state space.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from isrcheck.model.language.system import TransitionSystem
 PATH: Final = 1 << 16
 """The limit on the path of Spin's depth-first search, in steps. Spin allocates memory for a path of this length."""
 STEP: Final = 512
-"""If `PATH` is too short, the limit is the memory limit divided by this many bytes. A step takes about sixty bytes. So
-the path gets about an eighth of the memory, and the states get the rest."""
+"""If `PATH` is too short, the path may have one step for each `STEP` bytes of the memory limit. A step takes about
+sixty bytes. So the path gets about an eighth of the memory, and the states get the rest."""
 TOO_SHORT: Final = "max search depth too small"
 WHOLE: Final = ("-o1", "-o2", "-o3")
 """Options with which Spin keeps variables that nothing reads. Otherwise, Spin would count different states as one."""
@@ -35,7 +35,7 @@ MEMORY: Final = 1 << 34
 
 @dataclass(frozen=True)
 class Found:
-    """A tool's result: the number of distinct states, and the number of initial states and steps (`generated`).
+    """A tool's result: the number of distinct states, and the total number of initial states and steps (`generated`).
 
     `violated` says whether an invariant is violated or a step is undefined.
     """
@@ -61,7 +61,8 @@ def spin(
 ) -> Found:
     """Runs Spin, and returns its result.
 
-    Spin also counts the state that the export adds, and one transition for this state. Both are subtracted.
+    Spin also counts the state in which no initial state is chosen yet: as one state and as one transition. So one is
+    subtracted from each of the two numbers.
     """
     (folder / "model.pml").write_text(promela(system), encoding="utf-8")
     version = _run(["spin", "-V"], folder, seconds)
@@ -80,7 +81,10 @@ def spin(
 
 
 def _searched(options: Sequence[str], folder: Path, seconds: float | None, memory: int) -> str:
-    """The output of the program that Spin has written. If `PATH` is too short, the program runs with a longer limit."""
+    """The output of the program that Spin has written.
+
+    If `PATH` is too short, the program runs a second time, with the longer limit that `STEP` describes.
+    """
     said = _run(["./pan", "-E", *options, f"-m{PATH}"], folder, seconds)
     return said if TOO_SHORT not in said else _run(["./pan", "-E", *options, f"-m{memory // STEP}"], folder, seconds)
 

@@ -13,9 +13,9 @@ from typing import Final
 from isrcheck.checker.exports.spelling import (
     Spelled,
     by_action,
-    counted_initial_states,
     heading,
     identifiers,
+    initial_states,
     inlined,
     meaning,
     spelled,
@@ -53,7 +53,11 @@ class _Murphi:
         self.brokers = max(kinds, default=0)
 
     def text(self) -> str:
-        starts = [line for i, x in enumerate(counted_initial_states(self.system)) for line in self._start(i, x)]
+        inside, outside = initial_states(self.system)
+        starts = [line for i, x in enumerate(inside) for line in self._start(i, self._set(x))]
+        # The initial states outside the constraints are also judged, but the search goes on with another initial state.
+        for i, x in enumerate(outside, len(inside)) if self.judged else ():
+            starts += self._start(i, [*self._set(x), *self._asserted(), *self._set(inside[0])])
         rules = [line for name, group in by_action(self.system).items() for line in self._action(name, group)]
         asked = self.system.invariants if self.judged else ()
         invariants = [line for p in asked for line in self._invariant(p)]
@@ -75,11 +79,14 @@ class _Murphi:
     def _members(self, name: str) -> Parts:
         return tuple(f"{name}_{i}" for i in range(self.brokers))
 
-    def _start(self, number: int, leaves: Sequence[int]) -> list[str]:
+    def _start(self, number: int, lines: Sequence[str]) -> list[str]:
+        return [f'startstate "{number}"', "begin", *lines, "end;", ""]
+
+    def _set(self, leaves: Sequence[int]) -> list[str]:
         lines = []
         for leaf, value in zip(self.system.leaves, leaves, strict=True):
             lines += [f"  {n} := {v};" for n, v in zip(self._leaf(leaf), self._constant(leaf.kind, value), strict=True)]
-        return [f'startstate "{number}"', "begin", *lines, "end;", ""]
+        return lines
 
     # --- rules ------------------------------------------------------------------------------------------------------
 
@@ -137,7 +144,7 @@ class _Murphi:
         return declared, [*steps, f'  assert !{found.roots[0][0]} "the step has no meaning";']
 
     def _stay(self, changed: Sequence[tuple[str, str]]) -> tuple[list[str], list[str]]:
-        """The variables and lines that undo a step to a state that a constraint does not allow."""
+        """The variables and the lines with which a rule undoes its step if the new state is outside the constraints."""
         found = spelled([self.inside], self._spell, self._refer, "c")
         declared, steps = self._named(found)
         declared += [f"  old_{name}: {kind};" for name, kind in changed]

@@ -2,8 +2,8 @@
 
 Spin stores one state more than isrcheck: the one in which Spin has not chosen an initial state yet. The intermediate
 values of a transition are in hidden variables, which are not part of the state. With -DJUDGE the text asserts that each
-new state satisfies the invariants and that each step is defined. Without -DJUDGE the text asserts nothing. It must be
-translated with `spin -o1 -o2 -o3`. Without these options Spin hides variables that nothing reads, and so counts
+new state satisfies the invariants and that each step is defined. Without -DJUDGE the text asserts nothing. The text
+must be translated with `spin -o1 -o2 -o3`. Without these options Spin hides variables that nothing reads, and so counts
 different states as one.
 """
 
@@ -14,9 +14,9 @@ from typing import Final
 
 from isrcheck.checker.exports.spelling import (
     by_action,
-    counted_initial_states,
     heading,
     identifiers,
+    initial_states,
     inlined,
     meaning,
     spelled,
@@ -50,7 +50,10 @@ class _Promela:
     def text(self) -> str:
         judge = self._judge()
         body = [line for action, group in by_action(self.system).items() for line in self._action(action, group)]
-        starts = [line for leaves in counted_initial_states(self.system) for line in self._start(leaves)]
+        inside, outside = initial_states(self.system)
+        starts = [line for leaves in inside for line in self._start(leaves)]
+        # Spin also judges the initial states outside the constraints, but goes on with another initial state.
+        starts += [line for leaves in outside for line in self._start(leaves, inside[0])]
         lines = [
             "/*",
             *(f" * {line}" for line in heading(self.system)),
@@ -78,9 +81,11 @@ class _Promela:
         note = f"/* {leaf.path}: {meaning(leaf)} */"
         return f"{_type(leaf)} {self.names[leaf.index]}; {note}"
 
-    def _start(self, leaves: Sequence[int]) -> list[str]:
-        values = [f"{name} = {value};" for name, value in zip(self.names, leaves, strict=True)]
-        return ["  :: d_step {", *(f"       {v}" for v in values), "       judge()", "     }"]
+    def _start(self, leaves: Sequence[int], instead: Sequence[int] = ()) -> list[str]:
+        return ["  :: d_step {", *self._set(leaves), "       judge();", *self._set(instead), "     }"]
+
+    def _set(self, leaves: Sequence[int]) -> list[str]:
+        return [f"       {name} = {value};" for name, value in zip(self.names, leaves, strict=bool(leaves))]
 
     def _action(self, action: str, group: list[Transition]) -> list[str]:
         return [f"  /* {action} */", *(line for t in group for line in self._transition(t))]

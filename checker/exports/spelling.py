@@ -39,7 +39,10 @@ def spelled(
     refer: Callable[[Expression, str], Text],
     prefix: str = "t",
 ) -> Spelled[Text]:
-    """The texts of expressions. `spell` writes a node from the texts of its arguments, `refer` writes a name."""
+    """The texts of expressions.
+
+    `spell` writes a node from the texts of its arguments. `refer` writes the name of a node where the node is used.
+    """
     order = topological(roots)
     uses = _uses(order, roots)
     sizes: dict[Expression, int] = {}
@@ -99,10 +102,14 @@ def by_action(system: TransitionSystem) -> dict[str, list[Transition]]:
     return found
 
 
-def counted_initial_states(system: TransitionSystem) -> list[tuple[int, ...]]:
-    """The initial states that every constraint allows."""
+def initial_states(system: TransitionSystem) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+    """The initial states that every constraint allows, of which there is at least one, and the others.
+
+    The others are not counted and have no successors, but they must satisfy the invariants.
+    """
     constraints = [c.holds for c in system.constraints]
-    return [leaves for leaves in system.initial if all(evaluate(constraints, leaves))]
+    inside = [leaves for leaves in system.initial if all(evaluate(constraints, leaves))]
+    return inside, [leaves for leaves in system.initial if leaves not in inside]
 
 
 def heading(system: TransitionSystem) -> list[str]:

@@ -1,6 +1,7 @@
 """Writes a model in TLA+, for TLC: an operator for each transition and action, and the module's configuration.
 
-A set of brokers is a TLA+ set, a flag is a Boolean, -1 is no broker, and a named value is its position in its domain.
+A set of brokers is written as a TLA+ set, a flag as a Boolean, no broker as -1, and a named value as the value's
+position in its domain.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ def tla(system: TransitionSystem, obligations: Sequence[Obligation] = ()) -> str
     """The text of the TLA+ module. It must be in a file that has the module's name (see `module_name`).
 
     `obligations` are the fairness assumptions of the properties. They refer to the system's transitions by position.
-    For fairness, isrcheck counts a step that only a bound prevents as enabled. TLC counts this step as disabled, so TLC
-    may report a violation where isrcheck reports none.
+    If only a bound prevents a step, isrcheck counts the step as enabled in the fairness assumptions. TLC counts the
+    step as disabled. So TLC may report a violation where isrcheck reports none.
     """
     return _Tla(system, obligations).text()
 

@@ -17,7 +17,7 @@ from isrcheck.model.language.errors import EvaluationError
 from isrcheck.model.language.plain import State
 
 LONGEST_LABEL = 12
-"""The most values in a node's label. The label shows values that differ from those of the first state."""
+"""The limit on the values in a node's label. The label shows the values that differ from those of the first state."""
 
 
 class TooLarge(Exception):
@@ -32,7 +32,8 @@ class TooLarge(Exception):
 class _Found:
     """The states found so far, each with its number in the order of finding (`numbers`).
 
-    `near` has, for each state, the least number of steps from a start to this state.
+    The search begins in the initial states, or in the states of a trace. `near` has the least number of steps from one
+    of these states to each state.
     """
 
     limit: int
@@ -58,7 +59,7 @@ def state_graph(interpreter: Interpreter, limit: int) -> nx.MultiDiGraph:
 
 
 def around(interpreter: Interpreter, trace: Trace, radius: int, limit: int) -> nx.MultiDiGraph:
-    """The graph of the states of a trace, the states at most `radius` steps later, and the steps between all of them.
+    """The graph of a trace's states, and of the states at most `radius` steps after these, with all steps between them.
 
     Of the states outside the constraints, only the last state of the trace can be in the graph. Raises the same errors
     as `state_graph`.

@@ -1,9 +1,9 @@
 """Chooses the word of a packed state for each leaf, so that each word has few distinct values in a search.
 
-The search for large spaces keeps the distinct values of each word (`isrcheck.checker.engines.local.dictionaries`). A
-word has few distinct values if its leaves depend on each other. The choice is made for a sample of states from random
-walks. It changes the time and the memory of a search, but no result. The same system and the same first states give the
-same choice.
+The engine for large state spaces keeps the distinct values of each word
+(`isrcheck.checker.engines.local.dictionaries`). A word has few distinct values if its leaves depend on each other. The
+choice is made for a sample of states from random walks. It changes the time and the memory of a search, but no result.
+The choice depends only on the system and on the states in which the walks can begin.
 """
 
 from __future__ import annotations
@@ -23,13 +23,15 @@ from isrcheck.model.language.system import TransitionSystem
 WALKS: Final = 1 << 9
 STEPS: Final = 40
 FIRST: Final = 1 << 12
-"""Random walks begin in the first levels that together have at least this many states, or in all known levels."""
+"""Random walks begin in the first levels that together have at least this many states. If all known levels together
+have fewer states, the walks begin in all known levels."""
 SAMPLE: Final = 1 << 12
-"""The choice is made for at most this many states."""
+"""The sample for the choice has at most this many states."""
 EFFORT: Final = 1 << 12
 """The search for better words ends after about this many tries. A try counts the distinct values of a set of leaves."""
 WORTHWHILE: Final = 0.9
-"""Other words are chosen only if their total of distinct values is at most this part of the usual words' total."""
+"""The choice is used only if the number of distinct values, added up over all words, is at most this share of the
+number for the usual layout."""
 LARGEST: Final = 32
 """Any group of leaves may be moved to another word. Only this many groups, the largest in bits, may be exchanged."""
 
@@ -38,10 +40,10 @@ Group = tuple[int, ...]
 
 
 def arranged(system: TransitionSystem, levels: Sequence[Words]) -> Kernel:
-    """A kernel with the chosen words, or with the usual ones if no choice is clearly better.
+    """A kernel with the chosen word of each leaf, or with the usual layout if the choice is not clearly better.
 
-    `levels` are the first levels of the search in the usual layout, if they are known. The chosen layout has as many
-    words as the usual layout.
+    `levels` are the first levels of the search in the usual layout. If `levels` is empty, random walks begin in the
+    initial states. The chosen layout has as many words as the usual layout.
     """
     kernel = Kernel(system)
     if kernel.words == 1:
@@ -54,7 +56,10 @@ def arranged(system: TransitionSystem, levels: Sequence[Words]) -> Kernel:
 
 
 def _first(levels: Sequence[Words]) -> Words:
-    """The states of the first levels that together have at least `FIRST` states, or of all levels."""
+    """The states of the first levels that together have at least `FIRST` states.
+
+    If all levels together have fewer states, the states of all levels.
+    """
     enough = int(np.searchsorted(np.cumsum([len(level) for level in levels]), FIRST)) + 1
     return np.concatenate(levels[:enough])
 
@@ -78,11 +83,11 @@ def _walked(system: TransitionSystem, kernel: Kernel, known: Words) -> Words:
 
 
 class _Choice:
-    """A choice that is improved step by step. `words` has the word of each leaf.
+    """A choice of the word of each leaf (`words`), which is improved step by step.
 
-    The hash of a set of leaves in a state is the exclusive or of random numbers, one for the value of each leaf. The
-    number of distinct hashes in the sample stands for the number of distinct values of the set. (Two values may have
-    the same hash by chance, with a probability that does not matter.)
+    Each value of each leaf has a random number. The hash of a set of leaves in a state is the exclusive or of the
+    random numbers of these leaves' values. The number of distinct hashes in the sample is taken as the number of
+    distinct values of the set. (Two values may have the same hash by chance, with a probability that does not matter.)
     """
 
     def __init__(self, leaves: Sequence[Leaf], layout: Layout, sample: Words) -> None:
@@ -121,10 +126,10 @@ class _Choice:
                 self._try(group, ((self.words[other[0]], other) for other in large))
 
     def _try(self, group: Group, changes: Iterator[tuple[int, Group]]) -> None:
-        """Makes the best of some changes, or no change if none reduces the number of distinct values.
+        """Makes the change that most reduces the number of distinct values. Makes no change if none reduces the number.
 
         A change moves `group` to another word, and a second group (or no leaves) from this word to the former word of
-        `group`. A group moves only if all its leaves are in one word.
+        `group`. A change is possible only if both words have room, and if the leaves of each group are in one word.
         """
         best, here = None, self.words[group[0]]
         if not self._in_one_word(group) or self._tries >= EFFORT:
@@ -154,7 +159,10 @@ class _Choice:
 
 
 def _hashes(values: Integers) -> Words:
-    """A random number for each value of each leaf, shape (leaves, states)."""
+    """For each leaf and each state: the random number of the leaf's value in the state. Shape (leaves, states).
+
+    Equal values of a leaf have the same random number.
+    """
     dice = np.random.default_rng(1)
     rows = []
     for column in values.T:
@@ -164,9 +172,10 @@ def _hashes(values: Integers) -> Words:
 
 
 def _groups(leaves: Sequence[Leaf], widths: Sequence[int]) -> list[Group]:
-    """Leaves that may belong together: one leaf, the leaves of a variable, or the leaves of a part of a variable.
+    """Groups of leaves that may belong together. Larger groups come first.
 
-    A group may also have the same part at all indexes, such as all `replica[.].leader`. Larger groups come first.
+    A group has one leaf, the leaves of a variable, the leaves of a part of a variable, or the leaves of the same part
+    at all indexes (such as all `replica[.].leader`). Leaves that take no bits are in no group.
     """
     groups = dict[str, list[int]]()
     for i, leaf in enumerate(leaves):

@@ -166,9 +166,10 @@ class Groups(Loop):
 
     @contextmanager
     def each(self, name: str, bits: str, start: str) -> Iterator[tuple[str, str]]:
-        """Writes a loop over the set bits of `bits`, which must not be 0. The `with` statement writes the loop's body.
+        """Writes a loop over the set bits of `bits`, which must not be 0.
 
-        Yields the names of two values in the body: the bit's position, and a number that counts up from `start`.
+        The text that is written in the body of the `with` statement is the body of the loop. Yields the names of two
+        values in the loop: the bit's position, and a number that counts up from `start`.
         """
         w = self.writer
         w.do(f"br label %{name}_begin")

@@ -61,8 +61,9 @@ def _failing(loop: Groups, lanes: Lanes, transition: Transition) -> str:
 def _transition(loop: Groups, lanes: Lanes, number: int, transition: Transition, action: int, degrees: int) -> None:
     """Writes the code of a transition, for the states of a group.
 
-    This code computes the guard for all states. If no state enables the transition, the code skips the changes.
-    Otherwise it computes the changes for all states, too.
+    This code computes the guard for all states of the group. If no state enables the transition, the code does nothing
+    more. Otherwise, it computes the changes for all states, and writes the successors of the states that enable the
+    transition.
     """
     w = loop.writer
     enabled = lanes.flag(transition.guard)
@@ -100,8 +101,8 @@ def _transition(loop: Groups, lanes: Lanes, number: int, transition: Transition,
 class _Change:
     """A transition's change of a word. The word becomes `word & kept | base | new << shift`.
 
-    `new` is computed for each state. It has `bits` bits and lies in the memory of this word (`%changes0` for word 0,
-    and so on). If `bits` is 0, nothing is computed, and `new` is left out.
+    `new` is a number of `bits` bits that is computed for each state. The numbers for word 0 are in the array
+    `%changes0`, and so on. If `bits` is 0, nothing is computed, and `new` is left out.
     """
 
     kept: int
@@ -191,9 +192,10 @@ def _changed(loop: Groups, value: str, word: int, change: _Change, lane: str) ->
 
 
 def _degrees(loop: Groups, none: int, bits: int) -> None:
-    """Updates the least and the greatest degree in each lane.
+    """Updates the least and the greatest degree (number of enabled instances) that each lane has had so far.
 
-    The least degree in a lane without a state is `none`, which is greater than any degree.
+    A lane without a state changes neither. For the least degree, the degree of such a lane is taken as `none`, which is
+    greater than any degree.
     """
     w, kind = loop.writer, vector(bits)
     degree = loop.get("%degree", kind)

@@ -2,12 +2,12 @@
 
 The Spark engine divides the states into parts, the *owners*. The hash of a state says which owner has the state.
 
-For each word w of the state, from h = 0:
+The hash h begins as 0. For each word w of the state, in order:
 
     h = h ^ w;  h = h ^ (h >> 32);  h = h * 0x9E3779B97F4A7C15;  h = h ^ (h >> 29)
 
-and in the end h = h * 0xD6E8FEB86659FD93; h = h ^ (h >> 32), all modulo 2**64. Datasets on disk are divided by this
-hash, so no version of isrcheck may change the hash.
+After the last word, h = h * 0xD6E8FEB86659FD93; h = h ^ (h >> 32). All operations are modulo 2**64. The states of a
+dataset on disk are divided among the owners by this hash, so no version of isrcheck may change the hash.
 """
 
 from __future__ import annotations

@@ -160,13 +160,13 @@ def _looked(builder: Any, address: Any, key: Any, mask: Any) -> Any:
 
 @instruction("int64", *["int64"] * 7)
 def call_expand(builder: Any, function: Any, *arguments: Any) -> Any:
-    """Calls `expand` with states, their number, room for successors, sources and transitions, and the tally."""
+    """Calls `expand` with states, their number, three arrays (for successors, sources, transitions), and the tally."""
     return _called(builder, _I64, function, arguments)
 
 
 @instruction("int64", *["int64"] * 5)
 def call_failures(builder: Any, function: Any, *arguments: Any) -> Any:
-    """Calls `failures` with states, their number, and room for sources and transitions."""
+    """Calls `failures` with states, their number, and two arrays (for sources, transitions)."""
     return _called(builder, _I64, function, arguments)
 
 

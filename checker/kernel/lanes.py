@@ -89,7 +89,10 @@ class Lanes:
         return found
 
     def _as(self, of: Expression, bits: int) -> str:
-        """A value that is already written, as an integer of `bits` bits."""
+        """The value of an expression as an integer of `bits` bits.
+
+        If the expression is not a constant, `known` must already have its value.
+        """
         if isinstance(of.value, int):
             return splat(of.value, bits)
         if of.kind == "flag":
@@ -132,7 +135,7 @@ class Lanes:
         return self._let(f"add {vector(after)} {value}, {splat(place.low, after)}") if place.low else value
 
     def _pieces(self, place: Place, bits: int) -> str:
-        """The bits of a word from a leaf's first bit on, in lanes of `bits` bits. Bits after the leaf may be set."""
+        """The bits of a leaf, at the low end of lanes of `bits` bits. Higher bits may be bits of other leaves."""
         value = ""
         for byte in place.bytes:
             piece = self._plane(place.word, byte)
@@ -152,7 +155,11 @@ class Lanes:
         return self._let(f"sext {vector(1)} {self._let(f'icmp {relation} {vector(bits)} {a}, {b}')} to {BYTES}")
 
     def not_(self, node: Expression) -> str:
-        """Writes the opposite relation if the operand is a relation or a leaf, because negated masks compile slowly."""
+        """Writes the negation of a flag, where possible without a negated mask, because negated masks compile slowly.
+
+        If the operand is a relation, writes the opposite relation. If the operand is a leaf, tests whether the leaf's
+        bit is zero.
+        """
         (of,) = node.arguments
         if isinstance(of.value, Leaf):
             return self._flag_leaf(of.value, False)
@@ -265,7 +272,7 @@ class Lanes:
 
 
 def shifted(writer: Writer, value: str, by: int, bits: int) -> str:
-    """Lanes that are all shifted up by `by` bits, or down by `-by` bits if `by` is negative."""
+    """The lanes of `value`, each shifted up by `by` bits, or down by `-by` bits if `by` is negative."""
     if by == 0:
         return value
     return writer.let(f"{'shl' if by > 0 else 'lshr'} {vector(bits)} {value}, {splat(abs(by), bits)}")

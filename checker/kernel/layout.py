@@ -63,7 +63,7 @@ class Layout:
         self.row_bytes = WORD // 8 * (len(used) - 1) + (used[-1] + 7) // 8
 
     def moved(self, packed: Words, other: Layout) -> Words:
-        """The same states, packed as the other layout says. Leaves that only the other has get their least values."""
+        """The same states in the layout `other`. Further leaves at the end of `other` get their least values."""
         masks = dict[tuple[int, int, int], int]()
         for place, there in zip(self.places, other.places, strict=False):
             if place.width:

@@ -13,7 +13,7 @@
 `hashes(states, n, out)`
     Writes the owner hash of each state.
 `judge(states, n, out)`
-    Writes the verdict bits of each state, in as many words as these bits need.
+    Writes the verdict bits of each state (see `isrcheck.checker.kernel.verdicts`), in as many words as these bits need.
 `survey(states, n, totals)`
     Sets in `totals` every verdict bit that is set for at least one of the states.
 """

@@ -43,7 +43,8 @@ BARE: Final = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": Fal
 """Options of Numba that leave out what a loop does not need: Numba's wrappers for calls from Python and from C, and
 memory that Numba manages."""
 OUTSIDE: Final = frozenset({"memcpy", "memset", "memmove", "pread"})
-"""The functions of the C library that a loop may call. Any others, except LLVM's own functions, may need Numba."""
+"""The functions of the C library that a loop may call. A loop may also call LLVM's own functions. It must not call any
+other function, because that function may need Numba."""
 RETURNED: Final[dict[str, Any]] = {
     "none": None,
     "bool": ctypes.c_bool,
@@ -168,7 +169,7 @@ class Loop:
 
     @cached_property
     def numba(self) -> Any:
-        """The function in Numba's form, with the loops and instructions that it calls also in this form."""
+        """The function in Numba's form. The loops and instructions that the function calls are in this form, too."""
         import numba
 
         function = self.function
@@ -200,7 +201,7 @@ class Loop:
 
 @cache
 def _hash_of(file: str) -> str:
-    """A hash of a file of this project. The file is read only at the first call, when Python imports the file."""
+    """A hash of a file of this project. The first call reads the file, while Python imports it. Later calls do not."""
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()
 
 
@@ -208,7 +209,10 @@ _OWN: Final = _hash_of(__file__)
 
 
 def _bytecode(code: CodeType, doc: str | None = None) -> Iterator[str]:
-    """Yields, as texts, all parts of a function that its compiled code depends on. Leaves out the docstring `doc`."""
+    """Yields, as texts, the parts of a function's bytecode that determine the compiled code. Leaves out `doc`.
+
+    `doc` is the function's docstring.
+    """
     counts = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags
     yield repr((code.co_name, counts, code.co_code, code.co_names, code.co_varnames, code.co_freevars))
     for constant in code.co_consts:

@@ -1,12 +1,12 @@
 """Compiled code that runs instructions over columns. A column is an array with one value for each state.
 
-One function, `run`, runs the instructions of every program, because the instructions are an argument of `run`. To begin
-an instruction, numpy needs most of a microsecond, and `run` some nanoseconds, whatever the number of states. `run` is
+One function, `run`, is enough for all programs, because the instructions are an argument of `run`. To begin an
+instruction, numpy needs most of a microsecond, and `run` some nanoseconds, whatever the number of states. `run` is
 compiled once and kept on disk like all compiled code. Small searches use numpy, because loading `run` takes longer than
 such a search.
 
 `run(program, count, first, last)` runs the `count` instructions at the address `program` on the lanes from `first` to
-before `last`. A lane is the position of a state in a column. An instruction is four 64-bit integers: the number of its
+`last - 1`. A lane is the position of a state in a column. An instruction is four 64-bit integers: the number of its
 operation in `OPERATIONS`, and the addresses of two operand columns and of the result column. `run` works on whole
 blocks of `BLOCK` lanes, so it also writes lanes after the last state. Columns are long enough for this, and no result
 for a state depends on those lanes. The functions in `isrcheck.checker.kernel.passes` run whole programs by calls of

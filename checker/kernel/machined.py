@@ -99,7 +99,8 @@ class Machined:
         machine()["unpack"](self._leaves, self._leaf_count, words.ctypes.data, words.shape[1], len(states))
 
     def expand(self, states: Words, first: int) -> Expanded:
-        """The successors of `states`. For each of them, `positions` has its source's position in `states` plus `first`."""
+        """The successors of `states`. For each successor, `positions` has the position of its source in `states`, plus
+        `first`."""
         n, size, width, count = len(states), len(states) * self._firing, states.shape[1], self._part_count
         if len(self._sources) < size:
             self._out, self._sources = np.empty((size, width), dtype=np.uint64), np.empty(size, dtype=np.int64)
@@ -123,7 +124,7 @@ class Machined:
         return Expanded(rows, positions, transitions, self._numbers, counts, self._degrees[:n], failing)
 
     def judge(self, states: Words, out: Words) -> None:
-        """Sets bits in the verdict (a row of `out`) of each state: a bit for each part whose flag holds in the state."""
+        """Sets bits in each state's verdict (a row of `out`): a bit for each part whose flag holds in the state."""
         self._read(states)
         machine()["judge"](self._parts, self._part_count, len(states), out.ctypes.data, out.shape[1])
 

@@ -115,7 +115,7 @@ def begun(work: Callable[[], Any]) -> Future[Any]:
 
 
 def _compiled(text: str, objects: Objects | None) -> Any:
-    """An LLVM execution engine with the functions of a module. If `objects` has it compiled, it is only loaded."""
+    """An LLVM execution engine with the functions of a module. A module that `objects` has is not compiled."""
     machine = _machine()
     if objects is None:
         return _engine(_optimised(text, machine), machine)

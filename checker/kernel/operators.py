@@ -47,11 +47,11 @@ class Writer:
         return len(self.code) // 4
 
     def shared(self) -> int:
-        """Begins instructions whose results all later instructions may use. Returns the number of the first of them."""
+        """All later parts may use the results of instructions from here on. Returns the next instruction's number."""
         return self._begin(inside=False)
 
     def body(self) -> int:
-        """Begins instructions whose results only the current part may use. Returns the number of the first of them."""
+        """Only this part may use the results of instructions from here on. Returns the next instruction's number."""
         return self._begin(inside=True)
 
     def _begin(self, inside: bool) -> int:

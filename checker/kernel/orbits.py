@@ -6,8 +6,8 @@ scalarsets are treated like brokers.
 A *class* lists interchangeable brokers. The *orbit* of a state consists of the states that result from permuting the
 brokers within their classes. The *representative* of an orbit is its state with the least packed words, compared from
 the first word on. The code goes through an orbit step by step. Each step exchanges two brokers that are neighbours in
-a class. The steps lead to each permutation exactly once (see `walk`). An exchange changes the packed words of eight
-states at a time, in two phases:
+a class. From the identity, the steps lead to each other permutation once (see `walk`). An exchange changes the packed
+words of eight states at a time, in two phases:
 
 * Each field (a leaf that holds a broker) with one of the two brokers gets the other broker. Fields of a word that have
   the same width and the same least value are changed together.
@@ -100,7 +100,7 @@ def permutations(classes: Classes) -> int:
 
 
 def affordable(classes: Classes) -> list[list[Member]]:
-    """Leaves brokers out of the largest classes until at most `MOST` permutations remain. Returns the classes.
+    """Leaves brokers out of the largest classes until at most `MOST` permutations remain. Returns the reduced classes.
 
     If fewer brokers are permuted, there are more orbits, but the results of a search are still right. The result has no
     class of a single broker.
@@ -114,7 +114,7 @@ def affordable(classes: Classes) -> list[list[Member]]:
 def walk(classes: Classes) -> Iterator[Pair]:
     """Exchanges of neighbours in a class. They lead from the identity through all other permutations, each once.
 
-    The exchanges of a class lead through all orders of its brokers, from whatever order they begin. So after each
+    The exchanges of a class lead through all orders of its brokers, whichever order is the first. So after each
     exchange in the first class, `walk` can repeat the exchanges of the other classes. It need not undo them before.
     """
     if not classes:

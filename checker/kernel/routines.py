@@ -67,7 +67,7 @@ class Routine(Writer):
 
     @contextmanager
     def when(self, condition: str) -> Iterator[None]:
-        """The text written in the body of the `with` statement runs only if a condition holds, such as `"ne i64 %a, 0"`."""
+        """The text written in the body of the `with` statement runs only if a condition (`"ne i64 %a, 0"`) holds."""
         label = self._label()
         self.do(f"br i1 {self.let(f'icmp {condition}')}, label %{label}yes, label %{label}end")
         self.block(f"{label}yes")

@@ -21,7 +21,7 @@ from isrcheck.model.language.fairness import Obligation
 from isrcheck.model.language.system import Question
 
 COMPONENT: Final = 24
-"""Bytes that the search for components needs for each state. Sets of obligations are counted separately."""
+"""Bytes for each state in the search for strongly connected components. Sets of obligations are counted separately."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,10 @@ class Answer:
     """The answer to a question. The property is violated if the answer has a lasso.
 
     `region` counts the states of the question's region (see `isrcheck.checker.liveness.region`), and `vacuous` is true
-    if there are none. For a stable condition, the lasso is a path whose last step ends the condition, and `region`
-    counts the states in which the condition is true. `isrcheck.checker.liveness.fair` explains the counts of ends and
-    components. If the property holds, `fairness_used` names actions whose fairness is enough to make the property hold.
+    if there are none. For a stable property (a condition that stays true once it is true), the lasso is a path whose
+    last step makes the condition false, and `region` counts the states in which the condition is true.
+    `isrcheck.checker.liveness.fair` explains the counts of ends and components. If the property holds, `fairness_used`
+    names actions whose fairness is enough to make the property hold.
     """
 
     question: Question

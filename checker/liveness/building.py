@@ -1,11 +1,12 @@
 """Builds the region of a question: the states that sources lead to while the question stays open, and their steps.
 
-A question is open in a state if its condition `region` (`isrcheck.model.language.system.Question`) holds there. The
-number of a state is the state's place in the store's table. If the store has no table, the number is the state's
-position in a list (`Listed`). Until the region of a question is built, the question needs one byte for each number. The
-states that are reached from sources are kept in a queue. A state joins the queue when it is first reached. Inside the
-region, a state is identified by its place in the queue and not by its number. So the target of a step is a place in the
-queue. The name of a state (see `Numbers`) is kept only until the state is expanded.
+A question is open in a state if its condition `region` (`isrcheck.model.language.system.Question`) holds there. A
+*source* is a state in which the question begins. The number of a state is the state's place in the table of the
+search's store. If the store has no table, the number is the state's position in a list (`Listed`). Until the region of
+a question is built, the question needs one byte for each number. The states that are reached from sources are kept in a
+queue. A state joins the queue when it is first reached. Inside the region, a state is identified by its place in the
+queue and not by its number. So the target of a step is a place in the queue. The name of a state (see `Numbers`) is
+kept only until the state is expanded.
 """
 
 from __future__ import annotations
@@ -164,8 +165,8 @@ class Found:
 class Builder:
     """Builds the region of a question over the states in the first `known` levels.
 
-    In `promises.of`, the system's transitions come first, then the instances that bounds disable in every state
-    (`shut_out`).
+    In `promises.of`, the system's transitions come first. Then come the instances that `s.room` conditions disable in
+    every state (`shut_out`).
     """
 
     def __init__(self, levels: NativeLevels, known: int, promises: Promises, allowance: Allowance) -> None:
@@ -240,8 +241,8 @@ class Builder:
     def _closed(self, among: Candidates) -> Reached:
         """All states that sources lead to, in the order of a breadth-first search.
 
-        The search begins at the sources among the initial states. Then the other sources join the queue, those of one
-        level in each round. This order puts states that are few steps apart near each other in the queue.
+        The search begins at the sources among the initial states. Then, in each round, the remaining sources of one
+        level join the queue. This order puts states that are few steps apart near each other in the queue.
         """
         known = Reached(among, self.promises, self.allowance, bool(self._cuts or self._system.constraints))
         self._follow(self._initial(among), known)
@@ -289,7 +290,7 @@ class Builder:
         known.expand(states, found, self.promises.of, outside, cut)
 
     def _cut(self, verdicts: Words, cut: Words) -> None:
-        """Adds to `cut`, for states with these verdicts, the obligations that `s.room` cuts."""
+        """Adds to `cut` the obligations that `s.room` conditions cut in the states with these verdicts."""
         for bit, obligation in self._cuts:
             if obligation >= 0:
                 wanted = flag(verdicts, bit).astype(np.uint64)
@@ -297,11 +298,11 @@ class Builder:
 
 
 def members(levels: NativeLevels, kept: Words) -> Words:
-    """These states of a level or, under symmetry, all states of their orbits.
+    """The states `kept` of a level. Under symmetry, all states in the orbits of these states.
 
     A question or a fairness assumption may be about one broker. Then its conditions may differ between the states of an
     orbit. The search judged only the states `kept`. So `ModelError` is raised here if a predicate or property is
-    undefined in another state of their orbits.
+    undefined in another state of an orbit.
     """
     every = levels.members(kept)
     if len(every) > len(kept) and flag(levels.kernel.judge(every), FAILED).any():

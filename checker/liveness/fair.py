@@ -1,14 +1,15 @@
 """Finds the parts of a region in which a fair behaviour can stay for ever: fair ends and fair components.
 
 An *obligation* is a fairness assumption about some action instances. An obligation is enabled in a state if one of its
-instances is enabled there and changes the state. Instances that only a bound or a constraint prevents count as enabled,
-unless a docstring below says that they count as disabled. A fair behaviour that stays in a region does one of two
-things. It finally stays in one state, in which no obligation is enabled (an *end*). Or it moves for ever, and the
+instances is enabled there and changes the state. An instance that only a bound or a constraint prevents counts as
+enabled, unless a docstring below says that it counts as disabled. A fair behaviour that stays in a region does one of
+two things. It finally stays in one state, in which no obligation is enabled (an *end*). Or it moves for ever, and the
 states that it visits again and again are strongly connected (a *component*). A component is *fair* if two conditions
 are true. Each weak obligation is disabled in a state of the component, or taken by a step of the component. Each strong
 obligation is enabled in no state of the component, or taken by a step of the component. Besides, an end counts only if
-it has the question's mark, and a component only if one of its states has the mark. If a question requires steps of
-certain actions (`never`), ends do not count. Then a component needs a step of such an action instead of the mark.
+it has the question's mark (the condition `mark` holds there). A component counts only if one of its states has the
+mark. If a question requires steps of certain actions (`never`), ends do not count. Then a component needs a step of
+such an action instead of the mark.
 
 A component in which a weak obligation is always enabled and never taken has no fair part. A component that is unfair
 only because of strong obligations may have fair parts. To find them, the states in which these obligations are enabled
@@ -34,13 +35,13 @@ from isrcheck.checker.liveness.region import Flags, Promises, Region
 
 @dataclass(frozen=True)
 class Components:
-    """The components of a region that have steps inside.
+    """The strongly connected components of a region that have two states or more.
 
     `number` has the component of each state, or -1 for a state in no component. For each component, `always` has the
     obligations that are enabled in all its states, `ever` those that are enabled in one of its states, and `taken`
     those that its steps take. `marked` says whether the component has a state with the mark. If the question requires
-    steps, `marked` says instead whether the component has a step that `never` marks. A step that leads to the same
-    state does not count, so a component has two states or more.
+    steps, `marked` says instead whether the component has a step that `never` marks. A single state is no component,
+    because a step that leads to the same state does not count.
     """
 
     number: Integers
@@ -67,7 +68,7 @@ class Decision:
 
     @cached_property
     def _free(self) -> Components:
-        """The components if instances that only a bound or a constraint prevents count as disabled."""
+        """Like `self.all`, but an instance that only a bound or a constraint prevents counts as disabled."""
         everything = np.ones(self.region.size, dtype=np.bool_)
         return self._components(everything, self.region.enabled) if self.region.cut.any() else self.all
 
@@ -76,7 +77,7 @@ class Decision:
     def ends(self, enabled: Words, promised: Words) -> Flags:
         """For each state, whether it is a fair end: a marked state in which no `promised` obligation is enabled.
 
-        If a step is required, there are no fair ends.
+        If the question requires steps of certain actions, there are no fair ends.
         """
         if self._moves:
             return np.zeros(self.region.size, dtype=np.bool_)
@@ -133,8 +134,8 @@ def _members(number: Integers, chosen: Flags) -> Iterator[Integers]:
 class Found:
     """The fair ends and components of a region. `unfair` counts the components without a fair part.
 
-    Instances that only a bound or a constraint prevents count as enabled. `excused_ends` and `excused_components` count
-    the unfair ends and components that become fair if these instances count as disabled.
+    An instance that only a bound or a constraint prevents counts as enabled. `excused_ends` and `excused_components`
+    count the unfair ends and components that become fair if all such instances count as disabled.
     """
 
     region: int
@@ -163,10 +164,10 @@ def decided(decision: Decision) -> Found:
 
 
 def fairness_used(decision: Decision, excused: bool) -> list[str]:
-    """Actions whose fairness is enough to make all ends and components unfair. None of them can be left out.
+    """Actions whose fairness is enough to make all ends and components unfair. None of the actions can be left out.
 
     The actions are tried in the order of their names. An action is dropped if nothing becomes fair without its
-    fairness. If `excused` is false, instances that only a bound or a constraint prevents count as disabled.
+    fairness. If `excused` is false, an instance that only a bound or a constraint prevents counts as disabled.
     """
     dropped: set[str] = set()
     enabled = decision.enabled if excused else decision.region.enabled

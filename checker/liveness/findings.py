@@ -23,14 +23,14 @@ from isrcheck.model.language.tracing import sentence_of
 
 UNEXPLORED: Final = "only a whole exploration says what must happen"
 EXPLORED_SO_FAR: Final = ("violation", "states")
-"""If a search stops for one of these reasons, time and memory are left to look for lassos in its expanded levels."""
+"""A search that stops for one of these reasons leaves time and memory to look for lassos in the expanded levels."""
 
 
 @dataclass
 class Promised:
     """Judges properties under assumptions about the fairness of actions.
 
-    A violation may end the search. Then `violated` is the reason why a property has no verdict.
+    A violation may end the search. Then `violated` is given as the reason why a property has no verdict.
     """
 
     judge: Judge
@@ -138,8 +138,7 @@ def _asked(answer: Answer) -> Asked:
 def _settle(result: Result, stopped: Stop | None) -> None:
     """Updates the verdict and the exit code of a result from the verdicts on its properties.
 
-    `stopped` says why the work on the questions ended early, or is None if it did not. A result without a reason gets
-    one if `stopped` is not None.
+    If `stopped` is not None, it says why the work on the questions ended early, and a result without a reason gets one.
     """
     verdicts, codes = {each.verdict for each in result.liveness.values()}, {result.exit_code}
     if "violated" in verdicts:

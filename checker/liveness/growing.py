@@ -1,4 +1,4 @@
-"""Arrays that grow at the end. A question about a large state space needs such arrays."""
+"""Arrays to which numbers can be appended. A question about a large state space needs such arrays."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GROWTH: Final = 16
 
 
 class Growing:
-    """An array that grows at the end. Its memory is returned to the system when the array is no longer used.
+    """An array to which numbers can be appended. Its memory goes back to the system when the array is no longer used.
 
     If the system can move pages (Linux), the array grows without a copy. Copies would double the memory that a question
     takes. Ordinary arrays would double it too, because the C library may keep their memory after use.
@@ -30,7 +30,7 @@ class Growing:
         self._memory, self._allowance = _anonymous(mmap.PAGESIZE), allowance
 
     def add(self, more: npt.NDArray[Any]) -> None:
-        """Adds numbers at the end. Raises `NotAllowed` if this takes too much memory."""
+        """Adds numbers at the end. Raises `NotAllowed` if this takes too much memory, or if the time is over."""
         self._allowance.take(more.size * self.kind.itemsize)
         end = (self.count + more.size) * self.kind.itemsize
         if end > len(self._memory):
@@ -48,7 +48,7 @@ class Growing:
         return other
 
     def whole(self) -> npt.NDArray[Any]:
-        """The whole array. Afterwards nothing can be added to it."""
+        """The whole array. After this call, nothing may be added to it."""
         return np.frombuffer(self._memory, self.kind)[: self.count]
 
     def _resize(self, size: int) -> None:

@@ -10,12 +10,12 @@ choose one of them. These rules do not consider which source a path visits.
 
 If the prefix ends in a component, the cycle leads from the last state of the prefix back to this state. Each weak
 obligation that is enabled in this state is taken on the cycle or disabled in a state of the cycle. Each strong
-obligation that is enabled in a state of the cycle is taken on the cycle. The cycle also has a marked state. If the
-question requires steps of certain actions (`never`), the cycle has such a step instead. No cycle with these properties
-is shorter. Among cycles of this length, the chosen cycle has the least labels, compared from the first step on. If the
-search for a shortest cycle could visit more than `EXACT` nodes, the search satisfies one obligation after the other,
-the nearest first. Then the cycle also takes each strong obligation that is enabled anywhere in the component, and there
-may be a shorter cycle.
+obligation that is enabled in a state of the cycle is taken on the cycle. The cycle also has a marked state (the
+question's condition `mark` holds there). If the question requires steps of certain actions (`never`), the cycle has
+such a step instead of a marked state. No cycle with these properties is shorter. Among cycles of this length, the
+chosen cycle has the least labels, compared from the first step on. If the search for a shortest cycle could visit more
+than `EXACT` nodes, the search satisfies one obligation after the other, the nearest first. Then the cycle also takes
+each strong obligation that is enabled anywhere in the component, and there may be a shorter cycle.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from isrcheck.checker.liveness.region import Flags, Promises, Region
 from isrcheck.checker.traces.canonical import walked
 
 EXACT: Final = 1 << 20
-"""The most nodes (states times sets of obligations) for which the search for a shortest cycle is exact."""
+"""If a search could visit more nodes (states with two sets of obligations) than this, it may miss a shortest cycle."""
 At = tuple[int, int, int]
-"""A node of the walk round a component (see `Cycle`)."""
+"""A node of a walk inside a component: a state, and the masks `kept` and `due` (see `Cycle`)."""
 Node = TypeVar("Node", bound=Hashable)
 Step = tuple[int, Node]
 """An instance, and the node that it leads to."""
@@ -48,8 +48,9 @@ class Lasso:
     """A path from an initial state (`prefix`), and the instances of a cycle at the end of this path.
 
     The cycle is repeated for ever. If the cycle is empty, the behaviour stays in the last state of the prefix.
-    But for a stable condition, the lasso is only the prefix. `shortest` is false if there may be a shorter cycle with
-    the properties that the top of this file lists.
+    For a stable property (a condition that must stay true), the lasso is only the prefix, and its last step makes the
+    condition false. `shortest` is false if there may be a shorter cycle with the properties that the top of this file
+    lists.
     """
 
     prefix: Path
@@ -58,7 +59,7 @@ class Lasso:
 
 
 class Lassos:
-    """Finds the lasso of a region. The cycle must take an instance that `never` marks, unless `never` is None."""
+    """Finds the lasso of a region. If `never` is not None, the cycle must take an instance that `never` marks."""
 
     def __init__(
         self, levels: NativeLevels, region: Region, promises: Promises, never: Flags | None, actors: Sequence[str]
@@ -108,7 +109,7 @@ class Lassos:
                 return distance, k
 
     def _prefix(self, distance: Integers, length: int, last: Integers) -> tuple[Path, int]:
-        """The canonical path of this length to one of the states `last`, and the state in which the path ends."""
+        """The canonical path of this length to one of the states `last`. Also returns the last state of the path."""
         region = self._region
         if length == 1:
             leaves = self._levels.leaves(region.rows(last))
@@ -123,11 +124,11 @@ class Lassos:
         return path, int(last[at])
 
     def _back(self, distance: Integers, k: int, inside: Integers, before: Words) -> tuple[Edges, Integers, Words]:
-        """The steps from the `k`-th states of paths to the next states of the paths, and these `k`-th states.
+        """The steps from the `k`-th to the `k + 1`-th states of the shortest paths, and the `k`-th states.
 
-        The next states are given in two arrays. `inside` has the next states that lie at or after the source of a path,
-        as numbers in the region. `before` has the next states before the source, in packed form. The `k`-th states are
-        returned in the same two forms.
+        A path first leads to a source, then inside the region. The `k + 1`-th states are given in two arrays. `inside`
+        has those that a path reaches at its source or later, as numbers in the region. `before` has those that a path
+        reaches before its source, in packed form. The `k`-th states are returned in the same two forms.
         """
         region = self._region
         nodes = np.flatnonzero(distance == k)
@@ -161,14 +162,15 @@ class Lassos:
 
 
 class Cycle:
-    """A walk inside a fair component, from one state (the entry) back to it, that satisfies all obligations.
+    """A walk inside a fair component that satisfies all obligations. It begins and ends in one state, the *entry*.
 
     A node of the walk is a state and two masks, `kept` and `due`. The masks have a bit for each weak obligation that is
     enabled at the entry, and for each strong obligation that is enabled anywhere in the component. They have one more
     bit if the walk must reach the mark (a marked state, or an instance of `never`). A bit of `kept` is set when the
-    walk has satisfied its obligation or has reached the mark. A bit of `due` is set while the walk must still set the
-    same bit of `kept`. In the exact search, the bit of a strong obligation is due only after the walk has visited a
-    state in which the obligation is enabled. In the other search (see `EXACT`), all bits are due from the start.
+    walk has satisfied the bit's obligation or, for the last bit, has reached the mark. A bit of `due` is set while the
+    walk must still set the same bit of `kept`. In the exact search, the bit of a strong obligation is set in `due` only
+    after the walk has visited a state in which the obligation is enabled. In the other search (see `EXACT`), all bits
+    of `due` are set at the start.
     """
 
     def __init__(self, region: Region, promises: Promises, never: Flags | None, part: Integers, entry: int) -> None:
@@ -185,7 +187,7 @@ class Cycle:
         self._full = (1 << len(self._open) + self._marks) - 1
 
     def found(self) -> tuple[tuple[int, ...], bool]:
-        """The instances of the walk, and whether no walk from the entry is shorter."""
+        """The instances of the walk, and whether the walk is surely a shortest one."""
         always = self._full & ~sum(bit for bit, _ in self._strong)
         due = always | self._wants(self._entry)
         avoidable = (self._full & ~due).bit_count()
@@ -236,7 +238,8 @@ def _has(words: Words, bit: int) -> bool:
 def shortest(
     start: Node, steps: Callable[[Node], Iterable[Step[Node]]], goal: Callable[[Node], bool]
 ) -> list[Step[Node]]:
-    """A shortest path of one or more steps to a goal. Among the shortest paths, it has the least labels."""
+    """A shortest path of one or more steps to a goal. Of the shortest paths, it has the least labels, compared from the
+    first step on."""
     layers: list[dict[Node, None]] = [{start: None}]
     ways: dict[Node, list[Step[Node]]] = {}
     known: set[Node] = set()

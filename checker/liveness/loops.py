@@ -28,8 +28,8 @@ AHEAD: Final = 16
 def ranking(flags, found):
     """Makes an index of the numbers that have a flag. Returns how many such numbers there are.
 
-    The index, `found`, has two words for every 64 numbers. They must be 0 before the call. The bits of the first word
-    say which numbers have a flag. The second word counts the numbers with a flag that come before these 64.
+    The index, `found`, has two words for every 64 numbers. All words must be 0 before the call. The bits of the first
+    word say which of the 64 numbers have a flag. The second word counts the numbers below these 64 that have a flag.
     """
     count = np.int64(0)
     for word in range(len(found)):
@@ -57,10 +57,10 @@ def rank_of(number, ranks):
 
 @Loop
 def joined(states, ranks, places, length, found):
-    """Puts the states that are not in the queue into `found`, and gives them the next places in the queue.
+    """Puts those of `states` that are not in the queue into `found`, and gives them the next places in the queue.
 
-    Returns the number of these states. For the rank of each state, `places` has the state's place in the queue plus
-    one, or 0 if the state is not in the queue. `length` is the length of the queue before the call.
+    Returns the number of these states. At position r, `places` has a number for the state with rank r: the state's
+    place in the queue plus one, or 0 if it is not in the queue. `length` is the length of the queue before the call.
     """
     fresh = 0
     for i in range(len(states)):
@@ -82,15 +82,15 @@ def steps_of(
     Returns how many of these steps reach a state for the first time. Steps that change nothing are left out.
 
     `degree` gets the number of the found steps of each state. `labels` gets the labels of these steps, and `targets`
-    gets the places of their targets in the queue. Both are sorted by state, and for each state they keep the order of
-    the steps. `found` gets the positions of the steps that reach a state for the first time. `first` is spare memory of
-    one number for each state, and `order` of one number for each step.
+    gets the places of their targets in the queue. Both are sorted by the state that a step leaves. Steps from the same
+    state keep their order. `found` gets the positions of the steps that reach a state for the first time. `first` and
+    `order` are spare memory. `first` has one number for each state, and `order` one number for each step.
 
     `target` has the number of each step's target, negative if the target has no number. The call overwrites `target`.
-    `outside` marks the steps whose target a constraint leaves out, or is empty. The obligations of the marked steps are
-    added to `cut` for the state of the step, and the obligations of the other steps to `enabled`. For the rank of each
-    state, `places` has the state's place in the queue plus one, or 0 if the state is not in the queue. `length` is the
-    length of the queue before the call.
+    `outside` marks the steps to targets that a constraint leaves out. It is empty if there are no constraints. `cut`
+    and `enabled` have a set of obligations for each state. If a step is marked, its obligation is added to the set that
+    `cut` has for the state that the step leaves. Otherwise the obligation is added to this state's set in `enabled`.
+    `places` and `length` are as in `joined`.
     """
     words, here = states.shape[1], np.uint64(places.ctypes.data)
     degree[:] = 0

@@ -1,6 +1,6 @@
 """The *region* of a question: all states that are reached from a source while the question stays open.
 
-A source is a state in which the question begins.
+A source is a state in which the question begins. A question is open in a state if its condition `region` holds there.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Allowance:
             raise NotAllowed("time")
 
     def begin(self, held: int = 0) -> None:
-        """Begins the next question. The bytes already `held` count for this question."""
+        """Begins the next question. From the start, `held` bytes count for this question."""
         self._held = held
 
 
@@ -160,7 +160,8 @@ class Region:
         return self.all.levels(self.number.astype(np.int64))
 
     def steps(self, states: Integers) -> tuple[Integers, Integers]:
-        """The positions of all steps from these states, and for each step the position of its source in `states`."""
+        """The positions of all steps from these states, as positions in `target` and `label`. Also the position in
+        `states` of the source of each step."""
         first, after = (self.begin[at].astype(np.int64) for at in (states, states + 1))
         counts = after - first
         of = np.repeat(np.arange(len(states)), counts)

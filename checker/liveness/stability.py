@@ -1,4 +1,4 @@
-"""Checks whether a stable condition stays true, and finds the shortest path to a step that ends it."""
+"""Checks a stable property (once a condition is true, it stays true). Finds a shortest path to a violation."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from isrcheck.checker.traces.canonical import back, walked
 def broken(
     levels: NativeLevels, known: int, number: int, actors: Sequence[str], allowance: Allowance
 ) -> tuple[Path | None, int]:
-    """The canonical path whose last step ends the condition, and the number of states in which the condition is true.
+    """The canonical path whose last step makes a condition false, and the number of states in which it is true.
 
-    The condition is that of the question `number`. If no step ends the condition, the path is None. Only states of the
-    first `known` levels are examined and counted.
+    The condition is `region` of the question with this number. If no step makes the condition false, the path is None.
+    Only states of the first `known` levels are examined and counted.
     """
     bit, states, path = levels.kernel.verdicts.questions[number][0], 0, None
     for level in range(1, known + 1):

@@ -1,11 +1,11 @@
 """Compares mutants with the model in the states that the model reaches. One exploration compares many mutants.
 
-The states compared are the model's reachable states in which its constraints hold. A mutant is *equivalent* if the
-same instances are enabled in the mutant and in the model in each of these states, and lead to the same states. The
-mutant and the model then have the same states and the same steps. A mutant *only forbids* if it lacks steps of the
-model and adds none. Such a mutant reaches no new state, so no invariant can notice it. Suppose that also the mutant's
-guard of the mutated action is true in none of the compared states. Then the action never happens in the mutant. All
-these conclusions may be wrong if an invariant, a constraint, a goal or another action asks what is enabled
+Mutants are compared with the model in the model's reachable states in which all constraints hold. A mutant is
+*equivalent* if the same instances are enabled in the mutant and in the model in each of these states, and lead to the
+same states. The mutant and the model then have the same states and the same steps. A mutant *only forbids* if it lacks
+steps of the model and adds none. Such a mutant reaches no new state, so no invariant can notice it. Suppose that also
+the mutant's guard of the mutated action is true in none of the compared states. Then the action never happens in the
+mutant. All these conclusions may be wrong if an invariant, a constraint, a goal or another action asks what is enabled
 (`s.enabled`). Then the mutant itself must be checked, because only the instances of the mutated action are compared.
 """
 
@@ -73,7 +73,11 @@ def _difference(forbids: int | None, adds: int | None, fires: int | None) -> Dif
 
 
 def _cases(system: TransitionSystem, own: Instances, changed: Instances) -> Iterator[Iterable[Expression]]:
-    """Yields three lists of conditions: when the mutant forbids a step, when it adds one, when its guard is true."""
+    """Yields three lists. Each has a condition for each instance of the mutated action.
+
+    The conditions of the first list say that the mutant forbids the instance, those of the second that the mutant adds
+    something to the instance, and those of the third that the mutant's guard is true.
+    """
     known = {str(t.label): t for t in own}
     pairs = [(known[str(t.label)], t) for t in changed]
     yield [e.and_(a.guard, e.not_(b.guard)) for a, b in pairs]

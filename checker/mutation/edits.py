@@ -85,12 +85,13 @@ def candidates(function: FunctionType) -> list[Edit]:
 
 
 def _order(edit: Edit) -> tuple[Any, ...]:
-    """The sort key of edits: by position in the source, the longer of two nodes first, weakened conditions last."""
+    """The sort key of edits: position in the source. At one position, longer nodes come first. For one node, weakened
+    conditions come last."""
     return edit.line, edit.column, -edit.end_line, -edit.end_column, edit.kind == "weakened", edit.change
 
 
 def _meanings(definition: ast.FunctionDef) -> dict[str, str]:
-    """The definition of each local name, because `same_epoch = (a == b)` says more in a report than `same_epoch`."""
+    """The definition of each local name. In a report, `same_epoch = a == b` says more than the name `same_epoch`."""
     found = {}
     for node in ast.walk(definition):
         match node:

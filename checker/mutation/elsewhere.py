@@ -1,9 +1,9 @@
-"""Checks mutants in the model's recorded scenarios, if they are not noticed at the settings of the `Question`.
+"""Checks mutants in the model's recorded scenarios. Mutants noticed at the settings of the `Question` are left out.
 
 A mutant is *noticed* if its outcome is not in `OPEN` (for example, if it is `killed`). A scenario in which the model
-should hold is a *place*. At a place, a mutant is checked for every invariant that has a meaning at the settings of the
-place and holds in the model there. The same edit makes the mutant at every place, because the position of the edit in
-the source does not depend on settings.
+should hold is a *place*. A check at a place has the settings of this scenario, and is about every invariant that can be
+evaluated at these settings and holds in the model. At every place, a mutant has the same edit, because the position of
+the edit in the source does not depend on settings.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ from isrcheck.model.language.profiles import BARE
 from isrcheck.model.language.tracing import anything_asks, meaningless, trace
 
 SAME: Final = Difference(None, forbids=False, adds=False, fires=False)
-"""The difference of a mutant that has the model's instances at a place, or that is not a valid model there."""
+"""The difference at a place where the mutated action has the same instances as in the model, or where the mutant is not
+a valid model."""
 OPEN: Final = ("survived", "nothing new", "unread", "forbids", "equivalent", "not finished")
 """Outcomes that a scenario may change."""
 ROUND: Final = 8
-"""How many scenarios are checked together. A mutant that is noticed in them is not checked in later scenarios."""
+"""How many scenarios one round has. A mutant that is noticed in one round is not checked in later rounds."""
 Lines = Sequence[tuple[str, Edit]]
 """Mutants, each as its action and its edit."""
 
@@ -40,9 +41,10 @@ Lines = Sequence[tuple[str, Edit]]
 class Answers:
     """What is known about the model and its mutants at a place.
 
-    At this place the model has `distinct` states, and the invariants `holds` hold in it. `differences` says how each
-    mutant differs from the model. `differences` is None if an exploration of the model did not finish, or if a process
-    ran out of memory. `asks` is true if an action, a goal, a constraint or an invariant in `holds` calls `s.enabled`.
+    At this place the model has `distinct` states, and `holds` names the invariants that hold in it. `differences` says
+    how each mutant differs from the model. `differences` is None if an exploration of the model did not finish, or if a
+    process ran out of memory. `asks` is true if an action, a goal, a constraint or an invariant in `holds` calls
+    `s.enabled`.
     """
 
     place: Place
@@ -53,9 +55,10 @@ class Answers:
 
 
 def places(model: str, paths: tuple[str, ...] = (), most: int | None = None) -> tuple[Place, ...]:
-    """The recorded scenarios in which a model should hold and has at most `most` states, smallest first.
+    """The recorded scenarios in which a model should hold, from the fewest to the most states.
 
-    Without paths, the scenarios are those in `./counterexamples`, or the shipped ones if there is no such folder.
+    If `most` is given, scenarios with more than `most` states are left out. Without paths, the scenarios are those in
+    `./counterexamples`, or the shipped ones if there is no such folder.
     """
     found = (place for place in _recorded(model, paths) if most is None or place[2] <= most)
     return tuple(sorted(found, key=lambda place: (place[2], place[0])))
@@ -107,7 +110,7 @@ def _of_one(compared: Sequence[Answers], number: int) -> Followed:
 
 
 def _followed(item: tuple[Question, Verdict, Followed]) -> Verdict:
-    """The verdict on a mutant after a check at one place after another. The checks end when the mutant is noticed."""
+    """Checks a mutant at each place in turn, until the mutant is noticed. Returns the verdict on the mutant."""
     question, verdict, followed = item
     same, differs, unfinished = list(verdict.same_in), list(verdict.differs_in), list(verdict.unfinished_in)
     for answers, difference in followed:

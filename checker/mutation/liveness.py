@@ -1,8 +1,8 @@
 """Checks mutants that no invariant kills: such a mutant may violate a liveness property that holds in the model.
 
-A line may be needed to make something happen in the end. Without the line, a behaviour may loop for ever or end too
-early, though no state is wrong. So a property may notice a mutant that only forbids steps or reaches nothing new. An
-equivalent mutant is not checked, because its behaviours are those of the model.
+A line of the model may be needed to make something happen in the end. Without this line, a behaviour may loop for ever
+or end too early, though no state is wrong. So a property may notice a mutant that only forbids steps or reaches nothing
+new. An equivalent mutant is not checked, because its behaviours are those of the model.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class Mutant:
 class Family:
     """An action and its mutants. No two of the mutants have the same instances.
 
-    `senseless` counts the edits that do not give a valid model. For example, the edit adds 1 to a set, or changes a
+    `senseless` counts the edits that do not give a valid model. For example, such an edit adds 1 to a set, or changes a
     condition that Python itself evaluates.
     """
 
@@ -56,7 +56,7 @@ class Family:
 
 
 def family(model: Model, action: str) -> Family:
-    """The mutants of an action, in the order of the source. A mutant with the instances of the action is left out."""
+    """The mutants of an action, in the order of the source. Each mutant has other instances than the action itself."""
     with noticing_calls() as called:
         own = tuple(instances_of(model, action))
     found: dict[Any, Mutant] = {}
@@ -145,7 +145,7 @@ def _guards(instances: tuple[Transition, ...]) -> list[int]:
 
 
 def functions_of(cls: type[Model]) -> Iterator[FunctionType]:
-    """The functions of a model's classes and of the modules of these classes, without repetitions, subclass first."""
+    """The functions of a model's class, of its base classes, and of their modules: each once, subclasses first."""
     seen: set[FunctionType] = set()
     for base in cls.__mro__:
         for found in () if base in (Model, object) else (*_members(base), *_beside(base)):
@@ -159,9 +159,9 @@ def _members(cls: type) -> list[FunctionType]:
 
 
 def _beside(cls: type) -> Iterator[FunctionType]:
-    """The functions in the module of a class that belong to models. Imported functions are included.
+    """The functions in a class's module that may be part of a model. Functions that the module imports are included.
 
-    Functions of the modelling language do not belong to models.
+    Functions of the modelling language, of Python, and of installed packages without models are left out.
     """
     for found in list(_module_of(cls).values()):
         if isinstance(found, FunctionType) and _is_a_models_own(found) and _is_a_modellers(found):

@@ -1,4 +1,4 @@
-"""Checks each mutant of a model: which invariant or property notices it, and with which shortest trace."""
+"""Checks each mutant of a model. Finds an invariant or a property that notices the mutant, with a shortest trace."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Mutation:
     """The check of the model itself (`own`), and the verdicts on its mutants.
 
     The verdicts are ordered by action, then by the position in the source. `senseless` counts the edits that do not
-    give a valid model. `reason` says why no mutant was checked, though the model holds. `properties` are the requested
-    properties, with their verdicts on the model.
+    give a valid model. If the model holds and yet no mutant was checked, `reason` says why. `properties` are the
+    requested properties, with their verdicts on the model.
     """
 
     question: Question
@@ -58,7 +58,10 @@ class Mutation:
 
     @property
     def exit_code(self) -> int:
-        """The exit code of the model's check if not 0. Otherwise 152 if `is_open`, 10 if a mutant survives, or 0."""
+        """The exit code of the model's check, if it is not 0.
+
+        Otherwise the exit code is 152 if `is_open`, else 10 if a mutant survives, else 0.
+        """
         if self.own.exit_code != Exit.HOLDS:
             return self.own.exit_code
         codes = {Exit.LIMIT: self.is_open, Exit.DIFFERENCE: self.count("survived")}
@@ -126,7 +129,7 @@ def mutation(
 
 
 def _compared(number: int, mutant: Mutant, difference: Difference, asks: bool) -> Verdict:
-    """The verdict on a mutant from the comparison alone. It is `survived` if the comparison does not decide.
+    """The verdict on a mutant from the comparison alone. The outcome is `survived` if the comparison does not decide.
 
     `asks` is true if something in the model calls `s.enabled`. Then the mutant must be checked, because it may also
     differ in states that the comparison does not see.

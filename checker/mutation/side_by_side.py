@@ -5,7 +5,7 @@ by one of them alone. Suppose that two conditions hold in all pairs of states th
 instance of another action is enabled in both states or in neither, and every invariant is true in both or in neither.
 Then no guard of another action and no invariant depends on the values in which the two states of a pair differ. Each
 behaviour of the mutant has a counterpart in the model, and each behaviour of the model has one in the mutant. In the
-counterpart, all other actions take the same steps, and the same invariants are true.
+counterpart, all actions except the mutated one take the same steps, and the same invariants are true.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from isrcheck.model.language.expressions import FALSE, Expression
 from isrcheck.model.language.system import Predicate, Transition, TransitionSystem
 
 TIMES: Final = 4
-"""The limit on pairs of states, as a multiple of the number of the mutant's states. At the limit, the search ends."""
+"""The most pairs of states for each state of the mutant. A search that finds more pairs ends without a result."""
 INDEX: Final = re.compile(r"\[[^\]]*\]")
 
 
 def unread(
     system: TransitionSystem, changed: Sequence[Transition], limits: Limits, distinct: int
 ) -> tuple[str, ...] | None:
-    """The scalars in which a mutant differs from the model, if no other action or invariant depends on the difference.
+    """The scalars that differ between mutant and model, if no invariant and no other action depends on the difference.
 
     `changed` are the mutant's instances of the mutated action, and `distinct` is the mutant's number of states. Each
     scalar is named without its indices. The result is None in three cases: another action or an invariant depends on
-    the difference, a limit is reached before this is known, or the model has constraints.
+    the difference, the search ends at a limit, or the model has constraints.
     """
     from isrcheck.checker.engines.local.search import search
 

@@ -68,7 +68,7 @@ def _rows(found: Mutation, ink: Ink) -> list[str]:
 
 
 def how(verdict: Verdict) -> str:
-    """The basis of a verdict: what notices the mutant, or how it differs from the model, and in which scenario."""
+    """What notices a mutant or how it differs from the model, then the scenario and the unanswered properties."""
     unanswered = f"; not answered: {', '.join(name for name, _ in verdict.unanswered)}" if verdict.unanswered else ""
     return _how(verdict) + (f" ({verdict.scenario})" if verdict.scenario else "") + unanswered
 
@@ -98,7 +98,7 @@ def shortened(text: str) -> str:
 
 
 def _properties(found: Mutation, ink: Ink) -> list[str]:
-    """The section on liveness: the fairness, the properties that kill nothing, and those not decided for a mutant."""
+    """The section on liveness: the fairness, properties that can kill no mutant, properties undecided for a mutant."""
     if not found.properties:
         return []
     lines = [[f"{name} kills nothing: {why}"] for name, f in found.properties.items() if (why := _kills_nothing(f))]

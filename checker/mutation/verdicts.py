@@ -40,7 +40,7 @@ OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
 Place = tuple[str, dict[str, Any], int]
 """A recorded scenario: its name, its settings, and its number of states."""
 PLACES: Final = 16
-"""How many traced models a process keeps in memory: more than a round of scenarios needs."""
+"""How many traced models a process keeps in memory. A round of scenarios (`elsewhere.ROUND`) needs fewer."""
 
 
 @dataclass(frozen=True)
@@ -69,19 +69,20 @@ class Question:
 class Verdict:
     """The outcome of a mutant.
 
-    If invariants kill the mutant, `killed_by` are the invariants that can be violated in the fewest states, `length` is
-    this number of states, and `trace` is a shortest trace to a violation of the first of these invariants. If liveness
-    properties kill the mutant, `trace` is a shortest violation, `killed_by` are the properties for which this trace was
-    found, `length` is its number of states, and `lasso` says in words how it ends. A trace with a loop repeats for ever
+    If invariants kill the mutant, `killed_by` names the invariants with the shortest counterexamples. `trace` is the
+    counterexample to the first of these invariants. If liveness properties kill the mutant, `trace` is the shortest of
+    their counterexamples. `killed_by` then names the properties with this counterexample, and `lasso` says in words how
+    the trace ends. In both cases, `length` is the number of states of `trace`. A trace with a loop repeats for ever
     from its state at position `loop` (from 0). `by` is the first step of `trace` that the model does not take, and
     `step` is the number of the state after this step. Both are None if the model takes every step. `shown` is `trace`
-    in words. For an evaluation error, `length` is the number of states of the trace to the error. `unanswered` are the
-    liveness properties without an answer, each with the reason.
+    in words. For an evaluation error, `length` is the number of states of the trace to the error. `unanswered` has each
+    liveness property whose check did not finish, with the reason.
 
     `difference` is the first level of the model's exploration at which the mutant behaves differently. `extra` is the
-    mutant's number of states minus the model's, if the exploration of the mutant finished. `reason` says why the
-    exploration did not finish, what is undefined, or what never happens. `differing` names the parts of the state in
-    which mutant and model differ without an effect on invariants or other actions.
+    mutant's number of states minus the model's, if the exploration of the mutant finished. `reason` says why the check
+    did not finish (outcome `not finished`), which evaluation failed (`evaluation error`), or which actions and goals
+    never occur in the mutant (`vacuous`). `differing` names the parts of the state in which mutant and model differ
+    without an effect on invariants or other actions (`unread`).
 
     `scenario` is the scenario in which the mutant has this outcome, or None for the question's own settings. Three
     fields name scenarios in which no invariant noticed the mutant. In the scenarios `same_in` the mutant behaved like
@@ -146,7 +147,7 @@ def judged(verdict: Verdict, result: Result, model: Interpreter) -> Verdict:
 
 
 def _killed(verdict: Verdict, shortest: list[tuple[str, Finding]], model: Interpreter) -> Verdict:
-    """The verdict `killed` by the invariants in `shortest`, sorted by name, with the trace of the first."""
+    """The verdict `killed`. `shortest` has the invariants with the shortest traces. The first trace is kept."""
     trace = shortest[0][1].trace
     assert trace is not None
     alike = [(name, finding) for name, finding in shortest if finding.trace == trace]
@@ -250,10 +251,10 @@ def _with(system: TransitionSystem, instances: tuple[Transition, ...]) -> Transi
 
 
 def _reaches_more(system: TransitionSystem, instances: tuple[Transition, ...], limits: Limits, distinct: int) -> bool:
-    """Whether a mutant reaches a state that the model does not reach.
+    """Whether a mutant may reach a state that the model does not reach.
 
-    In this case, a system with the steps of the model and of the mutant has more states than the model. The result is
-    also True if a limit is reached or the model has constraints, because then this is not known.
+    Compares the number of states of the model with that of a system that has the steps of both model and mutant. Also
+    returns True if a limit is reached or the model has constraints, because then the numbers cannot be compared.
     """
     from isrcheck.checker.engines.local.search import search
 

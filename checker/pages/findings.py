@@ -54,7 +54,7 @@ def told_trace(model: Model, trace: Trace) -> dict[str, Any]:
 
 
 def falsified(name: str, finding: Finding) -> dict[str, Any]:
-    """The data of a page about a false invariant."""
+    """A violated invariant as data of a page."""
     assert finding.trace is not None
     about = {
         "name": name,
@@ -69,7 +69,7 @@ def falsified(name: str, finding: Finding) -> dict[str, Any]:
 
 
 def _reasons(reasons: Reasons | None) -> dict[str, Any] | None:
-    """The reasons as data of a page: each has a letter, its steps, and its facts in words."""
+    """The reasons for a violation as data of a page: each has a letter, its steps, and its facts in words."""
     if reasons is None:
         return None
     told = [
@@ -93,7 +93,7 @@ def _fix(fix: Fix) -> dict[str, Any]:
 
 
 def falsified_property(name: str, finding: PropertyFinding) -> dict[str, Any]:
-    """The data of a page about a false property. If the trace is a lasso, the notes in the data say why it is fair."""
+    """A violated property as data of a page. If its trace is a lasso, the entry `notes` says why the lasso is fair."""
     notes = [f"{promise} cannot happen in state {state}" for promise, state in finding.kept]
     said: dict[str, Any] = {"reasons": None, "needs": {}, "fixes": [], "alternatives": "", "choice": [], "reads": []}
     return {"name": name, "sentence": finding.sentence, "notes": notes, **said}

@@ -54,7 +54,7 @@ text.b0, text.b1, text.b2, text.b3, text.b4, text.nobody { stroke: none; font-we
 
 
 def picture(story: dict[str, Any], steps: range | None = None, width: int = WIDTH) -> str:
-    """The SVG of a trace, given as the data of a page.
+    """The SVG of a trace. `story` is the trace in the form that a page reads (see `findings.told_traces`).
 
     Draws only the steps into states whose numbers are in `steps` (None: all steps). The picture is `width` pixels wide,
     or wider if the lanes, sentences and logs need more.

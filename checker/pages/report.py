@@ -52,7 +52,7 @@ def _report(result: Result, loaded: LoadedModel) -> dict[str, Any]:
 
 
 def _setting(result: Result, loaded: LoadedModel, name: str, value: Any) -> dict[str, Any]:
-    """A setting as data of the page. It is prominent if its bound was hit or its value is not the default."""
+    """A setting as data of the page. `prominent` is true if a search hit the bound or the value is not the default."""
     declared, hit = loaded.cls.declared_settings()[name], result.bounds.get(name)
     return {
         "name": name,
@@ -90,7 +90,7 @@ def _numbers(result: Result) -> list[tuple[str, str]]:
 
 
 def _plot(result: Result) -> str:
-    """The SVG plot of the states and the enabled instances of each level. It is empty if nothing was counted."""
+    """The SVG plot of the states and the enabled instances of each level, or "" if the result has no counts."""
     if not result.counted or not result.levels:
         return ""
     labels = [str(level) for level in range(1, len(result.levels) + 1)]

@@ -16,7 +16,7 @@ from isrcheck.model.language.domains import Broker, Domain, Per, Record, Sequenc
 from isrcheck.model.language.model import Model
 
 RECORD_OF_A_LOG: Final = {"id", "epoch"}
-"""The fields by which the records of a log are recognised. Commands and cached epochs lack one of them."""
+"""The fields by which records of a log are recognised. Other records, such as commands, lack one of these fields."""
 
 
 @dataclass(frozen=True)

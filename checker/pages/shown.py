@@ -26,12 +26,12 @@ def shown_page(file: str, model: str, interpreter: Interpreter, replayed: list[R
 
 
 def shown_stories(interpreter: Interpreter, replayed: list[Replayed]) -> dict[str, dict[str, Any]]:
-    """The data of a page about each trace. The keys are the numbers of the traces, from 1."""
+    """Each trace as data of a page. The keys are the numbers of the traces, from 1."""
     return {str(i): _story(interpreter, each) for i, each in enumerate(replayed, 1)}
 
 
 def setting_data(model: Model, name: str) -> dict[str, Any]:
-    """A setting as data of the page. It is prominent if its value is not the default."""
+    """A setting as data of the page. `prominent` is true if its value is not the default."""
     declared, value = model.declared_settings()[name], model.settings[name]
     about = {"name": name, "value": shown(value), "meaning": declared.meaning, "bound": ""}
     return about | {"prominent": value != declared.default}

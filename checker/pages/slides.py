@@ -1,7 +1,7 @@
 """Lessons as slides: one page for a browser, made from the text of the lessons and from their traces.
 
 A lesson is Markdown. Each of its sections begins a new slide, and a long section continues on further slides. A folded
-answer gets its own slides after the question. A picture replaces the text of a trace.
+answer (`<details>`) gets its own slides after the question. Pictures of a trace replace the text of the trace.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _slides(number: int, text: str, there: set[int], story: Story) -> Iterator[S
 
 
 def _unreferred(text: str) -> str:
-    """The text without the list of link targets at its end. Links such as `[ISR]` are turned into plain words."""
+    """The text without link targets (lines such as `[isr]: glossary.md`). Links such as `[ISR]` become plain words."""
     labels = re.findall(r"^\[([^\]\n]+)\]: \S+$", text, re.M)
     text = re.sub(r"^\[[^\]\n]+\]: \S+\n?", "", text, flags=re.M)
     for label in labels:
@@ -125,8 +125,8 @@ def _sections(text: str) -> Iterator[_Section]:
 def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
     """The paragraphs, list items, headings, lines that begin with an HTML tag, and blocks of code.
 
-    HTML comments of one line are left out. After `<!-- trace: NAME -->`, the next block of code is the trace of this
-    scenario.
+    HTML comments of one line are left out. After the comment `<!-- trace: NAME -->`, the next block of code is the
+    trace of the scenario `NAME`.
     """
     kept: list[str] = []
     code: list[str] | None = None
@@ -164,8 +164,8 @@ def _paragraph(lines: list[str]) -> Iterator[_Block]:
 def _code(lines: list[str], scenario: str | None) -> Iterator[_Block]:
     """Blocks of code that each fit on a slide.
 
-    If `scenario` is given, the code is the trace of this scenario. Pictures replace it up to the first line that says
-    what is false. The text from this line on stays.
+    If `scenario` is given, the code is the trace of this scenario. A block for pictures replaces the code up to the
+    first line that says what is false. The code from this line on stays.
     """
     fence, inside = lines[0], lines[1:-1]
     if scenario is not None:
@@ -179,7 +179,7 @@ def _code(lines: list[str], scenario: str | None) -> Iterator[_Block]:
 
 
 def _packed(blocks: list[_Block]) -> Iterator[list[_Block]]:
-    """The blocks in groups. The blocks of a group are on one slide. A block for pictures is a group of its own."""
+    """The blocks in groups that each go on one slide. A block that stands for pictures is a group of its own."""
     kept: list[_Block] = []
     for block in blocks:
         alone = block.scenario is not None
@@ -200,7 +200,7 @@ def _joined(blocks: list[_Block]) -> str:
 
 
 def _pictures(number: int, title: str, scenario: str, story: Story) -> Iterator[Slide]:
-    """The trace of a scenario as pictures of a few steps each."""
+    """The slides with a scenario's trace. Each slide is a picture of at most `STEPS` steps."""
     told = story(scenario)
     last = len(told["steps"])
     count = ceil((last - 1) / STEPS)

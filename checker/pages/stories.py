@@ -1,7 +1,7 @@
 """A trace as the data of a page: lanes, and steps with their actor, partners, sentence, and changes of the state.
 
-The first step has every text and every log. Each later step has only the texts and logs that differ from the step
-before.
+The first step has the text of every row of the state (see `shape.py`), and every log. Each later step has only the
+texts and logs that differ from the step before.
 """
 
 from __future__ import annotations

@@ -44,9 +44,9 @@ class Attempt:
     def chosen(self) -> dict[str, Statement]:
         """The chosen targets by name, or all targets if none is chosen.
 
-        Raises `UnknownName` if the proof does not have a chosen target, or if the model does not have an invariant that
-        the proof names. Raises `ModelError` if a target of the proof has the name of an invariant of the model, or if a
-        lemma or a candidate has the name of an invariant that the proof names.
+        Raises `UnknownName` if the proof does not have a chosen target, or if the model does not have an invariant in
+        `Proof.invariants`. Raises `ModelError` if two statements have the same name: a target and any invariant of the
+        model, or a lemma (or candidate) and an invariant in `Proof.invariants`.
         """
         known = self.proof.targets(self.loaded.invariants, self.loaded.name)
         for name in self.targets or ():

@@ -1,7 +1,7 @@
 """Certificates: the obligations of a proof as SMT-LIB files, each of which a solver must find unsatisfiable.
 
 A certificate is a folder with `manifest.json` and one file for each obligation. A fresh process that does nothing else
-makes the files. So the same proof always gives the same text with the same version of z3. To check a certificate,
+makes the files. So with the same version of z3, the same proof always gives the same text. To check a certificate,
 `verify` makes the files again and compares them. So `verify` notices every file that was changed, left out or added,
 even if the manifest was changed as well. `verify` also compares the manifest with a new manifest, checks the side
 conditions of the proof again, and asks solvers about each file.
@@ -146,8 +146,8 @@ def _hash(content: bytes) -> str:
 class Verified:
     """The result of checking a certificate.
 
-    `refuted` has, for each solver, the number of obligations that it refutes (finds unsatisfiable). `undecided` and
-    `satisfiable` name, for each solver, the files of the other obligations.
+    `refuted` has, for each solver, the number of obligations that it refutes (finds unsatisfiable). For each solver,
+    `satisfiable` names the files that it finds satisfiable, and `undecided` names the files that it cannot decide.
     """
 
     folder: str
@@ -195,7 +195,7 @@ def verify(
     second_opinion: bool = True,
     tell: Tell = lambda text: None,
 ) -> Verified:
-    """Checks whether a certificate has the files that its model and its proof give, and whether solvers refute them.
+    """Checks whether a certificate has the files that its model and proof give, and asks solvers about each file.
 
     The solvers are z3 and, if `second_opinion` is true and cvc5 is installed, cvc5. `patience` is the number of seconds
     that cvc5 gets for each file. The model and the proof must be shipped with isrcheck, or the caller must name them.

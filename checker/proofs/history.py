@@ -1,7 +1,7 @@
 """Adds the history variables of a proof to a model. They record past events, and do not change the model's steps.
 
 History cannot restrict a model. A *recorder* (a method of the proof that is marked with `@records`) reads the state
-before the action and returns values, but cannot require anything. The returned values are stored only in the history
+before the action and returns values, but cannot call `s.require`. The returned values are stored only in the history
 variables, after the model's own method has run. `differences` checks that the steps have stayed the same.
 """
 

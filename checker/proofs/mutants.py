@@ -1,4 +1,4 @@
-"""Tries a proof on mutants, which are models without a rule that the protocol needs. The proof must fail for them."""
+"""Tries a proof on its mutants. Each mutant is a model that lacks a rule of the protocol, so the proof must fail."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def try_mutants(attempt: Attempt, result: ProofResult, limits: Limits, tell: Tel
     """Tries the proof on its mutants, and records for each mutant the goals that were not proved.
 
     If every goal is proved for a mutant, the proof proves too much, and the verdict of `result` becomes "not proved".
-    If the attempt for a mutant is incomplete, `result` becomes incomplete, too, and no further mutant is tried.
+    If the attempt for a mutant is incomplete, the verdict becomes "incomplete", and no further mutant is tried.
     """
     for mutant in attempt.proof.mutants:
         name = mutant_name(mutant)

@@ -30,11 +30,11 @@ TARGET: Final = "targets"
 class Obligation:
     """A claim: if the conditions and the lemmas hold, all goals hold.
 
-    `action` is the action whose instance makes the step, or START or TARGET if there is no step. `lemmas(stage)` maps
-    the name of each lemma to the terms to assume in this stage. The terms under the name "" belong to no lemma and are
-    always assumed. The number of `stages` is one for a model with bounds. Without bounds, a lemma about all numbers is
-    assumed only for some numbers. If one stage does not prove the claim, the next stage assumes the lemma for more
-    numbers.
+    `action` is the action whose instance makes the step, or START or TARGET if there is no step. A solver tries to
+    prove the claim in up to `stages` stages. `lemmas(stage)` maps the name of each lemma to the terms to assume in a
+    stage. The terms under the name "" belong to no lemma and are always assumed. A model with bounds has only one
+    stage. Without bounds, a stage assumes a lemma about all numbers only for some numbers. If the stage does not prove
+    the claim, the next stage assumes the lemma for more numbers.
     """
 
     label: str

@@ -55,8 +55,8 @@ def open_goals(
 ) -> list[Open]:
     """The goals of an obligation that the solver does not prove from the conditions and the lemmas.
 
-    A lemma in `without` is neither assumed nor a goal. If `stages` is given, the function stores the number of the last
-    stage that it tried in `stages[obligation.label]`.
+    A lemma in `without` is neither assumed nor a goal. If `stages` is given, the function sets
+    `stages[obligation.label]` to the number of the last stage that it tried (see `Obligation`).
     """
     wanted = [name for name in obligation.goals if name not in without]
     found: list[Open] = []
@@ -148,7 +148,7 @@ def redundant(
 def follows(
     obligations: Obligations, obligation: Obligation, watch: Watch, without: frozenset[str] = frozenset()
 ) -> bool:
-    """Whether the solver proves all goals of an obligation together. `open_goals` finds the unproved goals."""
+    """Whether the solver proves all goals of an obligation together. Lemmas in `without` are left out."""
     for stage in range(obligation.stages):
         solver = _solver(obligations, obligation, stage, without)
         solver.add(z3.Not(z3.And([term for name, term in obligation.goals.items() if name not in without])))
@@ -163,9 +163,10 @@ def largest_inductive(
     """Returns the candidates to drop, found by the Houdini algorithm.
 
     The remaining candidates are *inductive*: they hold at the start, and every step preserves them. For a model with
-    bounds, the remaining set is the largest inductive set if the solver decides every goal. Then a candidate is dropped
-    only if it is false in an initial state, or after a step from a state that satisfies all candidates that are left at
-    that time. Without bounds, a larger inductive set may exist, because lemmas are assumed only for some numbers.
+    bounds, a candidate is dropped if it is false in an initial state, or after a step from a state that satisfies all
+    candidates not yet dropped. A candidate is also dropped if the solver cannot decide its goal. If the solver decides
+    every goal, the remaining set is the largest inductive set. Without bounds, a larger inductive set may exist,
+    because lemmas are assumed only for some numbers.
     """
     droppable, dropped = set(candidates), set[str]()
     again = True

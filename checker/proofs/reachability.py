@@ -38,7 +38,10 @@ class Reachability:
 def reachability(
     system: TransitionSystem, states: Sequence[tuple[int, ...]], limits: Limits = LOOK
 ) -> list[Reachability]:
-    """Whether each state is reachable, found by one search. A state is given by its leaves (its stored integers)."""
+    """Searches for all given states in one search, and says of each state whether it is reachable.
+
+    A state is given by its leaves (its stored integers).
+    """
     from isrcheck.checker.engines.local.search import search
 
     asked = {leaves: f"{HERE}{i:06d}" for i, leaves in enumerate(dict.fromkeys(states))}

@@ -31,7 +31,7 @@ def counterexample(
 
 
 def with_reachability(system: TransitionSystem, failing: Sequence[Failing]) -> list[Failing]:
-    """The failing goals. Each counterexample now also says whether its first state is reachable."""
+    """The failing goals, with the result of a search for the first state of each counterexample."""
     shown = [each.counterexample.trace.steps[0].state for each in failing if each.counterexample is not None]
     found = iter(reachability(system, [system.encode(state) for state in shown]) if shown else [])
     return [
@@ -45,8 +45,8 @@ def with_reachability(system: TransitionSystem, failing: Sequence[Failing]) -> l
 def walked(model: Model, system: TransitionSystem, states: Sequence[tuple[int, ...]], labels: Sequence[str]) -> Trace:
     """The trace with these states and labels.
 
-    To check the solver, the model's own methods repeat each step, except a step that is undefined. Raises
-    `AssertionError` if a repeated step is disabled or leads to another state.
+    To check the solver, the model's own methods repeat each step. Raises `AssertionError` if a step is disabled or
+    leads to another state. A step that is undefined is accepted.
     """
     it = Interpreter(model, {})
     numbers = {str(label): i for i, label in enumerate(it.labels)}

@@ -23,17 +23,17 @@ from isrcheck.model.language.settings import Setting
 from isrcheck.model.language.tracing import trace
 
 SMALL: Final = 2
-"""The value of each bound in the checks of the history and of reachable states. `_settings` says when it differs."""
+"""The value of each bound in the checks of history and of reachable states, unless `_settings` gives another value."""
 TIED: Final = 3
-"""The value of each bound for the comparison with the model without bounds. `_settings` says when it differs."""
+"""The value of each bound in the comparison with the model without bounds, unless `_settings` gives another value."""
 LOOK: Final = Limits(seconds=20, memory=2 << 30)
 
 
 @dataclass
 class Conditions:
-    """A sentence on each side condition, by its name. `failed` names the fatal conditions that failed.
+    """The results of the side conditions. `sentences` maps the name of each condition to a sentence about its result.
 
-    If `failed` is not empty, the proof is not trusted.
+    `failed` names the fatal conditions that failed. If `failed` is not empty, the proof is not trusted.
     """
 
     sentences: dict[str, str] = field(default_factory=dict)
@@ -66,8 +66,8 @@ def side_conditions(attempt: Attempt, watch: Watch, tell: Callable[[str], None])
 def _settings(attempt: Attempt, bound: int, lowered: bool = False) -> dict[str, Any]:
     """The settings of an attempt, with a new value for each setting that is a bound.
 
-    The new value is the number `bound`, or the nearest number that the setting allows. If `lowered` is true, a setting
-    keeps its value from the attempt if the new value would be larger.
+    The new value is the number `bound`, or the nearest number that the setting allows. If `lowered` is true, no setting
+    gets a larger value than in the attempt.
     """
     declared = attempt.loaded.cls.declared_settings()
     given = attempt.loaded.cls(**attempt.settings).settings

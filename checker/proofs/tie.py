@@ -1,10 +1,10 @@
-"""Compares the model without bounds with the traced model at some bounds. z3 decides whether the two models agree.
+"""Compares the model without bounds with the traced model at given bounds. z3 decides whether the two models agree.
 
 The traced model is the transition system that a search explores. At given bounds, each state of the traced model is
 also a state of the model without bounds. Two conditions must hold for every state of the traced model, reachable or
-not, and for every instance of every action. First, the step of the traced model is possible and defined if and only if
-the step of the model without bounds is possible and defined. Second, both steps lead to the same state. The two models
-must also have the same initial state, and every lemma and every target must have the same value in both models.
+not, and for every instance of every action. First, the instance is possible and defined in both models, or in neither.
+Second, if the instance is possible and defined, both models reach the same state by this step. The two models must also
+have the same initial state, and every lemma and every target must have the same value in both models.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ class Tie:
         return None, []
 
     def _agree(self, transition: Transition | None, label: Label, watch: Watch) -> bool:
-        """Whether z3 shows that an instance is possible in the same states of both models and gives the same states."""
+        """Whether z3 shows that an instance is possible in the same states of both models and has the same effect."""
         relation, numbers = self._relation(label)
         if relation is None:
             return transition is None
@@ -174,7 +174,7 @@ class Tie:
     def _fixed(
         self, definitions: Definitions, here: list[tuple[Term, Term]], values: dict[Term, Sequence[int]]
     ) -> list[Term]:
-        """The definitions as terms, one for each choice of their numbers.
+        """The conditions of the definitions, one term for each condition and each choice of values for its numbers.
 
         A number takes the values that `values` has for it, or else the values in `offsets`. `here` pairs old terms with
         their replacements. The resulting terms may be assumed, because in every state each defined name has a value

@@ -198,7 +198,7 @@ _HOMES = {
     "isrcheck.checker.traces.verdicts": ("Replayed",),
     "isrcheck.model.language.fairness": ("Fairness",),
 }  # fmt: skip
-"""The names that each of these modules gives. `isrcheck.model.language` gives all other names in `__all__`."""
+"""For each module, the names that are imported from it. All other names come from `isrcheck.model.language`."""
 
 
 def __getattr__(name: str) -> Any:

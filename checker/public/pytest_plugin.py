@@ -5,8 +5,8 @@ With `--isrcheck-scenarios`, each `scenario.toml` below the paths of the command
 gets properties: the model, the verdict, and the length of the trace of each violated invariant. pytest's own
 --junit-xml writes these properties.
 
-The plugin is loaded by `-p isrcheck.pytest_plugin`. It has no entry point. Otherwise pytest would rewrite
-all modules of this distribution, and rewritten modules cannot be sent to Spark's executors.
+The plugin is loaded by `-p isrcheck.pytest_plugin`. It has no entry point, because an entry point would
+make pytest rewrite all modules of this distribution. Rewritten modules cannot be sent to Spark's executors.
 """
 
 from __future__ import annotations

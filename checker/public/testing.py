@@ -138,8 +138,9 @@ def scenarios(*paths: str | Path) -> list[Scenario]:
 def assert_as_recorded(scenario: Scenario, limits: Limits = Limits()) -> None:
     """Repeats a scenario's check, and fails unless the result is as expected and, byte for byte, as recorded.
 
-    Also fails if the scenario and one of its controls are not a pair. In a pair, one scenario holds, the other is
-    violated, and the two differ in one respect. `unpaired` in `checker/scenarios/expectation.py` has all conditions.
+    A scenario can name other scenarios as its controls. Also fails if the scenario and a control are not a pair. In a
+    pair, one scenario is expected to hold, the other to be violated, and the two differ in one respect. `unpaired` in
+    `checker/scenarios/expectation.py` has all conditions.
     """
     __tracebackhide__ = True
     from isrcheck.checker.scenarios.derived import derive

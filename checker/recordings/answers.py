@@ -1,4 +1,4 @@
-"""The answer about a recording: a story that explains all lines, or the lines that cannot happen, with the reasons."""
+"""The answer about a recording: a story that explains all its lines, or the lines that cannot happen, with reasons."""
 
 from __future__ import annotations
 
@@ -107,8 +107,8 @@ class Refused:
 class Frontier:
     """One of the states that explain the most lines, the story that leads to it, and the next line of each lane.
 
-    `told` has one entry for each state of the trace. `states` counts the states in `Found.furthest` (`search.py`) that
-    explain exactly the same lines as this state, including this state. `waiting` has the next lines that must wait for
+    `told` has one entry for each state of the trace. `states` counts this state and the other states in
+    `Found.furthest` (`search.py`) that explain exactly the same lines. `waiting` has the next lines that must wait for
     a line that is not explained. `refused` has all other next lines. They cannot happen in the counted states, or the
     search stopped before it tried them. `nearest` has action instances that are enabled at the end of the story.
     Instances of the next lines' actions come first.

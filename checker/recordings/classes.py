@@ -20,7 +20,7 @@ MARK = frozenset({"class", "value"})
 
 @dataclass(frozen=True)
 class Classes:
-    """For each class, the model's value for each recorded value. The inner keys are the recorded values, as texts."""
+    """The declared classes. For each class, `meanings` maps the recorded values (as texts) to values of the model."""
 
     meanings: dict[str, dict[str, Any]]
 

@@ -26,7 +26,7 @@ from isrcheck.model.language.plain import State
 from isrcheck.model.language.tracing import trace
 
 HIDDEN = 3
-"""The default limit on hidden steps in a row."""
+"""The default limit on hidden steps (steps without a line of the recording) in a row."""
 _STOPPED = {
     "states": "the limit of states is reached; give another by --max-states",
     "time": "the limit of time is reached",

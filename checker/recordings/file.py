@@ -37,7 +37,7 @@ Place = tuple[str, int]
 
 @dataclass(frozen=True)
 class Pattern:
-    """The instances of an action whose `parameters` have these values (JSON data). Other parameters are free."""
+    """Describes instances of `action`: they have the values in `parameters` (JSON data). Other parameters are free."""
 
     action: str
     parameters: dict[str, Any]
@@ -224,7 +224,7 @@ def _require_some_order(lanes: dict[str, list[Line]]) -> None:
 def _values(lines: list[Line]) -> list[tuple[str, Any]]:
     """The parameters and observations of all lines. They may contain values of classes (`classes.py`).
 
-    Each is in a pair, after the name of its line, such as `line 7`.
+    The result has pairs: the name of a line, such as `line 7`, and parameters or observations of this line.
     """
     found = []
     for each in lines:

@@ -1,4 +1,4 @@
-"""Translates a recording for the search: each line gets the instances that its step may be, and its values as bits."""
+"""Translates a recording for the search: each line gets the action instances of its step, and its values as bits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from isrcheck.model.language.plain import State
 from isrcheck.model.language.system import Label, Transition, TransitionSystem
 
 Row = tuple[int, ...]
-"""A packed state: a number for each word."""
+"""A packed state: its 64-bit words, as numbers."""
 Positions = tuple[int, ...]
 """For each lane, how many of its lines have been explained."""
 
@@ -28,7 +28,7 @@ class Check:
     """An observed part of the state, and its observed value.
 
     `place` has the position of the variable, and the positions that lead to the part inside the variable's value.
-    `bits` is the same check for packed states, as triples (word, mask, wanted value).
+    `bits` is the same check for packed states, as triples (number of a word, mask, wanted value).
     """
 
     path: str
@@ -73,10 +73,10 @@ class Seen:
 class Question:
     """A recording in terms of a model: the lines of each lane, the hidden instances, and a kernel that computes steps.
 
-    `system` and `kernel` have only the transitions of hidden instances and of instances that a line may be
-    (for a question from `widened`: all transitions). `numbers` maps each label to the number of its transition in the
-    kernel. `kept` has a mask for each word of a packed state: the bits that no hidden step may change. `whole` is the
-    system of the model with all transitions.
+    A step of an instance in `hidden` may happen without a line. `system` and `kernel` have only the transitions of
+    hidden instances and of instances in `Seen.labels` of a line (for a question from `widened`: all transitions).
+    `numbers` maps each label to the number of its transition in the kernel. `kept` has a mask for each word of a packed
+    state: the bits that no hidden step may change. `whole` is the system of the model with all transitions.
     """
 
     interpreter: Interpreter
@@ -170,7 +170,7 @@ def _masks(interpreter: Interpreter, layout: Layout, paths: tuple[str, ...]) -> 
 
 
 def _found(interpreter: Interpreter, path: str, where: str) -> tuple[Domain, tuple[int, tuple[int, ...]], int]:
-    """The domain of a part of the state (named by `path`), its place (see `Check`), and the index of its first leaf."""
+    """The domain of the part of the state at `path`, its place (`Check`), and the index of its first leaf (scalar)."""
     domains = interpreter.model.domains
     name, *steps = _steps(path)
     if name not in domains:
@@ -186,12 +186,12 @@ def _found(interpreter: Interpreter, path: str, where: str) -> tuple[Domain, tup
 
 
 def _steps(path: str) -> list[str]:
-    """The steps of a path: `state[0].epoch` as `state`, `0`, `epoch`."""
+    """The names and indexes in the path of a part of the state: `state[0].epoch` gives `state`, `0`, `epoch`."""
     return [step for step in path.replace("[", ".").replace("]", "").split(".") if step] or [""]
 
 
 def _part(domain: Domain, step: str, where: str) -> tuple[int, Domain, int]:
-    """The part that a step of a path leads to: its position, its domain, and the number of leaves before it."""
+    """The part with the field name or index `step`: its position, its domain, and how many leaves precede it."""
     if isinstance(domain, Record):
         if step not in domain.fields:
             raise UnknownName(f"{where}: there is no field {step!r}; {nearest(step, domain.fields)}")

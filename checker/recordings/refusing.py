@@ -23,13 +23,13 @@ REASONS: Final = 4
 INSTANCES: Final = 12
 NEAREST: Final = 6
 TRIED: Final = Limits(nodes=100_000)
-"""The limits of each search for the wrong line."""
+"""The limits of each search in `_further`."""
 
 
 class Refusing:
     """Examines states that explain the most lines, with the model's own methods.
 
-    These are the state of the node with the fewest hidden steps, and those of other nodes that explain the same lines.
+    The states are from the node with the fewest hidden steps, and from the other nodes that explain the same lines.
     """
 
     def __init__(self, question: Question, nodes: Sequence[Node]) -> None:
@@ -54,8 +54,9 @@ class Refusing:
     def refused(self, at_most: int) -> tuple[Refused, ...]:
         """The next lines that need not wait for another line, with the reasons why they cannot happen.
 
-        For each of these lines, a search finds how many lines can be explained if the content of this line is ignored
-        (`_further`). The line with the greatest number comes first, because it is probably wrong.
+        If there are several such lines, a search for each of them finds how many lines can be explained if the content
+        of this line is ignored (`_further`). The line with the greatest number comes first, because it is probably
+        wrong.
         """
         candidates = [seen for seen in self.next if seen.may_come(self.positions)]
         if len(candidates) > 1:
@@ -125,7 +126,7 @@ class Refusing:
 def _further(wide: Question, seen: Seen, at_most: int) -> int:
     """The number of lines that can be explained within the limits `TRIED` if the content of the line `seen` is ignored.
 
-    The observed values of `seen` do not count. If `seen` has a step, any step, or none, is accepted in its place.
+    The observed values of this line do not count. If the line has a step, any step or no step may take its place.
     """
     most = 0
     for labels in {None, None if seen.labels is None else frozenset(wide.numbers)}:

@@ -69,7 +69,7 @@ def _frontier(answer: Answer, found: Frontier, ink: Ink, plain: bool) -> list[st
 
 
 def _ending(answer: Answer, found: Frontier, ink: Ink) -> list[str]:
-    """Text about the next line of each lane (why it cannot happen, or that it waits), and about the possible steps."""
+    """Text on the next line of each lane (why it cannot happen, or that it must wait), and on steps that can happen."""
     ends = "cannot happen there" if answer.verdict == "unexplained" else "was not explained so far"
     lines = [ink("head", f"What comes next in the lanes, and {ends}")]
     for each in found.refused:

@@ -1,9 +1,9 @@
-"""Searches for an order of the lines of all lanes, with hidden steps between them, that a model allows.
+"""Searches for an explanation of a recording: a path of a model that explains the lines of all lanes, in some order.
 
 A node of the search is a packed state of the model, with the number of lines that are explained in each lane. A step of
-the model is the next line of a lane, or it is hidden. There may be at most a given number of hidden steps in a row. The
-search first expands the nodes with the most explained lines and, among these nodes, those with the fewest hidden steps
-since the last line with a step. The search remembers all nodes that it has visited.
+the model is the next line of a lane, or it is hidden (a step without a line). There may be at most a given number of
+hidden steps in a row. The search first expands the nodes with the most explained lines and, among these nodes, those
+with the fewest hidden steps since the last line with a step. The search remembers all nodes that it has visited.
 
 The search is exact. If it finds no explanation, is not stopped early and meets no undefined step, then there is no
 explanation with at most the given number of hidden steps in a row.
@@ -30,7 +30,7 @@ from isrcheck.model.language.system import Label
 BATCH: Final = 256
 """At most this many states are expanded together. Expanding one state takes nearly as long as expanding a hundred."""
 FURTHEST: Final = 256
-"""At most this many of the states that explain the most lines are kept."""
+"""`Found.furthest` has at most this many of the nodes that explain the most lines."""
 NODES: Final = 2_000_000
 """The default limit on visited nodes."""
 
@@ -90,7 +90,7 @@ class Found:
 
 
 Told = Callable[[int, int], None]
-"""Called from time to time with the number of visited nodes and the greatest number of explained lines."""
+"""A search calls this from time to time with the number of visited nodes and the greatest number of explained lines."""
 
 
 @dataclass(frozen=True)
@@ -165,9 +165,10 @@ class _Search:
         heapq.heappush(self.heap, (-node.explained, run, longest, self.order, node))
 
     def settled(self, row: Row, positions: Positions) -> Positions:
-        """The positions after all next lines that a state explains without a step.
+        """The positions, advanced past all lines that have no step and that a state explains.
 
-        Such a line has no step and need not wait for other lines, and the state has its observed values.
+        Each such line is the next line of its lane, and need not wait for other lines. The state has the observed
+        values of the line.
         """
         found, lanes, moved = list(positions), self.question.lanes, True
         while moved:

@@ -15,9 +15,9 @@ from isrcheck.model.language.system import TransitionSystem
 MOST: Final = 1 << 22
 """The greatest number of specification states in memory at a time. If more are needed, the answer stays unknown."""
 SOME: Final = 32
-"""If steps are not limited, `leads` searches in rounds. Each of the first rounds expands this many states."""
+"""If the number of steps is not limited, each round of `leads` up to `ROUNDS` expands at most this many states."""
 ROUNDS: Final = 64
-"""After this many rounds of one call, each further round expands twice as many states as the round before."""
+"""The last round of `leads` (counted from 0) that is limited to `SOME` states. Each later round doubles the limit."""
 
 
 class TooMany(Exception):
@@ -83,8 +83,8 @@ class Allowed:
     def _go_on(self, reach: _Reach, b: Words, count: int) -> None:
         """Expands open states: all of them if steps are limited, else the `count` states that are most like b.
 
-        A commit of many records consists of many steps of a specification. A search that does not prefer states like b
-        would visit every possible log.
+        Preferring these states saves time. For example, a commit of many records may be one step of a model, but many
+        steps of the specification. A search in another order would visit every possible log.
         """
         chosen, rest = reach.open, reach.open[:0]
         if self._steps is None and count < len(reach.open):

@@ -35,8 +35,8 @@ def _otherwise(plain: TransitionSystem, noted: TransitionSystem) -> str | None:
 
 
 def _own(transition: Transition, count: int) -> list[tuple[int, int]]:
-    """The assignments of a transition to the model's own leaves: the leaf's index, and the `id` of the expression.
+    """The assignments to leaves (scalars) that are not history: pairs of a leaf's index and the `id` of the new value.
 
-    Equal expressions are the same object, so they have the same `id`.
+    The new value is an expression. Equal expressions are the same object, so they have the same `id`.
     """
     return [(i, id(update)) for i, update in transition.updates.items() if i < count]

@@ -60,7 +60,7 @@ def _specification(name: str) -> LoadedModel:
 def mappings(loaded: LoadedModel, specification: LoadedModel) -> dict[str, Mapping]:
     """The mappings from a model to a specification, by name.
 
-    These are the mappings in the files of the model and of the specification, and the shipped ones that fit the model.
+    They are in the files of the model and of the specification, or they are shipped mappings that fit the model.
     """
     ours = {name: f for module in modules_of(shipped) for name, f in mappings_in(module).items()}
     every = {**about(loaded.cls, ours), **specification.mappings, **loaded.mappings}
@@ -103,6 +103,6 @@ def with_history(model: Model, mapping: Mapping) -> Model:
 
 
 def _is_of(mapping: Mapping, specification: LoadedModel) -> bool:
-    """Whether a mapping is to this specification. A mapping gives the name of its specification or of the class."""
+    """Whether a mapping leads to this specification. The mapping gives the specification's name or its class's name."""
     said = refinement_of(mapping)
     return said is not None and said.of in (specification.name, specification.cls.__name__)

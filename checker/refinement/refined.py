@@ -49,7 +49,10 @@ class Refined:
     refused: tuple[Change, ...] = ()
     lassos: dict[str, tuple[State, ...]] = field(default_factory=dict)
     walked: Walked | None = field(default=None, repr=False)
-    """The trace, and a condition that its last step makes false, for explanations. None if no step is refused."""
+    """The trace to a refused step, and a condition that this step makes false. None if no step is refused.
+
+    Explanations of the refused step start from this condition.
+    """
 
     @property
     def name(self) -> str:

@@ -58,13 +58,13 @@ def refine(
     (None: any number of steps). `mapping` is a function or a name. It may be left out if there is only one mapping.
     `specification_settings` override the settings that the mapping gives.
 
-    `liveness` names properties of the specification, and `all` selects all properties that the specification has at its
-    settings. Each fair behaviour of the model represents a behaviour of the specification. The properties are checked
-    on the represented behaviours. If a step is refused or the limit on states is reached, the properties are checked
-    only on the expanded levels. Such a check can find a violation, but it cannot show that a property holds.
+    `liveness` names properties of the specification. The name `all` selects all properties that the specification has
+    at its settings. Each fair behaviour of the model represents a behaviour of the specification. The properties are
+    checked on the represented behaviours. If a step is refused or the limit on states is reached, the properties are
+    checked only on the expanded levels. Such a check can find a violation, but it cannot show that a property holds.
 
     With `symmetry`, members of a scalarset (such as brokers) are interchangeable if neither the model nor the mapping
-    tells them apart. The search explores only one of the states that differ by an exchange of such members. All other
+    tells them apart. Of all states that differ only by an exchange of such members, the search explores one. All other
     arguments are as for `isrcheck.check`, but `model` cannot be an instance of `Model`.
 
     Raises `UnknownName` for unknown names and values, and if `symmetry` does not apply. Raises `ModelError` for a

@@ -34,7 +34,10 @@ class Change:
 
 
 def begins_otherwise(allowed: Allowed, a: Words) -> tuple[Change, ...]:
-    """All parts of the state a, as refused changes. The specification should begin in this state, but does not."""
+    """All parts of the state a, as refused changes.
+
+    An initial state of the model represents a, but a is no initial state of the specification.
+    """
     domains = [(v.name, v.domain) for v in allowed.system.variables]
     state = allowed.system.decode(_leaves(allowed, a))
     return tuple(Change(path, None, value, NOT_INITIALLY) for path, value in parts(domains, state))
@@ -63,7 +66,7 @@ def _said(allowed: Allowed, a: Words, b: Words) -> list[str | None]:
     """For each variable, the sentence that says why its change is refused, or None.
 
     If the step changes leaves that no action writes, only the variables of these leaves have a sentence. Otherwise a
-    variable has a sentence if none of the states that the specification reaches from a has the variable's value in b.
+    variable has a sentence if its value in b occurs in none of the states that the specification reaches from a.
     If no variable has a sentence by this rule, all variables have the sentence `NOT_AT_ONCE`.
     """
     old, new = _leaves(allowed, a), _leaves(allowed, b)

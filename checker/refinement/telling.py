@@ -23,7 +23,7 @@ from isrcheck.model.language.refinements import traced
 
 
 def sentence_of(specification: str) -> str:
-    """The sentence of the finding: the statement that is checked for each step."""
+    """The statement that a refinement check decides, as a sentence (`Finding.sentence`)."""
     return f"The model does only what {specification} allows."
 
 
@@ -44,9 +44,9 @@ def told(
 
 
 def _walked(implementation: Implementation, allowed: Allowed, trace: Trace) -> Walked | None:
-    """The trace, and the condition that the first refused scalar has its value from before the last step.
+    """The trace, and the condition that the first scalar whose change is refused still has its old value.
 
-    Explanations start from this condition, because the last step makes it false. Returns None for a trace of one state.
+    The last step makes this condition false, so explanations start from it. Returns None for a trace of one state.
     """
     if trace.length == 1:
         return None

@@ -27,10 +27,10 @@ class Refused:
     """The mistakes at which a search stops.
 
     If the mistakes are refused steps, `edges` has these steps, and `level` is the level into which they lead. Otherwise
-    `targets` has the wrong states, and `level` is their level. The wrong states are initial states, or states that
-    represent no state of the specification. If there are several mistakes, the trace shows the first in canonical order
-    (`checker/traces/canonical.py`). `whole` is false if some steps into the level were not judged. Then a mistake that
-    was not found may come earlier in this order than the shown mistake.
+    `targets` has the wrong states, and `level` is their level. The wrong states are initial states that the
+    specification does not allow, or states that represent no state of the specification. If there are several mistakes,
+    the trace shows the first in canonical order (`checker/traces/canonical.py`). `whole` is false if some steps into
+    the level were not judged. Then a mistake that was not found may come earlier in this order than the shown mistake.
     """
 
     level: int
@@ -44,7 +44,7 @@ class Watching:
 
     `refused` has the initial states or the steps that the specification does not allow. `nothing` has the states that
     represent no state of the specification. `whole` is the last level that was judged completely or in which a mistake
-    was found. With `exchanged`, the search keeps only one of the states that differ by an exchange of members of a
+    was found. With `exchanged`, the search keeps one of all states that differ only by an exchange of members of a
     scalarset (such as brokers). The mapping does not tell these members apart.
     """
 
@@ -61,7 +61,10 @@ class Watching:
 
     @property
     def pairs(self) -> int:
-        """The number of judged pairs of different specification states that a step of the model represents."""
+        """The number of judged pairs of two different states.
+
+        A pair has the specification's states before and after a step of the model.
+        """
         return sum(1 for pair in self._judged if pair >> 32 != pair & 0xFFFFFFFF)
 
     def __call__(self, levels: NativeLevels, level: int) -> Stop | None:

@@ -1,4 +1,4 @@
-"""The text of a comparison of two models: how a new behaviour and a gone behaviour end in each of the models."""
+"""The text of a comparison of two models: behaviours that only one model has, and how they end in the other model."""
 
 from __future__ import annotations
 

@@ -44,8 +44,9 @@ def _warning(found: Refined) -> str:
 def _question(found: Refined, ink: Ink) -> list[str]:
     """The lines about the specification: the mapping and the settings.
 
-    They also give the limit on the specification's steps for one step of the model. The last two numbers count the
-    states and the steps of the specification that the model's states and steps represent.
+    They also give the limit on the specification's steps for one step of the model. The last two lines count the
+    specification's states that the model's states represent, and the specification's steps that the model's
+    steps represent.
     """
     asked = "any number" if found.at_most is None else f"{number(found.at_most)} at most"
     rows = [

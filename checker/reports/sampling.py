@@ -1,4 +1,4 @@
-"""The report of random walks as text: the verdict, the sample, then each counterexample."""
+"""The report of random walks as text: the verdict, what the walks met, then each counterexample."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def _legend(logs: list[DrawnLog]) -> list[str]:
 
 
 def for_ever(trace: Trace, position: int, ink: Ink) -> list[str]:
-    """The lines about a lasso's loop that belong before state `position` (from 1).
+    """The lines about a lasso's loop that belong before state number `position` (counted from 1).
 
     If `position` is one greater than the number of states, these are the lines at the end.
     """

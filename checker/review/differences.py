@@ -151,7 +151,7 @@ def _written(function: FunctionType) -> Statement | None:
 
 
 def _named_lambdas(tree: ast.Module, line: int) -> Iterator[ast.Assign | ast.AnnAssign]:
-    """The assignments to a name whose value contains a lambda that begins in the given line."""
+    """The assignments of the form `name = ...` that contain a lambda. The lambda begins in the given line."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.lineno <= line <= (node.end_lineno or 0):
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target

@@ -16,7 +16,7 @@ from isrcheck.checker.wording.layout import plural
 from isrcheck.model.language import Model
 
 MOST: Final = 3
-"""At most this many scenarios, functions, guards or other things of one kind are named."""
+"""At most this many things of one kind (such as scenarios, functions or guards) are named."""
 NAMED: Final = 5
 """At most this many invariants and properties are named for one kind of change."""
 

@@ -1,4 +1,4 @@
-"""Compares the questions that are asked about two versions of a model: predicates, fairness of actions, and states."""
+"""Compares the questions about two versions of a model: predicates, assumed fairness, and the states to be checked."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Questions:
 
     `states` names the differences in variables, initial states and constraints. `cut` is true if the constraints
     differ, so that the two searches may leave out different states. `narrower` names the changed bounds whose new value
-    is not a greater number. If `cut` is true or `narrower` names a bound, the new search may leave out the states of an
-    old violation. In this case, a violation that is gone does not count as mended. For scenarios only `cut` matters,
-    because scenarios keep their own bounds. `fairness` has the actions whose fairness differs, each with its fairness
-    before and after.
+    is not a number greater than the old value. If `cut` is true or `narrower` names a bound, the new search may leave
+    out the states of an old violation. In this case, a violation that is gone does not count as mended. For scenarios
+    only `cut` matters, because scenarios keep their own bounds. `fairness` has the actions whose fairness differs, each
+    with its fairness before and after.
     """
 
     predicates: frozenset[str]
@@ -79,7 +79,7 @@ def _with(model: Model, wanted: dict[str, Any]) -> Model:
 
 
 def _narrower(old: Model, new: Model) -> Iterator[str]:
-    """The bounds that both versions have and whose new value differs and is not a greater number."""
+    """The bounds that both versions have and whose value changes, but not to a greater number."""
     declared = type(old).declared_settings() | type(new).declared_settings()
     for name, value in new.settings.items():
         before = old.settings.get(name, value)
@@ -115,7 +115,7 @@ def _asked(question: Question, known: dict[Expression, str]) -> tuple[Any, ...]:
 
 
 def _states(old: TransitionSystem, new: TransitionSystem) -> Iterator[str]:
-    """The difference in the states, in words: the variables or, if these are equal, the initial states."""
+    """Yields what differs between the states: the variables or, if these are equal, the initial states."""
     here, there = ([(x.path, x.kind, x.low, x.high) for x in system.leaves] for system in (old, new))
     if here != there:
         yield "the variables"

@@ -71,9 +71,9 @@ class Review:
     def exit_code(self) -> int:
         """12 if an invariant is broken, 13 if a property is broken, 152 if an answer is open, else 0.
 
-        An invariant or a property is broken if it is violated now, but held before or is new. A scenario that held and
-        is violated now counts as a broken invariant or property. Each scenario in `lost` counts as an open answer, and
-        so does an undecided comparison of the behaviours. If several codes apply, the first is used.
+        An invariant or a property is broken if it is violated now, and either held before or is new. A scenario that
+        held and is violated now counts as a broken invariant or property. Each scenario in `lost` counts as an open
+        answer, and so does an undecided comparison of the behaviours. If several codes apply, the first is used.
         """
         broken = {row.kind for row in self.rows if row.breaks} | {each.kind for each in self.recorded("broken")}
         is_open = any(row.is_open for row in self.rows) or bool(self.recorded("open") or self.lost)
@@ -157,7 +157,7 @@ def review(old: Side, new: Side, wanted: Wanted, tell: Callable[[str], None] = l
 
 
 def _guards(new: Side, text: Differences, rows: Sequence[Row], limits: Limits) -> Mutation | None:
-    """Mutates the actions that are new or whose meaning differs. Checks the predicates that hold in the new version.
+    """Mutates the actions that are new or whose meaning differs. Checks each mutant for the predicates that hold now.
 
     Returns None if there are no such actions or no such predicates.
     """

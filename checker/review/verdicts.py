@@ -69,7 +69,7 @@ class Row:
 
     @property
     def breaks(self) -> bool:
-        """Whether the predicate is violated now, and held or did not exist before."""
+        """Whether the predicate is violated now, and either held before or is new."""
         is_new = self.before is None and self.after is not None and self.after.verdict == "violated"
         return is_new or self.turn == "broken"
 
@@ -133,7 +133,10 @@ def _checked(side: Side, limits: Limits, deadlock: bool) -> Result:
 
 
 def _finished(result: Result) -> Result:
-    """Returns the given result. Raises `EvaluationError` if the model could not be evaluated in some state."""
+    """Returns the given result. Raises `EvaluationError` if the model could not be evaluated in some state.
+
+    Raises `KeyboardInterrupt` if the search was interrupted.
+    """
     _require_wanted(result)
     if result.evaluation is not None:
         raise EvaluationError(result.evaluation.what, result.evaluation.where)
@@ -166,7 +169,7 @@ def _rows(before: Result, after: Result, asked: Questions) -> Iterator[Row]:
 def _is_another_question(
     names: Collection[str], before: Answer | None, after: Answer | None, asked: Questions, hidden: bool
 ) -> bool:
-    """Whether a predicate in `names` has another meaning, or the new check may only have left out the old violation.
+    """Whether a predicate in `names` has another meaning, or a violation may be gone because its states are left out.
 
     `hidden` says that the new check may leave out states that the old check visits.
     """
@@ -295,9 +298,9 @@ def _own_settings(mine: Side, other: Side) -> dict[str, Any]:
 def _of(models: Iterable[LoadedModel], unread: list[str]) -> Iterator[Scenario]:
     """The scenarios of the given models, in the order of their names.
 
-    A scenario is of a user's model if it names a file with the name of the model's file, in any folder. (The model may
-    be of another revision, whose files are in another folder.) Scenarios that cannot be read are left out, and the
-    reasons are added to `unread`.
+    A scenario belongs to a user's model if the file that it names has the same file name as the model's file. The
+    folders may differ, because the model may be of another revision, whose files are in another folder. Scenarios that
+    cannot be read are left out, and the reasons are added to `unread`.
     """
     names = {_model_of(loaded) for loaded in models}
     try:
@@ -354,7 +357,10 @@ def _outcome(scenario: Scenario, side: Side, own: dict[str, Any], limits: Limits
 
 
 def _said(result: Result) -> Answer:
-    """The answer that a check gives. It is `incomplete` if the model cannot be evaluated in some state."""
+    """The answer that a check gives.
+
+    It is `incomplete` if the model cannot be evaluated in some state, or if a check without a violation did not finish.
+    """
     _require_wanted(result)
     if result.evaluation is not None:
         return Answer("incomplete", f"no meaning: {result.evaluation.where}: {result.evaluation.what}")

@@ -18,7 +18,7 @@ TO_WRITE: Final = "To be written"
 
 
 def begin(folder: Path, model: str, asked: Mapping[str, Any], settings: Mapping[str, Any]) -> Scenario:
-    """Writes a scenario of `model` (a name or file, as for `isrcheck check`) into a new folder. Returns it.
+    """Writes a scenario of `model` (a name or file, as for `isrcheck check`) into a new folder. Returns the scenario.
 
     `asked` has further keys of `scenario.toml`: invariants, deadlock, keep_going. Raises `Failure` if the folder exists
     already, or if the search does not finish. Also raises the errors of `derive`. After an error, the new folder is
@@ -61,7 +61,7 @@ def _root_of(folder: Path, model: str) -> Path:
 
 
 def _text(data: Mapping[str, Any], settings: Mapping[str, Any], expect: str, lengths: Mapping[str, int]) -> str:
-    """The text of a `scenario.toml`. Values are written as JSON, which is also TOML for text, numbers, flags and lists."""
+    """The text of a `scenario.toml`. Text, numbers, flags and lists are written as JSON, which is also valid TOML."""
     lines = [
         f'title = "{TO_WRITE}: what happens, in a line"',
         *(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in data.items() if value),

@@ -28,11 +28,11 @@ def default() -> Path:
 
 
 def folders(paths: tuple[str, ...]) -> list[tuple[Path, Path]]:
-    """Pairs of a scenario's folder and the folder that the user named for it. Sorted by the scenario's name.
+    """Pairs of a scenario's folder and the folder in `paths` that is or contains it. Sorted by the scenario's name.
 
-    A path in `paths` names a scenario's folder (also if the path is its `scenario.toml`), or a folder that has the
-    folders of scenarios directly inside or in subfolders (*groups*). If `paths` is empty, the only path is `default()`. Raises
-    `DamagedScenario` for a path without scenarios.
+    A path is a scenario's folder, or a folder that has the folders of scenarios directly inside or in subfolders
+    (*groups*). A path to a `scenario.toml` counts as its folder. If `paths` is empty, the only path is `default()`.
+    Raises `DamagedScenario` for a path without scenarios.
     """
     found: dict[Path, tuple[Path, Path]] = {}
     for root in [Path(path) for path in paths] or [default()]:

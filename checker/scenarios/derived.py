@@ -32,9 +32,9 @@ class Derived:
     """The summary of a check, and the contents of the derived files by name.
 
     Without a violation or a deadlock, the only file is the file with the counts. If the search did not finish,
-    `unfinished` has the reason and the exit code. `story` is the data from which an HTML page shows the trace in
-    the files. If the files have no trace, `story` is about the trace to an evaluation error. `story` is None if the
-    caller did not ask for it, or if there is no trace.
+    `unfinished` has the reason and the exit code. `story` is the data from which an HTML page shows the trace in the
+    files. If the files have no trace, `story` is about the trace to an evaluation error. `story` is None if the caller
+    did not ask for it, or if there is no trace.
     """
 
     summary: dict[str, Any]
@@ -137,7 +137,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 
 def _promised(finding: PropertyFinding) -> dict[str, Any]:
-    """The verdict on a property and the counts in `FOUND`. For a violation: also the length and loop of the trace.
+    """The verdict on a property and the counts that `FOUND` names. For a violation: also the trace's length and loop.
 
     `loop` is the position (from 0) of the state where the loop of a lasso starts, or None if the trace is no lasso.
     """

@@ -10,7 +10,7 @@ from isrcheck.checker.scenarios.scenario import FILE, DamagedScenario, Scenario,
 
 
 def unmet(scenario: Scenario, summary: dict[str, Any]) -> list[str]:
-    """Messages about verdicts and lengths of traces that differ between a check's summary and `scenario.toml`."""
+    """Messages about the verdict and the lengths of traces, where a check's summary differs from `scenario.toml`."""
     lines = []
     if summary["verdict"] != scenario.expect:
         lines.append(f"verdict: {summary['verdict']}, expected {scenario.expect}")

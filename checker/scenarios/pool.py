@@ -75,7 +75,10 @@ def _begin() -> None:
 
 @contextmanager
 def _unheard() -> Iterator[None]:
-    """Delays interrupts in this process and in processes that it starts, because a terminal sends Ctrl-C to all of them."""
+    """Delays interrupts in this process, and blocks them in processes that it starts meanwhile.
+
+    A terminal sends Ctrl-C to all these processes.
+    """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

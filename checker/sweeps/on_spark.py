@@ -1,7 +1,8 @@
-"""A sweep as Spark tasks. Each task gives its cells to a separate process. Later tasks reuse it.
+"""A sweep as Spark tasks. Each task gives its cells to a separate process.
 
-Executors need this project installed, with everything that the local engine needs. An accumulator reports outcomes
-before the job ends, at the end of each task. When the job ends, its rows have the outcomes of all cells.
+Later tasks of the same Python worker of Spark reuse this process. Executors need this project installed, with
+everything that the local engine needs. An accumulator reports outcomes before the job ends, at the end of each task.
+When the job ends, its rows have the outcomes of all cells.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ MOST_TASKS: Final = 10_000
 
 
 class Gathered:
-    """Merges reports of Spark's tasks. A report has outcomes by the positions of cells. A task that runs twice counts once."""
+    """Merges reports of tasks. A report has outcomes by the positions of cells. A task that runs twice counts once."""
 
     def zero(self, value: Outcomes) -> Outcomes:
         return {}

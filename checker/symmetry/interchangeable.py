@@ -164,7 +164,7 @@ def _partners(system: TransitionSystem, exchange: Exchange) -> tuple[dict[int, i
 
 
 def _different_somewhere(system: TransitionSystem, pairs: list[Pair]) -> list[str]:
-    """The subjects (`of`) of the pairs whose expressions differ in some random state. Every run takes the same states."""
+    """The subjects (`of`) of pairs whose expressions differ in a random state. Every run takes the same states."""
     chance, found = random.Random(0), set[str]()
     for _ in range(SAMPLES):
         values = e.evaluate([x for p in pairs for x in (p.one, p.other)], random_state(system, chance))

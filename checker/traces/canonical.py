@@ -7,8 +7,9 @@ the set of states of level L-1 with a step to a target. T(k) is the set of state
 States are compared by their leaves (the integers that encode a state), in lexicographic order. If L is 1, the path is
 the least target alone. Otherwise the path starts at the least state of T(1). Each step of the path leads to a state in
 the next set T, and the last step leads to a target. If several instances lead to such states, the path takes one with
-which the whole path can have the fewest changes of actor. A *change of actor* is a step whose actor differs from
-the actor of the previous step. Of several instances with the fewest changes, the path takes the first in the order of the system's transitions.
+which the whole path can have the fewest changes of actor. A *change of actor* is a step whose actor differs from the
+actor of the previous step. Of several instances with the fewest changes, the path takes the first in the order of the
+system's transitions.
 
 The engine only finds the steps between the sets T. This module chooses the path.
 """

@@ -45,8 +45,8 @@ class Recording:
     claims. `states` has an object for each state: the values of the state and, if the file gives them, the action and
     its parameters. `read` turns a value in the file into a value of a domain. For an evaluation error, `failing` has
     the action instance that is undefined in the last state. `failing` is None if a predicate is undefined there.
-    `loop` (the position of the state where a lasso's loop starts), `choice` (the values of the property's parameters)
-    and `fairness` are set only for a liveness property.
+    Only a liveness property has `loop` (the position from 0 of the state where the loop of a lasso starts), `choice`
+    (the values of the property's parameters) and `fairness`.
     """
 
     claim: Claim
@@ -267,7 +267,7 @@ def _itf_file(data: dict[str, Any]) -> TraceFile:
 
 
 def _itf_state(state: dict[str, Any], position: int, ours: bool) -> dict[str, Any]:
-    """Puts an ITF state into the form of a result. There, the values are in an object `state` beside the action.
+    """Turns an ITF state into the form of a result: an object with `state` (the values), `action` and `parameters`.
 
     The action and its parameters are read only if isrcheck has written the file (`ours`).
     """

@@ -175,7 +175,7 @@ class _Walk:
         return self._fix("allows", verdict=verdict, enabled=self._only_there(self.walked.length))
 
     def _only_there(self, k: int) -> tuple[str, ...]:
-        """The steps that are possible for the control in its last state, but not for the model of the trace in state k."""
+        """The steps possible for the control in its last state, but not for the model of the trace in state k."""
         here = set(possible(Interpreter(self.walked.model, {}), self.walked.trace.steps[k - 1].state))
         return tuple(name for name in possible(self.interpreter, self.path[-1].state) if name not in here)
 

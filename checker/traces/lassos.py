@@ -28,7 +28,7 @@ class Kept:
 class Lasso:
     """A replayed trace as a behaviour that continues for ever.
 
-    An exception is a trace that breaks a `stable` property. It has no loop, and its last step makes the condition false.
+    But a trace that breaks a `stable` property has no loop. Its last step makes the property's condition false.
     """
 
     interpreter: Interpreter

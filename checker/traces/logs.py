@@ -19,7 +19,7 @@ from isrcheck.model.language.telling import SeenRecord, SeenState
 
 
 def logs(model: Model, state: tuple[Value, ...]) -> tuple[DrawnLog, ...]:
-    """The logs of a state, sorted by partition and broker, or as `drawn_logs` orders them. Empty without logs."""
+    """The logs of a state, by partition and broker, or as `drawn_logs` orders them. Empty if the model has no logs."""
     s = SeenState(model, state)
     own = getattr(model, "drawn_logs", None)
     if own is not None:

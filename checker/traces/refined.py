@@ -41,10 +41,10 @@ class Implementation:
         return mapped(self.model, self.specification.model, self.mapping, state)
 
     def objection(self, states: list[State]) -> str | None:
-        """None if the refinement fails in the last state of a path and not before. Otherwise, says what is different.
+        """None if the refinement first fails in the last state of a path. Otherwise the reason why it does not.
 
-        A step for which `allows` returns None does not count as a difference. Raises `EvaluationError` if the mapping is undefined in a
-        state.
+        A step for which `allows` returns None is never this reason. Raises `EvaluationError` if the mapping is
+        undefined in a state.
         """
         seen = [self.stands_for(state) for state in states]
         begins = seen[0] in initial_states(self.specification.model)

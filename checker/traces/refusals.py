@@ -136,7 +136,7 @@ def _span(node: ast.expr) -> Span:
 
 
 def _argument(code: CodeType, call: Span | None, index: int, given: int) -> ast.expr | None:
-    """The argument at position `index` of the call with `given` arguments at the place `call`. None if it is not found."""
+    """The argument at position `index` of the call at the place `call` with `given` arguments. None if not found."""
     try:
         tree = ast.parse("".join(linecache.getlines(code.co_filename)))
     except SyntaxError:

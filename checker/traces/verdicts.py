@@ -246,7 +246,7 @@ def _refused(refusal: Refusal, outcome: ReplayOutcome) -> str:
 
 
 def _reasons(refusal: Refusal) -> list[str]:
-    """Lines about a refusal: its place in the code, the values that the false requirement reads, and the differences."""
+    """Lines about a refusal: its place in the code, the values that a requirement reads, and the differences."""
     lines = [] if refusal.where is None else [f"  at {refusal.where}, false in state {refusal.state - 1}, where"]
     rows = list(refusal.values)
     if refusal.where is not None and not rows:

@@ -10,5 +10,5 @@ REFUSED: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ff
 
 
 def clean(text: str) -> str:
-    """A text in which characters that XML does not allow are replaced. The caller escapes markup."""
+    """The text with U+FFFD in place of each character that XML 1.0 does not allow. The caller escapes markup."""
     return REFUSED.sub("\ufffd", text)

@@ -3,7 +3,7 @@
 The data plane is that of `v3` with its fixes: followers truncate while they fetch, and leader epochs fence their
 fetches. Requests and responses are in `alterations`, the leader's steps in `pending_isr`, and the controller's steps in
 `alteration_handling`. `partition_state` defines how far a replica's log must reach before the replica joins the ISR.
-`pending_isr` and `alteration_handling` define whether the replica may join. A broker that stops loses its roles
+`pending_isr` and `alteration_handling` exclude fenced and stopping brokers. A broker that stops loses its roles
 (`data_plane`). A controller that stops also loses its controller epoch and its commands in flight (`controller`), the
 requests that it has accepted, and what it knew when it was deposed (`alteration_handling`). In a controlled shutdown
 the broker's session also ends (`controlled_shutdown`). This file fixes the values of some settings. It also defines how
@@ -16,8 +16,8 @@ later. In that case the leader learns the outcome by LeaderAndIsr.
 
 A *version* is what KIP-497 calls zkVersion and later KIPs call partition epoch.
 
-Left out, in addition to what the other files leave out: other values of the settings that this file fixes, such as
-several partitions.
+Left out, in addition to what the other files leave out: other values of the settings that this file fixes. For
+example, there is only one partition.
 
 Sources: KIP-497 and its comments; the later KIPs and JIRA ids that the settings name.
 """
@@ -170,7 +170,7 @@ class AlterIsr(AlterationHandling, PendingIsr, ControlledShutdown, Commands, Rea
         """Whether a request of the current leader epoch may have a version before the current version.
 
         With `answer = after-write`, each decision that the controller makes by itself begins a new leader epoch. Then a
-        request has an earlier version only if another request had the same version, or a deleted topic the same name.
+        request has an earlier version only if another request had that version, or if the request's topic is deleted.
         """
         late = bool(self.late_requests and not self.requests_in_order)
         again = bool((self.lost_responses or self.late_requests) and not self.idempotent_check)

@@ -31,7 +31,7 @@ class AlterIsrProof(Proof):
 
     @lemma(p=any_partition, b=broker, i=any_arriving_request)
     def who_asks_for_an_isr_is_in_it(self, s: State, p: int, b: Any, i: int) -> Any:
-        """A broker with an alteration under way is in the ISR that it requests."""
+        """While a request for an ISR or the response is under way, the requesting broker is in that ISR."""
         one = s.alteration[p][b][i]
         return implies(one.stage != "none", one.isr.has(b))
 

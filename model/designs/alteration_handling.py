@@ -1,8 +1,8 @@
 """How a controller handles AlterIsr.
 
-The controller makes its checks of a request in a fixed order. It answers with the first error or, if there is none,
-alters the ISR. A deposed controller may not have noticed that it is deposed. Then it answers from its *view*, which is
-the state that it knew when the next controller was elected.
+The controller makes its checks of a request in a fixed order. It answers with the first error. If there is none, it
+alters the ISR, immediately or later (setting `answer`). A deposed controller may not have noticed that it is deposed.
+Then it answers from its *view*, which is the state that it knew when the next controller was elected.
 
 Left out: requests to brokers that were never the controller. Such a broker would answer NOT_CONTROLLER.
 
@@ -145,17 +145,17 @@ class AlterationHandling(Alterations, Controller):
                 s.asked_controller_epoch[b] = 0
 
     def decide(self, s: State, c: Any, p: int, leader: Any, isr: Any, changed: Any) -> None:
-        """Decides as usual, except for a new controller with `failover_raises_version` and `answer = before-write`.
+        """Decides. With `failover_raises_version` and `answer = before-write` a new controller always writes the state.
 
-        Such a controller writes the state even if leader and ISR stay the same, because its predecessor may have
-        promised a change. A controller is new if it has seen no broker yet.
+        It does so even if leader and ISR stay the same, because its predecessor may have promised a change. A
+        controller is new if it has seen no broker yet.
         """
         if self.names_holder and self.failover_raises_version:
             changed = changed | s.seen_live[c][p].is_empty
         super().decide(s, c, p, leader, isr, changed)
 
     def begins_an_epoch(self, s: State, p: int, known: Any, choice: tuple[Any, Any], changed: Any) -> Any:
-        """Whether a decision of the controller begins a leader epoch: not if only the version is new."""
+        """Whether a decision of the controller begins a leader epoch. It does if it changes the leader or the ISR."""
         leader, isr = choice
         other = ~known.leader.is_none if leader is none else known.leader != leader
         return changed & (other | (known.isr != isr))
@@ -216,7 +216,7 @@ class AlterationHandling(Alterations, Controller):
     def asked(self, s: State, c: Any, p: int, b: Any, i: int) -> Any:
         """The request that a controller handles now. Requires that the controller has seen the live brokers.
 
-        If `requests_in_order` or `controllers_in_order` is set, also requires that the request keeps this order.
+        Also requires what the settings `requests_in_order` and `controllers_in_order` say, if they are set.
         """
         one = s.alteration[p][b][i]
         s.require(one.stage == "asked", self.believes(s, c), ~s.seen_live[c][p].is_empty)
@@ -230,7 +230,7 @@ class AlterationHandling(Alterations, Controller):
         return one
 
     def is_in_order(self, s: State, c: Any, p: int, b: Any, i: int) -> Any:
-        """Whether the controller has no reason to refuse a request."""
+        """Whether no condition in the list of `refusals` is true of a request."""
         return every(~condition for condition, _ in self.refusals(s, c, p, b, i))
 
     # --- the controller handles a request ---------------------------------------------------------------------------
@@ -281,7 +281,7 @@ class AlterationHandling(Alterations, Controller):
         return f"{self.handling_in_words(old, c, p, b, request)}: success, since that is the ISR already"
 
     def first_refusal(self, s: State, c: Any, p: int, b: Any, i: int, *answers: str) -> Any:
-        """Whether the first condition that is true of a request leads to one of the given answers."""
+        """Whether the first true condition in the list of `refusals` comes with one of the given answers."""
         found: Any = False
         for condition, answer in reversed(self.refusals(s, c, p, b, i)):
             found = condition | found if answer in answers else ~condition & found

@@ -162,7 +162,7 @@ class Alterations(PartitionState):
         return s.alteration[p][b][i].stage != "none"
 
     def is_expected(self, s: State, p: int, b: Any, i: int) -> Any:
-        """Whether a leader still waits for the outcome of an alteration, and so knows no later epoch or version."""
+        """Whether a leader awaits the outcome of an alteration: it still leads at the request's epoch and version."""
         one, replica = s.alteration[p][b][i], s.replica[p][b]
         if i not in self.all_requests:
             return False
@@ -172,7 +172,7 @@ class Alterations(PartitionState):
         return found & ~one.former if self.has_crashes else found
 
     def answered(self, s: State, p: int, b: Any, i: int, *answers: str) -> Any:
-        """An alteration. Requires that the leader waits for its outcome, and that its stage is one of `answers`."""
+        """Returns an alteration. Requires that the leader waits for the outcome, and that the stage is in `answers`."""
         one = s.alteration[p][b][i]
         s.require(one_of(one.stage, answers), self.is_expected(s, p, b, i))
         return one

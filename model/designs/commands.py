@@ -22,8 +22,8 @@ class Commands(Controller):
     command_check = setting(
         "leader-epoch",
         choices=("role", "leader-epoch", "controller-epoch"),
-        meaning="which commands a broker obeys. role: those that change its role (the page); leader-epoch: those of a "
-        "greater leader epoch; controller-epoch: the same, except those from an older controller (KAFKA-1188)",
+        meaning="which commands a broker obeys. role: those that change its role (the design document); leader-epoch: "
+        "those of a greater leader epoch; controller-epoch: the same, but none of an older controller (KAFKA-1188)",
     )
     skip_same_leader = setting(
         False, meaning="a follower does not truncate when it hears of the same leader in a later epoch (KAFKA-7164)"
@@ -230,7 +230,7 @@ class Commands(Controller):
     def on_broker_startup(self, s: State, b: Any) -> None:
         """A broker starts and registers. It reads its roles from ZooKeeper, or waits for the controller's commands.
 
-        With broker epochs the controller handles each restart as a failure and then a start: the broker comes back only
+        With `broker_epoch` the controller handles each restart as a failure and then a start. So the broker starts only
         after the controller has seen that it was gone.
         """
         s.require(~s.up.has(b))

@@ -3,7 +3,7 @@
 Requests travel in one FIFO channel for each controller and broker. A controller's crash empties its channels. A
 broker's crash empties the channels to that broker only if `broker_epoch` is set (KIP-380).
 
-Left out: batches of partitions in one ZooKeeper call, acknowledgement timeouts of requests, ExternalView.
+Left out: batches of partitions in one ZooKeeper call, timeouts of unacknowledged requests, ExternalView for clients.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ class Controller(PartitionState, DataPlane, Logs):
         return acts & (s.controller == c) if self.controller_epoch_guard else acts
 
     def is_controller(self, s: State, c: Any) -> Any:
-        """Whether a controller is the current one. A deposed controller may never see that brokers come and go."""
+        """Whether a controller is the current one. No step waits for a deposed one to see that a broker is gone."""
         return s.controller == c if self.controller_failover else True
 
     def assigned(self, s: State, p: int, brokers: Any) -> Any:
@@ -183,7 +183,7 @@ class Controller(PartitionState, DataPlane, Logs):
         return {"leader": none, "isr": set(), "epoch": epoch, "version": 0}
 
     def send(self, s: State, c: Any, b: Any, *requests: tuple[Any, dict[str, Any]]) -> None:
-        """Appends to a channel each request whose condition is true; waits while the channel is full."""
+        """Appends to a channel each request whose condition is true. Requires that the channel has room for it."""
         channel = s.channel[c][b]
         for condition, request in requests:
             s.require(s.room(~(condition & channel.is_full)))
@@ -197,7 +197,7 @@ class Controller(PartitionState, DataPlane, Logs):
         return (s.read[c][p], s.read[c][p].live) if self.reads_first else (s.state[p], s.live)
 
     def sees_a_change(self, s: State, c: Any, p: int) -> Any:
-        """Whether a controller may act on a change of /brokers/ids for a partition."""
+        """Whether a controller may decide about a partition because /brokers/ids has changed."""
         if self.reads_first:
             return self.acting(s, c) & s.read[c][p].done & self.has_path(s, p)
         return self.acting(s, c) & (s.live != s.seen_live[c][p]) & self.has_path(s, p)
@@ -350,7 +350,7 @@ class Controller(PartitionState, DataPlane, Logs):
 
     @action(c=broker, actor="c", where=lambda m: m.controller_failover)
     def elect_controller(self, s: State, c: Any) -> None:
-        """A broker creates /controller. It will inform all live brokers (already now, by INIT, if `init_flag`)."""
+        """A broker creates /controller. It informs all live brokers later and, with `init_flag`, also in this step."""
         s.require(s.controller.is_none, s.live.has(c), self.is_up(s, c))
         s.require(s.room(s.controller_epoch < self.max_controller_epoch))
         epoch = s.controller_epoch + 1

@@ -130,7 +130,7 @@ class DataPlane(Fetching, Producers):
         where=lambda m: m.has_crashes and not m.checkpoint_all,
     )
     def checkpoint_without_unstarted_replica(self, s: State, p: int, b: Any) -> None:
-        """A broker writes its high watermarks to disk, without that of an unstarted replica, which is lost."""
+        """A broker writes its high watermarks to disk, and loses the one of a replica that has not started."""
         s.require(self.is_up(s, b), s.replica[p][b].role == "none", s.checkpoint[p][b] > 0)
         s.checkpoint[p][b] = 0
         s.replica[p][b].high_watermark = 0

@@ -1,9 +1,9 @@
 """The profiles of the designs: `plain`, which is checked by default, and three others that are worth checking.
 
 `plain` has failures, and each of its actions happens. It has at least three replicas, unless its check would then take
-longer than seconds. `as-written` is the design as its page describes it, without later fixes. `with-fixes` has every
-later fix. `worst-case` is the largest profile that ends in about a minute on two cores. `isrcheck models NAME` says how
-large each profile is.
+longer than seconds. `as-written` is the design as its document describes it, without later fixes. `with-fixes` has
+every later fix. `worst-case` is the largest profile whose check ends in about a minute on two cores. `isrcheck models
+NAME` says how large each profile is.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ V3: Final[Profiles] = {
     ),
     "as-written": (
         {**_V3_PAGE, **_ONE_EACH},
-        "the page alone: violated, as scenario v3-as-written tells",
+        "the design document alone: violated, as scenario v3-as-written tells",
     ),
     "with-fixes": (
         {**_V3_FIXED, **_ONE_EACH, "replicas": 2, "min_isr": 1},
@@ -56,12 +56,12 @@ _V2_FIXED: Final = {
 V2: Final[Profiles] = {
     "plain": (
         {**_THREE, "max_version": 2, "checkpoint": "at-stop"},
-        "three replicas, a crash and an expired session, the page's unconditional writes: violated, since a leader "
-        "that missed its expiry writes the ISR over its successor's, as in v2-zombie-overwrites-the-isr",
+        "three replicas, a crash and an expired session, unconditional writes as in the design document: violated, "
+        "since a leader that missed its expiry overwrites its successor's ISR, as in v2-zombie-overwrites-the-isr",
     ),
     "as-written": (
         {**_ONE_EACH, "max_leader_epoch": 3, "max_version": 6, "expiries": 2},
-        "the page alone, two replicas, a crash and two expiries: violated, as scenario v2-as-written tells",
+        "the design document alone, two replicas, a crash and two expiries: violated, as scenario v2-as-written tells",
     ),
     "with-fixes": (
         {**_THREE, **_V2_FIXED, "checkpoint": "at-stop"},
@@ -77,12 +77,12 @@ _V1_FIXED: Final = {"election": "multi", "isr_write": "conditional", "skip_same_
 V1: Final[Profiles] = {
     "plain": (
         {**_ONE_EACH, "max_leader_epoch": 1, "max_version": 2, "max_records": 1},
-        "two replicas (three are too many for seconds), a crash and an expired session, as the page has it: violated, "
-        "since a leader that missed its expiry goes on, as in v1-zombie-shrinks-the-isr-first",
+        "two replicas (three are too many for seconds), a crash and an expired session, as in the document: "
+        "violated, since a leader that missed its expiry goes on, as in v1-zombie-shrinks-the-isr-first",
     ),
     "as-written": (
         {**_ONE_EACH, "max_leader_epoch": 2},
-        "the page alone, with longer logs: violated in the same way, and split brain besides",
+        "the design document alone, with longer logs: violated in the same way, and split brain besides",
     ),
     "with-fixes": (
         {**_THREE, **_V1_FIXED, "max_version": 2, "checkpoint": "at-stop"},
@@ -157,7 +157,7 @@ PRIMARY_BACKUP: Final[Profiles] = {
     ),
     "as-written": (
         {**_FAIL_FOR_GOOD, "truncation": "high-watermark"},
-        "with the page's own truncation: violated, as in primary-backup-truncates-to-high-watermark",
+        "with the design document's own truncation: violated, as in primary-backup-truncates-to-high-watermark",
     ),
     "with-fixes": (
         {**_FAIL_FOR_GOOD, "log_size": 3, "max_records": 3, "max_leader_epoch": 3, "max_version": 6},

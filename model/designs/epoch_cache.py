@@ -84,7 +84,7 @@ def floor_epoch(cache: Any, epoch: Any, greatest_epoch: int) -> Any:
 
 
 def describes(cache: Any, log: Any, log_size: int, greatest_epoch: int) -> Any:
-    """Whether a cache has exactly the epochs of a log's records with their first offsets, and at most one more epoch.
+    """Whether a cache has the epochs of a log's records, with their first offsets, and besides at most one more epoch.
 
     The additional epoch starts at the log end: it is a leader's own epoch, before the leader has appended a record.
     """

@@ -121,7 +121,7 @@ class Fetching(Replicas):
         return answers & ~s.replica[p][follower].truncating if self.asks_where_epochs_end else answers
 
     def has_a_quorum(self, s: State, p: int, leader: Any) -> Any:
-        """Whether at least min.insync.replicas members of a leader's ISR are the leader or may fetch from the leader.
+        """Whether the leader and the ISR members that may fetch from it are at least min.insync.replicas in number.
 
         Members that may not fetch do not count: when they lag, the leader removes them from the ISR if it can.
         """
@@ -144,9 +144,9 @@ class Fetching(Replicas):
         """How many records a follower keeps after a leader's answer, and whether it has then finished truncating.
 
         If the answer has no offset, the follower truncates to its high watermark. Otherwise it truncates to the offset
-        in the answer. From KIP-279 on, it truncates to the end of the answer's epoch in its own cache, if this end is
-        known and smaller. But if its cache lacks this epoch and has a smaller and a greater one, the follower truncates
-        to the end of the smaller epoch, whatever the offset in the answer, and must ask again.
+        in the answer. Except with `truncation = kip-101`, the follower's cache counts too. If the answer's epoch ends
+        earlier there, the follower truncates to this end. If this cache has a smaller and a greater epoch, but not the
+        answer's, the follower truncates to the end of the smaller epoch, whatever the offset, and must ask again.
         """
         top, own = self.max_leader_epoch, s.epoch_cache[p][follower]
         own_end, high_watermark = s.log[p][follower].length, s.replica[p][follower].high_watermark

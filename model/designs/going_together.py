@@ -1,7 +1,7 @@
 """Which settings of the designs exclude each other, and which settings have no effect without another setting.
 
-Each tuple is the `together` attribute of the class that declares the settings. A test finds out which settings need
-another setting: it traces the actions of every design with and without each value, and compares the results.
+Each tuple is the `together` attribute of the class that declares the settings. For each design and each setting without
+effect at the default settings, a test changes that setting and shows that the actions and predicates stay the same.
 """
 
 from __future__ import annotations
@@ -38,7 +38,11 @@ PARTITION_STATE: Final[Together] = (
         words="it needs truncation=kip-320 or on-fetch",
     ),
     idle("fence_truncation", unless=lambda m: m.truncation == "kip-320", words="it needs truncation=kip-320"),
-    idle("assign_on_leader", unless=lambda m: m.has_epoch_cache, words="it needs truncation by epochs"),
+    idle(
+        "assign_on_leader",
+        unless=lambda m: m.has_epoch_cache,
+        words="it needs truncation=kip-101, kip-279, kip-320 or on-fetch",
+    ),
     idle(
         "refuse_undefined_epoch",
         "truncation_reply",
@@ -54,7 +58,7 @@ PARTITION_STATE: Final[Together] = (
         "checkpoint",
         "checkpoint_all",
         unless=lambda m: m.has_crashes,
-        words="it needs crashes or lossy_crashes",
+        words="it needs crashes>=1 or lossy_crashes>=1 (alter-isr: or shutdowns>=1)",
     ),
 )
 REASSIGNED: Final[Together] = (
@@ -79,7 +83,7 @@ CONTROLLER: Final[Together] = (
         unless=lambda m: m.controller_failover,
         words="it needs controller_failover=true",
     ),
-    idle("topic_id", "init_isr", unless=lambda m: m.topic_changes, words="it needs topic_changes"),
+    idle("topic_id", "init_isr", unless=lambda m: m.topic_changes, words="it needs topic_changes>=1"),
     *REASSIGNED,
     idle(
         "cancellations",
@@ -88,9 +92,13 @@ CONTROLLER: Final[Together] = (
         "stop_replica_check",
         "reassignment_rounds",
         unless=lambda m: m.reassignments,
-        words="it needs reassignments",
+        words="it needs reassignments>=1",
     ),
-    idle("startup", unless=lambda m: m.has_crashes, words="it needs crashes or lossy_crashes"),
+    idle(
+        "startup",
+        unless=lambda m: m.has_crashes,
+        words="it needs crashes>=1 or lossy_crashes>=1 (alter-isr: or shutdowns>=1)",
+    ),
 )
 V3: Final[Together] = (
     clash(
@@ -99,11 +107,11 @@ V3: Final[Together] = (
         where=lambda m: m.versions == "identity" and m.topic_changes,
         why="versions of a topic that is made anew begin with 0 again, and meet those of the old one; count them",
     ),
-    idle("read_back", unless=lambda m: m.lost_replies, words="it needs lost_replies"),
+    idle("read_back", unless=lambda m: m.lost_replies, words="it needs lost_replies>=1"),
 )
 V2: Final[Together] = (
     *REASSIGNED,
-    idle("restarts", unless=lambda m: m.has_crashes, words="it needs crashes or lossy_crashes"),
+    idle("restarts", unless=lambda m: m.has_crashes, words="it needs crashes>=1 or lossy_crashes>=1"),
     idle(
         "queue_size",
         "full_queue",
@@ -111,7 +119,7 @@ V2: Final[Together] = (
         "start_check",
         "lifecycle",
         unless=lambda m: m.has_queues,
-        words="it needs reassignments, assigned_at_start or topic_changes",
+        words="it needs reassignments>=1, assigned_at_start>=1 or topic_changes>=1",
     ),
     idle(
         "replica_check",
@@ -119,12 +127,12 @@ V2: Final[Together] = (
         "reassigned_isr",
         "reassignment_writes",
         unless=lambda m: m.reassignments,
-        words="it needs reassignments",
+        words="it needs reassignments>=1",
     ),
-    idle("deletion_check", unless=lambda m: m.topic_changes, words="it needs topic_changes"),
+    idle("deletion_check", unless=lambda m: m.topic_changes, words="it needs topic_changes>=1"),
 )
 ALTER_ISR: Final[Together] = (
-    idle("requests_in_order", unless=lambda m: m.late_requests, words="it needs late_requests"),
+    idle("requests_in_order", unless=lambda m: m.late_requests, words="it needs late_requests>=1"),
     idle("controllers_in_order", unless=lambda m: m.controller_failover, words="it needs controller_failover=true"),
     idle(
         "failover_raises_version",
@@ -134,7 +142,7 @@ ALTER_ISR: Final[Together] = (
     idle("idempotent_check", unless=lambda m: m.answer == "after-write", words="it needs answer=after-write"),
 )
 MAJORITY: Final[Together] = (
-    idle("restarts", unless=lambda m: m.has_crashes, words="it needs crashes or lossy_crashes"),
-    idle("epoch_check", unless=lambda m: m.late_messages, words="it needs late_messages"),
-    idle("fsync", unless=lambda m: m.lossy_crashes, words="it needs lossy_crashes"),
+    idle("restarts", unless=lambda m: m.has_crashes, words="it needs crashes>=1 or lossy_crashes>=1"),
+    idle("epoch_check", unless=lambda m: m.late_messages, words="it needs late_messages>=1"),
+    idle("fsync", unless=lambda m: m.lossy_crashes, words="it needs lossy_crashes>=1"),
 )

@@ -97,7 +97,7 @@ class Logs(Producers):
 
     @action(p=any_partition, b=broker, actor="b")
     def commit(self, s: State, p: int, b: Any) -> None:
-        """The leader raises its high watermark to the least log end offset of its ISR, and acknowledges its records."""
+        """The leader raises its high watermark to the least log end of the ISR, and acknowledges records below it."""
         replica, end = s.replica[p][b], self.end_to_commit(s, p, b)
         s.require(self.leads(s, p, b), end > replica.high_watermark, self.may_commit(s, p, b))
         self.note_commit(s, p, b, end, self.serves_the_topic(s, p, b))

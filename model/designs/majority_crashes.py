@@ -4,7 +4,7 @@ A replica's log, its epoch and its vote are on disk. `fsync` says what a replica
 neither. A follower flushes its log before it asks for the next record. A leader flushes its own copy of a record when
 it commits the record. A voter flushes its vote before it sends the vote. Unflushed records may be on disk anyway. A
 lossy crash (of the machine, not of the process) loses any number of unflushed records from the end of the log, and
-perhaps a vote. After a restart, a replica's epoch is at least the epoch of its last record, as in Kafka's raft client.
+perhaps unflushed votes and epochs. The epoch stays at least that of the last record, as in Kafka's raft client.
 
 Left out: truncations that reach the disk late; disks that change what was written.
 
@@ -60,7 +60,7 @@ class CrashingReplicas(ElectionsByMajority):
 
     @property
     def knows_flushed(self) -> bool:
-        """Whether the state says how far logs are flushed. If they never are, any record may be lost."""
+        """Whether the state says how far logs are flushed. If they never are, a lossy crash may lose any record."""
         return bool(self.lossy_crashes and self.flushes_log)
 
     def replica_variables(self) -> dict[str, Any]:

@@ -45,7 +45,7 @@ class ElectionsByMajority(Logs):
     timeouts = budget(
         1,
         at_most=5,
-        meaning="elections that a replica starts although a leader is up, or although a majority might not vote for it",
+        meaning="elections that a replica starts at any moment, even if a leader is up or no majority votes for it",
     )
     vote = setting(
         "up-to-date",
@@ -100,7 +100,7 @@ class ElectionsByMajority(Logs):
     # --- words ------------------------------------------------------------------------------------------------------
 
     def is_legitimate(self, s: State, p: int, b: Any) -> Any:
-        """Whether a broker leads, and nobody was elected later."""
+        """Whether a broker leads, and nobody was elected in a later epoch."""
         return self.leads(s, p, b) & (s.elected[p].leader == b) & (s.elected[p].epoch == s.replica[p][b].epoch)
 
     def take_role(self, s: State, p: int, b: Any, role: str, leader: Any) -> None:
@@ -316,7 +316,7 @@ class ElectionsByMajority(Logs):
 
     @action(p=any_partition, b=broker, other=broker, actor="b")
     def hear_of_later_epoch(self, s: State, p: int, b: Any, other: Any) -> None:
-        """A replica steps down, because a replica that it can neither follow nor vote for is in a later epoch."""
+        """A replica learns a later epoch of another, which it can neither follow nor vote for, and awaits a leader."""
         if b == other:
             return
         mine, theirs = s.replica[p][b], s.replica[p][other]

@@ -123,7 +123,7 @@ class LateMessages(ElectionsByMajority):
                 setattr(place, name, when(here, value, getattr(place, name)))
 
     def arriving(self, s: State, p: int, i: int, kind: str, sender: Any, receiver: Any) -> Any:
-        """A late message between two brokers. Requires that the receiver is up."""
+        """The late message in place `i`. Requires this kind, these brokers, and a receiver that is up."""
         message = s.late[p][i]
         s.require(message.kind == kind, message.sender == sender, message.receiver == receiver)
         s.require(self.is_up(s, receiver))
@@ -212,7 +212,7 @@ class LateMessages(ElectionsByMajority):
         where=lambda m: m.late_votes,
     )
     def late_vote_arrives(self, s: State, p: int, place: int, voter: Any, candidate: Any) -> None:
-        """A candidate counts a late vote; a vote of an earlier epoch counts only if votes are not checked."""
+        """A candidate counts a late vote. A vote of an earlier epoch is ignored if `epoch_check` covers votes."""
         if voter == candidate:
             return
         message, own = self.arriving(s, p, place, "vote", voter, candidate), s.replica[p][candidate]
@@ -270,7 +270,7 @@ class LateMessages(ElectionsByMajority):
         where=lambda m: m.late_messages,
     )
     def late_fetch_arrives(self, s: State, p: int, place: int, follower: Any, leader: Any) -> None:
-        """A leader learns a log end offset from a late fetch, even of an earlier epoch if fetches are not checked."""
+        """A leader learns a log end from a late fetch. An earlier epoch is ignored if `epoch_check` covers fetches."""
         if follower == leader:
             return
         message, own = self.arriving(s, p, place, "fetch", follower, leader), s.replica[p][leader]
@@ -323,7 +323,7 @@ class LateMessages(ElectionsByMajority):
         where=lambda m: m.late_messages,
     )
     def late_answer_arrives(self, s: State, p: int, place: int, follower: Any, leader: Any) -> None:
-        """A follower appends a late record if its log end, and its epoch if checked, are still those of the fetch."""
+        """A follower appends a late record if its log end is the fetch offset and `epoch_check` allows the epoch."""
         if follower == leader:
             return
         message, own = self.arriving(s, p, place, "answer", leader, follower), s.replica[p][follower]

@@ -72,7 +72,7 @@ class PulledLogs(ElectionsByMajority):
         return True
 
     def has_a_quorum(self, s: State, p: int, leader: Any) -> Any:
-        """Whether most replicas, the leader included, get the leader's records."""
+        """Whether the leader and the followers that get its records are most of the replicas."""
         followers = count(self.pulls(s, p, f, leader) for f in self.brokers if f != leader)
         return followers + 1 >= self.majority
 

@@ -50,10 +50,10 @@ class PartitionState(Fetching):
     expand_guard = setting(
         "epoch-start",
         choices=("literal", "high-watermark", "epoch-start", "at-fetch"),
-        meaning="when a replica joins the ISR. literal: when it passes the page's lag test; high-watermark: when it "
-        "has reached the leader's high watermark; epoch-start: when it has also reached the start of the leader's "
-        "epoch (KAFKA-7128); at-fetch: the same, but only while the leader handles its fetch, as in Kafka. The first "
-        "three are tested at any moment, by what the leader knows",
+        meaning="when a replica joins the ISR. literal: when it passes the lag test of the design document; "
+        "high-watermark: when it has reached the leader's high watermark; epoch-start: when it has also reached the "
+        "start of the leader's epoch (KAFKA-7128); at-fetch: the same, but only while the leader handles its fetch, "
+        "as in Kafka. The first three are tested at any moment, by what the leader knows",
     )
     shrink_guard = setting(
         "lagging",
@@ -176,11 +176,11 @@ class PartitionState(Fetching):
         return s.assignment[p].replicas.has(b) if self.reassigns else True
 
     def is_wanted(self, s: State, p: int, b: Any) -> Any:
-        """Whether a broker is a replica of a partition or, in V2, will be after the reassignment under way."""
+        """Whether a broker is a replica of a partition or, in V2, becomes one by the reassignment under way."""
         return self.is_assigned(s, p, b)
 
     def is_moving(self, s: State, p: int) -> Any:
-        """Whether a reassignment is under way or, in V2, the creation or deletion of a topic."""
+        """Whether a reassignment or, in V2, the creation or deletion of a topic is under way."""
         return s.assignment[p].phase != "none"
 
     def known_replicas(self, s: State, p: int, leader: Any) -> Any:

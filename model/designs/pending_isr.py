@@ -6,10 +6,10 @@ LeaderAndISR command with a new leader epoch. If the controller answers before i
 command may instead have a later version in the leader's own epoch.
 
 Left out: the lag of a leader's metadata cache. A leader knows immediately which brokers have a session, but this may
-change before the controller decides. Also left out: before it commits a record, a leader waits for a caught-up follower
-outside the ISR, if the follower may join (KAFKA-15021). The design `kraft` has this wait. As in Kafka with ZooKeeper,
-the controller does not notice that a follower has restarted since its last fetch (KIP-903). So a replica may join
-because of what it had fetched before its restart.
+change before the controller decides. Also left out: the wait of a leader, before it commits a record, for a caught-up
+follower outside the ISR that may join (KAFKA-15021). The design `kraft` has this wait. As in Kafka with ZooKeeper, the
+controller does not notice that a follower has restarted since its last fetch (KIP-903). So a replica may join because
+of what it had fetched before its restart.
 
 Sources: KIP-497 with its comments, KIP-841, KAFKA-8836, KAFKA-13091, KAFKA-14140.
 """
@@ -171,7 +171,7 @@ class PendingIsr(Alterations, Controller):
 
     @action(p=any_partition, b=broker, request=any_request, actor="b")
     def retry_alter_isr(self, s: State, p: int, b: Any, request: int) -> None:
-        """A response says that the controller is the wrong one or the broker epoch is stale. The leader asks again."""
+        """A response is the error NOT_CONTROLLER or STALE_BROKER_EPOCH. The leader asks again."""
         self.answered(s, p, b, request, *RETRIED).stage = "asked"
 
     def told_retry_alter_isr(self, old: Any, new: Any, p: int, b: Any, request: int) -> str:

@@ -3,7 +3,7 @@
 A ghost records the answers to producers. A success that any broker reports, rightly or wrongly, is a *promise* that the
 record is not lost, and is recorded. Only a deletion of the topic clears the ghost: the owner of the topic wants the
 deletion, so earlier answers promise nothing any more. A leader that has not heard of the deletion may still report
-success later. This is also a promise, unless the deletion is still under way (`is_owed`).
+success later. Such a late success is also a promise, unless the deletion is still under way (`is_owed`).
 
 In Kafka, a leader answers when its high watermark reaches the end of the written record (DelayedProduce), whatever the
 epoch. By default the model is simpler: only producers that wrote in the leader's present epoch get an answer. So no
@@ -72,7 +72,7 @@ class Producers(Replicas):
     # --- answers ----------------------------------------------------------------------------------------------------
 
     def may_tell(self, s: State, p: int, b: Any) -> Any:
-        """Whether a leader may report success to a producer now, and this report is a promise."""
+        """Whether a leader may report success to a producer now and the report would be a promise (`is_owed`)."""
         return self.may_acknowledge(s, p, b) & self.is_owed(s, p)
 
     def is_owed(self, s: State, p: int) -> Any:

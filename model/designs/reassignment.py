@@ -1,8 +1,8 @@
 """Partition reassignment: a partition moves from its old replicas (AR) to new ones (RAR), in steps.
 
-The partition has its old and its new replicas until all new replicas are in the ISR. Then a new replica leads, and the
-old replicas that are not in RAR leave the ISR and are stopped. The steps are those of on_partitions_reassigned and of
-the page "KafkaController".
+The partition has its old and its new replicas until all new replicas are in the ISR. If the leader is not in RAR, a
+replica in RAR is then elected. Last, the old replicas that are not in RAR leave the ISR and are stopped. The steps are
+those of on_partitions_reassigned and of the page "KafkaController".
 
 Sources: KIP-570, KAFKA-9672, KAFKA-13972, KAFKA-15665. Left out: several reassignments of one partition at a time, and
 changes of a reassignment under way (KIP-455), except its cancellation.
@@ -154,7 +154,7 @@ class Reassignment(Controller):
         where=lambda m: m.reassignments,
     )
     def reassign_partition(self, s: State, p: int, target: Any) -> None:
-        """An administrator asks for other replicas, at least min.insync.replicas (/admin/partitions_reassigned)."""
+        """An administrator asks for new replicas, at least min.insync.replicas many (/admin/partitions_reassigned)."""
         if len(target) < self.min_isr:
             return
         assignment = s.assignment[p]
@@ -175,7 +175,7 @@ class Reassignment(Controller):
         where=lambda m: m.reassignments and m.cancellations,
     )
     def cancel_reassignment(self, s: State, c: Any, p: int) -> None:
-        """A reassignment is cancelled before a new replica is in the ISR. New replicas stop in the old leader epoch."""
+        """A reassignment is cancelled while no new replica is in the ISR. StopReplica has the old leader epoch."""
         state, assignment = s.state[p], s.assignment[p]
         s.require(self.may_move(s, c, p, "adding"), state.isr <= assignment.old)
         leaving = assignment.replicas - assignment.old

@@ -214,7 +214,7 @@ class Replicas(Model):
         return (replica.role == "follower") & (replica.leader == leader) & self.is_up(s, follower)
 
     def end_seen_by(self, s: State, p: int, leader: Any, member: Any) -> Any:
-        """The log end offset of `member` that the leader knows: its own, or the offset of a follower's last fetch."""
+        """The log end offset of `member` that the leader knows. For a follower it is the offset of the last fetch."""
         return s.log[p][leader].length if member == leader else s.known_end[p][leader][member]
 
     def forget_followers(self, s: State, p: int, b: Any) -> None:
@@ -230,6 +230,6 @@ class Replicas(Model):
         return True
 
     def noted_epoch(self, s: State, p: int, b: Any, epoch: Any, start: Any) -> Any:
-        """A replica's epoch cache after adding that `epoch` starts at `start`; unchanged if records have no epochs."""
+        """A replica's epoch cache with a new entry (`epoch` starts at `start`); unchanged if records have no epochs."""
         cache = s.epoch_cache[p][b]
         return epoch_cache.assigned(cache, epoch, start, self.max_leader_epoch) if self.records_have_epochs else cache

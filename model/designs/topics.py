@@ -4,8 +4,8 @@ Each partition of the model is a topic of its own. Successive topics of the same
 `topic_id` brokers tell incarnations apart by topic ids (KIP-516); without it they cannot. A deletion removes the
 LeaderAndISR path immediately. Brokers hear of the deletion only after the controller has heard of it. Epochs and
 versions of a new incarnation begin at 0 again. With `deletion_waits` a new incarnation is created only when no
-controller knows the old one, no command is in transit, and all brokers have stopped their replicas. This includes
-brokers that are down.
+controller knows the old one, no command is in transit, and all brokers, including those that are down, have stopped
+their replicas.
 
 Left out: /admin/delete_topics and its retries.
 """
@@ -21,7 +21,7 @@ from isrcheck.model.language import action, becomes, broker, every, flag, number
 
 
 class Topics(Controller):
-    """on_topic_change and init_leaders of the page on V3, if `topic_changes` is set."""
+    """The procedures on_topic_change and init_leaders of the V3 design document, if `topic_changes` is set."""
 
     abstract = True
 

@@ -1,8 +1,8 @@
 """V1: every replica listens to ZooKeeper and acts by itself; the first one to create the leader node leads.
 
-The page of this design is not available. The model is derived from two later pages: "KafkaController" (paths, listeners
-and flow of events of the first design) and "Kafka replication detailed design V2" (its changes to the first design;
-brokerStartup, leaderElection and onLeaderChange). The result:
+The design document of V1 is not available. The model is derived from two later documents: "KafkaController" (paths,
+listeners and flow of events of the first design) and "Kafka replication detailed design V2" (its changes to the first
+design; brokerStartup, leaderElection and onLeaderChange). The result:
 
 * The paths of a partition are leader (ephemeral), ISR (written by the leader), replicas and, while the replicas change,
   partitions_reassigned. All replicas watch the same paths.
@@ -13,12 +13,12 @@ brokerStartup, leaderElection and onLeaderChange). The result:
   The epochs of the model are ghosts: an epoch counts how often the leader node was created. Only invariants and bounds
   read epochs; the protocol does not.
 
-The page on V2 counts five watches of each partition in this design, but does not name them. This file declares a watch
-for each path in the table of "KafkaController" except ISR, because only the leader is said to read and write the ISR.
+The document on V2 counts five watches of each partition in V1, but does not name them. This file declares a watch for
+each path in the table of "KafkaController" except ISR: by that document, only the leader reads and writes the ISR.
 
-Left out: preferred replicas and how long others wait for them; the creation and deletion of topics and partitions
-(partitions_add, partitions_remove, although their watches are counted); the leader node of a broker's former session
-(the broker cannot come back before that session is over, KAFKA-1387).
+Left out: preferred replicas and how long other replicas wait for them; the creation and deletion of topics and
+partitions (partitions_add, partitions_remove, although their watches are counted); the leader node of a broker's former
+session (the broker cannot come back before that session is over, KAFKA-1387).
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ class ZookeeperListeners(WatchedReplicas):
 
     @action(p=any_partition, b=broker, actor="b", where=lambda m: m.reads_first)
     def lose_election(self, s: State, p: int, b: Any) -> None:
-        """A candidate finds that another replica has created the leader node, and follows it (becomeFollower)."""
+        """A candidate finds the leader node of another replica, and follows that replica (becomeFollower)."""
         s.require(s.candidate[p][b].stands, self.connected(s, b), ~s.state[p].leader.is_none)
         self.follow(s, p, b)
         self.forget_candidacy(s, p, b)
@@ -163,7 +163,7 @@ class ZookeeperListeners(WatchedReplicas):
 
     @action(p=any_partition, b=broker, actor="b", where=lambda m: not m.reads_first)
     def take_the_lead(self, s: State, p: int, b: Any) -> None:
-        """In one step, a replica finds no leader node, creates the node, and raises the ISR's version (if counted)."""
+        """In one step, a replica finds no leader node, creates one, and raises the ISR's version (if it is counted)."""
         state = s.state[p]
         s.require(self.told(s, p, b, "leader"), state.leader.is_none, self.may_stand(s, p, b))
         self.lead(s, p, b, state.isr, self.write_version(s, p))
@@ -177,7 +177,7 @@ class ZookeeperListeners(WatchedReplicas):
         return f"{b} {made}, all in one step, and leads with {ends_in_words(new, p, b)}{told}"
 
     def lead(self, s: State, p: int, b: Any, isr: Any, version: Any) -> None:
-        """Makes a broker the leader: the leader node names it, and it leads with the ISR that it has read."""
+        """Makes a broker the leader: the leader node names the broker, and `isr` becomes its own copy of the ISR."""
         epoch = s.state[p].epoch + 1
         s.require(s.room(epoch <= self.max_leader_epoch))
         s.state[p].leader = b
@@ -290,7 +290,7 @@ class ZookeeperListeners(WatchedReplicas):
 
     @goal
     def another_broker_leads(self, s: State) -> Any:
-        """A broker other than the first leads, and the leader node names this broker."""
+        """A broker other than broker 0 leads, and the leader node names this broker."""
         return some(self.is_legitimate(s, p, b) for p in self.all_partitions for b in self.brokers[1:])
 
     @goal

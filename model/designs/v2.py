@@ -1,15 +1,15 @@
 """V2: partition leaders coordinate the replicas by ephemeral leader nodes and queues of state changes in ZooKeeper.
 
-The parts of the page are in these files: produce and commit in `logs`; the fetcher in `fetching`; becomeFollower and
-crashes in `data_plane`; watches and sessions in `zookeeper_watches`; leaderElection in `v2_leader_nodes`; becomeLeader
-and the ISR in `v2_leaders`; state changes and brokerStartup in `v2_queues`; reassignment in `v2_reassignment`; the
-administrator's commands in `v2_topics`. This file has checkLoadBalancing.
+The parts of the design document are in these files: produce and commit in `logs`; the fetcher in `fetching`;
+becomeFollower and crashes in `data_plane`; watches and sessions in `zookeeper_watches`; leaderElection in
+`v2_leader_nodes`; becomeLeader and the ISR in `v2_leaders`; state changes and brokerStartup in `v2_queues`;
+reassignment in `v2_reassignment`; the administrator's commands in `v2_topics`. This file has checkLoadBalancing.
 
-The page is a comparison of two versions, with removed and added lines side by side. Where the versions disagree, the
-model takes the later one: each partition has an epoch, in its ISR path; a new leader sends no request; an empty list in
-partitions_reassigned deletes a partition. Where the text is still ambiguous, there is a setting. The default of each
-such setting is the literal text. There are two exceptions: by the literal text of `replica_check` no new replica of a
-reassignment starts, and by the literal text of `reassigned_isr` a reassignment can lose committed records.
+The document compares two versions, with removed and added lines side by side. Where the versions disagree, the model
+takes the later one: each partition has an epoch, in its ISR path; a new leader sends no request; an empty list in
+partitions_reassigned deletes a partition. Where the text is still ambiguous, there is a setting. By default such a
+setting follows the literal text. Two settings do not: by the literal text no new replica of a reassignment would start
+(`replica_check`), and a reassignment could lose committed records (`reassigned_isr`).
 
 Left out: several partitions in one request, PreferredReplicaTime, the add-brokers and remove-brokers commands.
 
@@ -35,7 +35,7 @@ from isrcheck.model.language import action, broker, goal, setting, some
 
 # The order of the parts is the order in which `super()` calls them.
 class LeaderCoordination(AdministeredTopics, ReassignedReplicas, StateChangeQueues, NewLeaders, LeaderNodes):
-    """Leaders that decide by themselves."""
+    """The design V2: the leader of a partition decides by itself, without a controller."""
 
     invariants = ("committed-records-are-stable", "no-committed-loss", "single-committed-leader-per-epoch")
     profiles = design_profiles.V2
@@ -70,6 +70,6 @@ class LeaderCoordination(AdministeredTopics, ReassignedReplicas, StateChangeQueu
 
     @goal
     def another_broker_leads(self, s: State) -> Any:
-        """A broker other than the first leads, and the leader node names this broker."""
+        """A broker other than broker 0 leads, and the leader node names this broker."""
         others = self.brokers[1:]
         return some(self.is_legitimate(s, p, b) for p in self.all_partitions for b in others)

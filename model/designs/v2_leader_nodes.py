@@ -24,7 +24,7 @@ PATH = "leader"
 
 
 class LeaderNodes(ZookeeperWatches):
-    """leaderElection and becomeFollower, sessions and starts."""
+    """The procedures leaderElection and becomeFollower of V2, and the sessions and starts of brokers."""
 
     abstract = True
 
@@ -70,7 +70,7 @@ class LeaderNodes(ZookeeperWatches):
         "on-start-replica",
         choices=("never", "on-start-replica", "always"),
         meaning="when a replica that already follows the leader skips the truncation. never: it always truncates; "
-        "on-start-replica: in startReplica, but not on a leader change (the page as read here); always: in both",
+        "on-start-replica: in startReplica, but not on a leader change (as we read the document); always: in both",
     )
     unclean = setting(False, meaning="if no member of the ISR is live, any live replica may be elected")
     restarts = setting(True, meaning="a broker that crashed starts again")
@@ -268,7 +268,7 @@ class LeaderNodes(ZookeeperWatches):
     # --- sessions and starts ----------------------------------------------------------------------------------------
 
     def expire(self, s: State, b: Any) -> None:
-        """A session ends, and its leader nodes vanish.
+        """A broker's session ends, and the leader nodes of the session vanish.
 
         With `step_down = before-expiry`, the broker gives up all its roles in the same step.
         """
@@ -278,7 +278,7 @@ class LeaderNodes(ZookeeperWatches):
                 self.stop_leading(s, p, b)
 
     def read_everything(self, s: State, b: Any) -> None:
-        """A broker with a new session looks for the leader of each of its partitions."""
+        """A broker with a new session will look for the leader of each of its partitions."""
         for p in self.all_partitions:
             s.watch[p][b][PATH] = when(self.is_replica(s, p, b), "fired", "none")
 
@@ -288,7 +288,7 @@ class LeaderNodes(ZookeeperWatches):
         return every((replica.role == "none") & (replica.step == "none") for replica in roles)
 
     def started_in_words(self, old: Any, new: Any, b: Any) -> str:
-        """A sentence about each replica of a broker that starts."""
+        """Words for what each replica of a starting broker does."""
         here = [p for p in self.all_partitions if asked(old, self.is_replica, p, b)]
         begun = [f"it {v2_sentences.starts(self, old, new, p, b)}" for p in here]
         return ", and ".join(begun) or "it has none"

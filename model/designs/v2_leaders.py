@@ -21,7 +21,7 @@ from isrcheck.model.language import action, asked, broker, enum, every, listed, 
 
 
 class NewLeaders(ZookeeperWatches):
-    """becomeLeader, and the leader's writes of the ISR."""
+    """The procedure becomeLeader of V2, and the leader's writes of the ISR."""
 
     abstract = True
 
@@ -47,15 +47,15 @@ class NewLeaders(ZookeeperWatches):
     isr_of_new_leader = setting(
         "assigned",
         choices=("assigned", "isr"),
-        meaning="who is in a new leader's first ISR, of the replicas that have caught up. assigned: all of them; isr: "
-        "only members of the last ISR",
+        meaning="which of the replicas that have caught up are in a new leader's first ISR. assigned: all of them; "
+        "isr: only members of the last ISR",
     )
     expand_guard = setting(
         "next-commit",
         choices=("next-commit", "high-watermark", "epoch-start"),
         meaning="when a replica joins the ISR. next-commit: before the next commit, if it has the records of that "
-        "commit; replicas also leave only then (the page); high-watermark: at any time, when it has reached the high "
-        "watermark; epoch-start: when it has also reached the start of the leader's epoch",
+        "commit; replicas also leave only then (the design document); high-watermark: at any time, when it has reached "
+        "the high watermark; epoch-start: when it has also reached the start of the leader's epoch",
     )
 
     # Defined in `v2_leader_nodes`.
@@ -95,11 +95,11 @@ class NewLeaders(ZookeeperWatches):
         return every(s.state[p].epoch < self.max_leader_epoch for p in self.all_partitions)
 
     def leads(self, s: State, p: int, b: Any) -> Any:
-        """Whether a broker leads a partition and takes writes: only when becomeLeader is complete."""
+        """Whether a broker leads a partition, and has completed becomeLeader, so that it takes writes of clients."""
         return super().leads(s, p, b) & (s.replica[p][b].step == "none")
 
     def is_legitimate(self, s: State, p: int, b: Any) -> Any:
-        """Whether a broker leads the current topic and owns the leader node.
+        """Whether a broker leads a partition and owns its leader node, and the partition is not (being) deleted.
 
         Epochs are not compared, because a former leader may have written its own epoch into the ISR path.
         """
@@ -173,7 +173,7 @@ class NewLeaders(ZookeeperWatches):
         return f"{self.becoming(old, p, b)} writes {wrote}{over}; {waits}"
 
     def becoming(self, s: Any, p: int, b: Any) -> str:
-        """Words for a replica in the middle of becomeLeader, which may have lost the leader node."""
+        """Words for a replica that is becoming leader, and for the leader node if the replica has lost it."""
         late = "" if s.state[p].leader == b else f" although {node_in_words(s, p)}"
         return f"{b}, becoming leader{of_partition(self, p)}{late},"
 
@@ -276,7 +276,7 @@ class NewLeaders(ZookeeperWatches):
         self.write_isr(s, p, b, isr)
 
     def write_isr(self, s: State, p: int, b: Any, isr: Any, own: bool = True) -> None:
-        """A leader writes the ISR and its epoch to ZooKeeper; its own copy of the ISR stays if `own` is false."""
+        """A leader writes the ISR and its own epoch to ZooKeeper and, if `own` is true, the ISR to its own copy."""
         state, replica = s.state[p], s.replica[p][b]
         s.require(self.has_path(s, p))
         if self.isr_write == "conditional":
@@ -287,7 +287,7 @@ class NewLeaders(ZookeeperWatches):
         replica.version = self.raise_version(s, p)
 
     def lags(self, s: State, p: int, b: Any, follower: Any) -> Any:
-        """Whether a follower is behind. With `expand_guard = next-commit`, none is when all records are committed."""
+        """Whether a follower is behind. With `expand_guard = next-commit`, the leader must have uncommitted records."""
         behind = super().lags(s, p, b, follower)
         if self.expand_guard != "next-commit":
             return behind

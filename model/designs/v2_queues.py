@@ -1,9 +1,9 @@
 """V2, state changes: requests to start or close a replica, in a persistent queue of each broker in ZooKeeper.
 
-Leaders and administrators put requests into /brokers/state/[broker_id]. The broker takes them out in order
-(stateChangeListener) and empties its queue when it starts. A leader's request has the leader's epoch, an
-administrator's request has epoch -1. A full queue shrinks to the newest close-replica of each partition. If there is
-still no room, the sender waits.
+Leaders and administrators put requests into /brokers/state/[broker_id]. The broker takes the requests out in order
+(stateChangeListener). A broker that starts first handles all requests in its queue. A leader's request has the leader's
+epoch, an administrator's request has epoch -1. A full queue shrinks to the newest close-replica of each partition. If
+there is still no room, the sender waits.
 
 With `lifecycle` a *ghost* has the stage of the newest request for each replica: requested, received, completed, or
 dropped (because of its epoch, or because the broker is no replica). A request that a shrinking queue loses stays in
@@ -28,7 +28,7 @@ NOT_BY_A_LEADER = -1
 
 
 class StateChangeQueues(ZookeeperWatches):
-    """sendStateChange, stateChangeListener, startReplica, closeReplica; queues exist only if `has_queues`."""
+    """V2's sendStateChange, stateChangeListener, startReplica and closeReplica. Queues exist only if `has_queues`."""
 
     abstract = True
 
@@ -197,7 +197,7 @@ class StateChangeQueues(ZookeeperWatches):
 
     @action(p=any_partition, b=broker, actor="b", where=lambda m: m.has_queues)
     def drop_state_change(self, s: State, p: int, b: Any) -> None:
-        """A broker drops a request of an earlier epoch, or for a partition of which it has no replica."""
+        """A broker drops a request that it does not obey: the epoch is not the latest, or the broker is no replica."""
         request = self.next_request(s, p, b)
         s.require(~self.starts(s, p, b, request), ~self.closes(s, p, b, request))
         self.handled(s, p, b, "dropped")
@@ -220,7 +220,7 @@ class StateChangeQueues(ZookeeperWatches):
 
     @action(b=broker, actor="b", where=lambda m: m.has_crashes and m.restarts and m.has_queues)
     def boot(self, s: State, b: Any) -> None:
-        """A broker whose last session is over runs again; first of all it empties its queue."""
+        """A broker whose last session is over runs again. It will first handle all requests in its queue."""
         s.require(~s.up.has(b), ~s.live.has(b))
         s.up = s.up | {b}
 
@@ -231,7 +231,7 @@ class StateChangeQueues(ZookeeperWatches):
 
     @action(b=broker, actor="b", where=lambda m: m.has_crashes and m.restarts)
     def broker_startup(self, s: State, b: Any) -> None:
-        """A broker starts its replicas and registers (brokerStartup); its queue is empty."""
+        """A broker with an empty queue starts its replicas and registers (brokerStartup)."""
         if self.has_queues:
             s.require(s.up.has(b), ~s.live.has(b), s.queue[b].is_empty)
             # Without expiries, a broker that is up and has no session is one that starts, even if a request in its

@@ -3,11 +3,11 @@
 AR (assigned replicas) are the replicas in the path of the partition. RAR (reassigned replicas) are to replace AR: the
 new replicas are RAR - AR, and the old replicas are AR - RAR. An administrator writes RAR to partitions_reassigned. Only
 the leader watches that path. In checkReassignedReplicas the leader closes the old replicas when all of RAR have caught
-up. When the old replicas have left the ISR, the leader makes four writes. The first three write RAR + ISR (the union)
-as the ISR, write RAR as AR, and delete the path in partitions_reassigned. The fourth deletes the leader node, unless
-the leader is the preferred replica and is in RAR. The leader may crash between any two writes.
+up. When the old replicas have left the ISR, the leader makes four writes. The first writes RAR + ISR (the union) as the
+ISR, the second writes RAR as AR, and the third deletes the path in partitions_reassigned. The fourth deletes the leader
+node, unless the leader is the preferred replica and is in RAR. The leader may crash between any two writes.
 
-Left out: several reassignments of a partition at a time; a timeout for closing, which the page leaves open.
+Left out: several reassignments of a partition at a time; a timeout for closing, which the design document leaves open.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from isrcheck.model.language import (
 
 
 class ReassignedReplicas(ZookeeperWatches):
-    """onPartitionsReassigned, checkReassignedReplicas and completePartitionsReassignment, if `reassignments` is set."""
+    """V2's onPartitionsReassigned, checkReassignedReplicas and completePartitionsReassignment, with `reassignments`."""
 
     abstract = True
 
@@ -51,7 +51,7 @@ class ReassignedReplicas(ZookeeperWatches):
         "or-reassigned",
         choices=("assigned", "or-reassigned"),
         meaning="which brokers count as replicas when a broker checks whether it is one. assigned: those in the path "
-        "of the partition (the page); or-reassigned: also those of a reassignment under way",
+        "of the partition (the design document); or-reassigned: also those of a reassignment under way",
     )
     resumed_reassignment = setting(
         "read",
@@ -62,8 +62,8 @@ class ReassignedReplicas(ZookeeperWatches):
     reassigned_isr = setting(
         "own-too",
         choices=("path", "own-too"),
-        meaning="where RAR + ISR becomes the ISR. path: in ZooKeeper (the page); own-too: also in the leader's own "
-        "copy",
+        meaning="where RAR + ISR becomes the ISR. path: in ZooKeeper (the design document); own-too: also in the "
+        "leader's own copy",
     )
     reassignment_writes = setting(
         "separate",
@@ -96,7 +96,7 @@ class ReassignedReplicas(ZookeeperWatches):
         return ("none", "requested", *(("creating", "deleting", "closing") if self.has_topics else ()))
 
     def replica_fields(self) -> dict[str, Any]:
-        """Adds the AR and RAR that a leader knows, and the step that its reassignment has reached."""
+        """Adds the assigned and the reassigned replicas that a leader knows, and the step of its reassignment."""
         found = super().replica_fields()
         if self.reassigns:
             steps = ("none", "known", "closed", "isr-written", "replicas-written", "path-deleted")
@@ -146,13 +146,13 @@ class ReassignedReplicas(ZookeeperWatches):
         return lags | (closed & ~self.follows(s, p, follower, b))
 
     def forget_reassignment(self, s: State, p: int, b: Any) -> None:
-        """Clears the AR and RAR that a broker knows, because it does not lead."""
+        """Clears the assigned and reassigned replicas that a broker knows, because the broker does not lead."""
         if self.reassigns:
             replica = s.replica[p][b]
             replica.replicas, replica.target, replica.moving = set(), set(), "none"
 
     def all_caught_up(self, s: State, p: int, b: Any) -> Any:
-        """Whether every replica of RAR has caught up with the leader."""
+        """Whether every reassigned replica has caught up with the leader."""
         target = s.replica[p][b].target
         return every(implies(target.has(f), self.has_caught_up(s, p, b, f)) for f in self.brokers if f != b)
 
@@ -166,7 +166,7 @@ class ReassignedReplicas(ZookeeperWatches):
         where=lambda m: m.reassignments,
     )
     def reassign_partition(self, s: State, p: int, target: Any) -> None:
-        """An administrator writes other replicas of a partition to partitions_reassigned."""
+        """An administrator writes a new set of replicas of a partition to partitions_reassigned."""
         if len(target) < self.min_isr:
             return
         assignment = s.assignment[p]
@@ -195,7 +195,7 @@ class ReassignedReplicas(ZookeeperWatches):
         return f"{leader_in_words(self, old, p, b)} {read}; it {starts}"
 
     def start_new_replicas(self, s: State, p: int, b: Any) -> None:
-        """Sends start-replica to RAR - AR."""
+        """Sends start-replica to the reassigned replicas that are not assigned yet (RAR - AR)."""
         new = s.assignment[p].target - s.assignment[p].replicas
         for f in self.brokers:
             self.send(s, p, f, new.has(f), "start", s.replica[p][b].epoch)
@@ -258,7 +258,7 @@ class ReassignedReplicas(ZookeeperWatches):
 
     @action(p=any_partition, b=broker, actor="b", where=lambda m: m.reassignments)
     def write_reassigned_isr(self, s: State, p: int, b: Any) -> None:
-        """The old replicas have left the ISR: the leader writes RAR + ISR as the new ISR (first write)."""
+        """The old replicas have left the ISR: the leader adds all reassigned replicas to the ISR (first write)."""
         replica = s.replica[p][b]
         isr, old = replica.target | replica.isr, replica.replicas - replica.target - {b}
         s.require(self.moves(s, p, b, "closed"), self.all_caught_up(s, p, b), (replica.isr & old).is_empty)
@@ -288,7 +288,7 @@ class ReassignedReplicas(ZookeeperWatches):
 
     @action(p=any_partition, b=broker, actor="b", where=lambda m: m.reassignments)
     def write_new_replicas(self, s: State, p: int, b: Any) -> None:
-        """The leader writes RAR as the replicas of the partition (second write)."""
+        """The leader writes the reassigned replicas as the replicas of the partition (second write)."""
         s.require(self.moves(s, p, b, "isr-written"))
         self.name_new_replicas(s, p, b)
         s.replica[p][b].moving = "replicas-written"
@@ -311,7 +311,7 @@ class ReassignedReplicas(ZookeeperWatches):
 
     @action(p=any_partition, b=broker, actor="b", where=lambda m: m.reassignments)
     def hand_over(self, s: State, p: int, b: Any) -> None:
-        """The leader stops leading and deletes the leader node (fourth write). Outside RAR it closes its replica."""
+        """The leader gives up the leader node (fourth write). An old replica closes itself, unless it has done so."""
         s.require(self.moves(s, p, b, "path-deleted"))
         if self.reassignment_writes == "separate":
             self.close_itself(s, p, b)
@@ -330,7 +330,7 @@ class ReassignedReplicas(ZookeeperWatches):
     # --- the commit thread ------------------------------------------------------------------------------------------
 
     def is_completing(self, s: State, p: int, b: Any) -> Any:
-        """Whether the leader is between two of the four writes. Its commit thread then does nothing else."""
+        """Whether the leader has made only some of the four writes. It then neither commits nor changes its ISR."""
         moving = s.replica[p][b].moving
         return (moving == "isr-written") | (moving == "replicas-written") | (moving == "path-deleted")
 
@@ -351,7 +351,7 @@ class ReassignedReplicas(ZookeeperWatches):
     def leaves(self, s: State, p: int, b: Any) -> Any:
         """Whether the leader stops leading when a reassignment ends.
 
-        Only the preferred replica goes on leading, and only if it is in RAR.
+        Only the preferred replica (broker 0) goes on leading, and only if it is one of the reassigned replicas.
         """
         return ~s.replica[p][b].target.has(b) if b == self.broker(0) else True
 

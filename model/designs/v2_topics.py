@@ -3,9 +3,9 @@
 Each partition of the model is a topic of its own. To create a topic, the administrator writes its replicas to
 partitions_reassigned and sends start-replica in epoch -1 to each replica. When all replicas have taken this request
 from their queues, the administrator writes the replicas to the path of the partition. To delete a topic, the
-administrator writes an empty list. Then the leader sends close-replica to all replicas. When all replicas have taken
-this request from their queues, the administrator deletes the paths. A creation that takes too long fails. The next
-creation cleans up.
+administrator writes an empty list to partitions_reassigned. Then the leader sends close-replica to all replicas. When
+all replicas have taken this request from their queues, the administrator deletes the paths. A creation that takes too
+long fails. The next creation cleans up.
 
 Left out: the timeout of a deletion. This timeout would change nothing: the administrator would only stop waiting.
 """
@@ -38,7 +38,7 @@ from isrcheck.model.language import (
 
 
 class AdministeredTopics(ZookeeperWatches):
-    """createTopic, addPartition, deletePartition and cleanFailedTopicCreationAttempt, if `topic_changes` is set."""
+    """V2's createTopic, addPartition, deletePartition, cleanFailedTopicCreationAttempt, if `topic_changes` is set."""
 
     abstract = True
 
@@ -55,7 +55,7 @@ class AdministeredTopics(ZookeeperWatches):
     deletion_check = setting(
         False,
         meaning="a broker is no replica of a partition that is being deleted; if false, it remains a replica as long "
-        "as the path with the replicas exists (the page)",
+        "as the path with the replicas exists (the design document)",
     )
 
     # Defined in `v2_queues`.
@@ -169,7 +169,7 @@ class AdministeredTopics(ZookeeperWatches):
 
     @action(p=any_partition, actor="administrator", where=lambda m: m.has_topics)
     def finish_creation(self, s: State, p: int) -> None:
-        """All replicas have taken the request to start from their queues: the administrator writes the path."""
+        """All replicas have taken the start-replica request from their queues: the administrator writes the path."""
         assignment = s.assignment[p]
         s.require(s.topic[p].exists == "creating", self.is_taken_out(s, p, assignment.target))
         s.topic[p].exists = "yes"

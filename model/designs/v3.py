@@ -1,11 +1,11 @@
 """V3: a controller decides and informs the brokers by direct RPC; a version guards the LeaderAndISR path.
 
-The parts of the design's pages are in these files: produce and commit in `logs`; fetch and truncation in `fetching`;
+The parts of the design documents are in these files: produce and commit in `logs`; fetch and truncation in `fetching`;
 becomeLeader, becomeFollower, stopReplica and crashes in `data_plane`; the LeaderAndISR path, sessions and the rules of
 the ISR in `partition_state`; on_broker_change and controller failover in `controller`; on_topic_change and init_leaders
 in `topics`; on_partitions_reassigned in `reassignment`; how a broker acts on commands (on_LeaderAndISRCommand,
-on_StopReplicaCommand) and starts (on_broker_startup) in `commands`. This file has what only V3 has: the leader itself
-writes the ISR to ZooKeeper (maybe_change_ISR).
+on_StopReplicaCommand) and starts (on_broker_startup) in `commands`. This file has the step that `alter_isr` replaces:
+the leader itself writes the ISR to ZooKeeper (maybe_change_ISR).
 
 Left out: acknowledgement timeouts of requests, error codes, metrics.
 
@@ -28,7 +28,7 @@ from isrcheck.model.language import action, broker, number, setting
 
 # The order of the parts is the order in which `super()` calls them.
 class ControllerDesign(Commands, Reassignment, Topics):
-    """Leaders that write the ISR to ZooKeeper, at the version that they know."""
+    """Leaders that write the ISR to ZooKeeper, by default only if its version is still the one that they know."""
 
     invariants = ("isr-sane", "no-committed-loss", "single-committed-leader-per-epoch")
     profiles = design_profiles.V3

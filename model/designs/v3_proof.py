@@ -1,4 +1,4 @@
-"""The proof that in V3 the leader is always in the ISR. A leader with the current zkVersion knows the current ISR.
+"""The proof that in V3 the leader is always in the ISR: a leader with the current zkVersion knows the current ISR.
 
 Only the invariant `isr-sane` is proved here, at the settings of the design with all its fixes. docs/proofs.md says how
 far the other invariants are from a proof.
@@ -17,13 +17,13 @@ from isrcheck.model.language.proofs import Proof, lemma
 
 
 class V3Proof(Proof):
-    """A leader, a command or a controller's read with the current zkVersion also has the current leader and ISR."""
+    """Whoever has the current zkVersion (a leader, a command, a controller's read) has the current leader and ISR."""
 
     of = ControllerDesign
     invariants = ("isr-sane",)
 
     def is_sent(self, s: State, c: Any, b: Any, p: int, place: int) -> Any:
-        """Whether a command about the partition is at a place of a channel."""
+        """Whether the channel from a controller to a broker has a command about the partition at index `place`."""
         there = s.channel[c][b].length > place
         return there if self.model.partitions == 1 else there & (s.channel[c][b].at(place).partition == p)
 

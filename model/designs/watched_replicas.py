@@ -2,8 +2,8 @@
 
 An administrator writes the wanted replicas to partitions_reassigned. Every broker watches that path and the replicas of
 the partition, and acts by itself. A new replica starts. The leader waits until the new replicas are in the ISR, and
-then writes the new replica set. A broker that is not in this set stops its replica. (These are onPartitionsReassigned
-and replicaStateChange of the first design; no broker sends a command.)
+then writes the new replica set. A broker that is not in this set stops its replica. The first design calls the broker's
+steps onPartitionsReassigned and replicaStateChange. No broker sends a command.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class WatchedReplicas(ZookeeperWatches):
 
     @action(p=any_partition, b=broker, actor="b", where=lambda m: m.reassigns)
     def complete_reassignment(self, s: State, p: int, b: Any) -> None:
-        """All new replicas are in the ISR: a leader that is one of them writes the set to ZooKeeper."""
+        """All new replicas are in the ISR: a leader that is one of them writes the new replica set to ZooKeeper."""
         target = s.assignment[p].target
         s.require(target.has(b))
         self.note_load(s, self.write_replicas(s, p, b), 2)
@@ -141,7 +141,7 @@ class WatchedReplicas(ZookeeperWatches):
 
     @action(p=any_partition, b=broker, actor="b", where=lambda m: m.reassigns)
     def complete_reassignment_and_leave(self, s: State, p: int, b: Any) -> None:
-        """All new replicas are in the ISR: a leader not among them writes the set and deletes its node and log."""
+        """All new replicas are in the ISR: a leader outside the new set writes the set and deletes its node and log."""
         target, led = s.assignment[p].target, s.state[p].leader == b
         s.require(~target.has(b))
         s.state[p].leader = when(led, none, s.state[p].leader)
@@ -162,7 +162,7 @@ class WatchedReplicas(ZookeeperWatches):
         return f"{who} {known} and completes: replicas {replicas}, in ZooKeeper {self.written_in_words(old, new, p)}"
 
     def write_replicas(self, s: State, p: int, b: Any) -> Any:
-        """The leader replaces the replicas, and all brokers are notified. Returns how many watches fire."""
+        """The leader writes the new replica set, and all brokers are notified. Returns how many watches fire."""
         assignment = s.assignment[p]
         s.require(self.leads(s, p, b), assignment.phase == "moving", assignment.target <= s.replica[p][b].isr)
         s.assignment[p] = {"phase": "none", "replicas": assignment.target, "target": set()}

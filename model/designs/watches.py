@@ -1,8 +1,8 @@
 """How many watches a design sets in ZooKeeper, and what one message through ZooKeeper costs.
 
 Each design declares, as data, its watches and the steps of one message from the sender to the broker that acts. The
-documents compute their numbers of watches and messages from this data. (The model of a design has only watches on paths
-of a partition, and only on paths that the model's actions use.)
+documents compute their numbers of watches and messages from this data. (The model of a design has fewer watches: those
+on paths of a partition that the model's actions use.)
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Cluster:
         }[scope]
 
     def watchers(self, watch: Watch) -> int:
-        """How many brokers watch one path. For `leaders`: as many brokers as possible lead partitions below it."""
+        """How many brokers watch one path. If leaders watch it: the most brokers that can lead partitions below."""
         below = {"cluster": self.topics * self.partitions, "topic": self.partitions, "partition": 1, "broker": 0}
         leaders = min(self.brokers, below[watch.scope])
         by = {"replicas": self.replicas, "leaders": leaders, "brokers": self.brokers, "controller": 1, "itself": 1}
@@ -64,11 +64,11 @@ def watches(declared: Iterable[Watch], cluster: Cluster, *scopes: Scope) -> int:
 
 
 COST: Final = {"write": 2, "read": 1, "notification": 1, "request": 1}
-"""The number of messages between two machines that each step costs, as the page "KafkaController" counts them."""
+"""How many messages between two machines each step costs, as the document "KafkaController" counts them."""
 
 
 def messages(steps: Iterable[str]) -> int:
-    """The number of messages between machines that the steps take.
+    """How many messages between machines the steps cost.
 
     >>> messages(["write", "notification", "read"])
     4

@@ -51,7 +51,7 @@ class ZookeeperWatches(PartitionState, DataPlane, Logs):
         meaning="when a broker that was told of another leader sets its watch on the path again. with-the-read: when "
         "it reads the path; after-the-read: in a later step",
     )
-    count_load = setting(False, meaning="notifications and requests to ZooKeeper are counted")
+    count_load = setting(False, meaning="notifications by ZooKeeper and requests to it are counted")
 
     # --- variables --------------------------------------------------------------------------------------------------
 
@@ -90,9 +90,9 @@ class ZookeeperWatches(PartitionState, DataPlane, Logs):
         return self.connected(s, b) & (s.watch[p][b][path] == "fired")
 
     def read_and_watch(self, s: State, p: int, b: Any, path: str, changes: bool = False) -> Any:
-        """A broker handles a notification: it reads the path, watches it again and, if `changes`, changes it.
+        """A broker handles a notification: it reads and watches the path and, if `changes` is true, changes the path.
 
-        Returns the number of brokers that are notified of this change.
+        With `watch_again = after-the-read`, it watches the leader node later. Returns how many brokers are notified.
         """
         later = path == "leader" and self.watch_again == "after-the-read"
         s.watch[p][b][path] = "none" if later else "fired" if changes else "set"

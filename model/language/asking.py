@@ -22,7 +22,7 @@ from isrcheck.model.language.vocabulary import METHODS
 VALUES: Final = METHODS | frozenset(["count", "implies", "fresh", "used_up", "when", "for_all", "minimum", "maximum"])
 """The functions and methods that only return a value. A statement that drops the value is a mistake."""
 TYPED: Final = ("isinstance", "type", "id", "callable", "hash", "issubclass")
-"""Functions that see the Python object and not the model's value. Calls and uses as arguments are checked."""
+"""Functions that see the Python object and not the model's value. Their calls and uses as arguments are checked."""
 CONCEALED: Final = ("__class__", "__dict__")
 UNASKED: Final = frozenset({"super", "print"})
 """The functions whose calls are not checked."""

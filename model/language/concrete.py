@@ -46,14 +46,14 @@ from isrcheck.model.language.running import heeded
 
 
 class Disabled(Exception):
-    """Raised if the guard of an instance is false in this state."""
+    """Raised if a condition that a method requires is false in the state."""
 
 
 # --- the state ------------------------------------------------------------------------------------------------------
 
 
 class ConcreteState(TheState):
-    """The state that a method reads and assigns. It serves one predicate or one *instance*: an action with arguments.
+    """The state that a method reads and assigns, for one predicate or one *instance* (an action with arguments).
 
     The state's own attributes begin with an underscore, because any other name may be a variable.
     """
@@ -192,7 +192,7 @@ def path_text(path: Path) -> str:
 
 
 def replaced(domain: Domain, value: Value, path: list[Any], new: Value) -> Value:
-    """A copy of a value with a new part at a path."""
+    """A copy of a value in which `new` replaces the part at a path."""
     if not path:
         return new
     step, rest = path[0], path[1:]
@@ -273,7 +273,7 @@ def holds(model: Model, state: State, predicate: Callable[[Any, Any], Any]) -> P
 
 
 def said(model: Model, state: State, method: Callable[[Any, Any], Any]) -> Any:
-    """The value that the method of a property returns in a state."""
+    """The value that `method`, such as a property of the model, returns in a state."""
     return heeded(method, model, ConcreteState(model, state))
 
 

@@ -25,7 +25,7 @@ from isrcheck.model.language.expressions import Kind
 Value = Any
 LARGEST_RANGE: Final = 1 << 63
 LARGEST_SET: Final = 4096
-"""The largest number of possible elements of a set of messages or a bag. Each such element is a leaf of the state."""
+"""The limit on the possible elements of a set of messages or a bag. Each possible element is a leaf of the state."""
 
 
 @dataclass(frozen=True)
@@ -523,7 +523,7 @@ class Per(Domain):
 
 
 def _end(number: Any) -> Any:
-    """A number as a limit of a domain: `number.as_end()` for a bound in a proof for all bounds, else `number`."""
+    """`number` as the limit of a domain. In a proof for all bounds, it may be a term, whose `as_end()` is the limit."""
     return number.as_end() if hasattr(type(number), "as_end") else number
 
 

@@ -29,7 +29,7 @@ MODULES: Final = {
 }
 """For each module, the error text for a call of one of its functions."""
 VALUES: Final = frozenset({"datetime", "pathlib", "uuid", "urllib", "http"})
-"""Modules whose objects a method may name, such as a constant date. Their functions and methods stay forbidden."""
+"""A method may name objects of these modules, such as a constant date, but not call their functions or methods."""
 POSIX: Final = frozenset({"urandom", "getrandom", "times", "getpid"})
 
 _NAMED: Final = [

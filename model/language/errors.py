@@ -1,4 +1,4 @@
-"""The errors that report mistakes in a model's text, and states in which a model is undefined."""
+"""Errors for mistakes in a model's text, and for states in which the model is undefined."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNKNOWN_OPERATOR: Final = "this operator is not known"
 DEBUGGERS: Final = ("pdb.py", "pydevd_safe_repr.py")
 
 MANY_NAMES: Final = 60
-"""If more names than this are known and some are near the unknown name, an error lists only the near names."""
+"""If more names than this are known, an error about an unknown name lists only near names, if there are any."""
 
 _python = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib"))
 _installed = tuple(sysconfig.get_path(name) for name in ("purelib", "platlib"))

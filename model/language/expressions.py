@@ -66,7 +66,7 @@ def eq(a: Expression, b: Expression) -> Expression:
 
 
 def le(a: Expression, b: Expression) -> Expression:
-    """a <= b. If one side is constant, the result is `x <= c` or its negation. So equal bounds become the same node."""
+    """a <= b. If one side is constant, the result is `x <= constant` or its negation, so equal bounds share a node."""
     if a is b or a.high <= b.low:
         return TRUE
     if a.low > b.high:

@@ -30,11 +30,11 @@ class Obligation:
 
 @dataclass(frozen=True)
 class Fairness:
-    """The fairness of actions in a question about properties.
+    """The fairness of actions in one check of properties.
 
-    `strong`, `weak` and `unfair` name the actions whose fairness the question changes. Any other healing action has
-    the fairness that its `@action` states, or else `default`. A perturbation has fairness only if `strong` or `weak`
-    names the perturbation ("clients go on writing").
+    `strong`, `weak` and `unfair` name the actions whose fairness this check changes. Any other action, unless it is a
+    perturbation, has the fairness that its `@action` states, or else `default`. A perturbation has fairness only if
+    `strong` or `weak` names the perturbation (for example, to assume that clients go on writing).
     """
 
     default: Literal["weak", "strong"] = "weak"

@@ -39,7 +39,7 @@ def has_identities(domain: Domain, of: Identity | None = None) -> bool:
 def places(domain: Domain, value: Value, of: Identity, path: tuple[Any, ...]) -> Iterator[tuple[Any, list[Value]]]:
     """Yields the path of each part of a value that may hold identities of `of`, and a list of the part's identities.
 
-    An action can assign each part by itself. A step of a path is a position or the name of a field.
+    No smaller part can be assigned separately. A step of a path is a position or the name of a field.
     """
     match domain:
         case Record():

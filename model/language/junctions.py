@@ -75,7 +75,7 @@ def _junction(op: str, given: tuple[Expression, ...]) -> Expression:
 def _flattened(
     op: str, given: Sequence[Expression], neutral: Expression, dominant: Expression
 ) -> dict[Expression, None] | None:
-    """`given`, each nested `op` replaced by its arguments; None if the junction turns out to be `dominant`."""
+    """`given`, after the arguments of each nested `op` have replaced it; None if the junction is always `dominant`."""
     parts: dict[Expression, None] = {}
     for part in given:
         for one in part.arguments if part.operator == op else (part,):

@@ -11,7 +11,7 @@ from isrcheck.model.language.plain import PlainFlag
 
 
 def every(conditions: Iterable[Any]) -> Any:
-    """True where all conditions hold; true for no conditions."""
+    """True where all conditions hold; true if there are no conditions."""
     result: Any = True
     for condition in conditions:
         result = result & condition
@@ -19,7 +19,7 @@ def every(conditions: Iterable[Any]) -> Any:
 
 
 def some(conditions: Iterable[Any]) -> Any:
-    """True where at least one condition holds; false for no conditions."""
+    """True where at least one condition holds; false if there are no conditions."""
     result: Any = False
     for condition in conditions:
         result = result | condition

@@ -1,4 +1,4 @@
-"""Redirects a model file's prints to standard error, because other programs read the answers on standard output."""
+"""Redirects a model file's prints to standard error, so that standard output has only isrcheck's own output."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from isrcheck.model.language.errors import mistake, mistake_in, modellers_frame,
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 MARKS = ("__action__", "__predicate__")
-"""The attributes that marks set on a method."""
+"""The attributes of a method that mark it as an action or as a predicate."""
 Fair = Literal["weak", "strong", "none"]
 FAIR: Final[tuple[Fair, ...]] = ("weak", "strong", "none")
 
@@ -56,8 +56,8 @@ def action(
 
     The other arguments state the fairness of a healing action. With `fair="weak"`, no instance stays enabled for ever
     without happening. With `fair="strong"`, no instance is enabled again and again without ever happening. Use `strong`
-    for an action that in Kafka is one step with the step that enables it. With `fair="none"` nothing is promised. Use
-    `none` for an action of an administrator. With `together`, one promise covers all instances that agree in the
+    for an action that Kafka does in one step with the action that enables it. With `fair="none"` nothing is promised.
+    Use `none` for an action of an administrator. With `together`, one promise covers all instances that agree in the
     parameters that `together` names. `handler` is a name that several actions may give. One promise then covers all
     instances of these actions that agree in every parameter that the actions share.
     """
@@ -115,7 +115,7 @@ def invariant(method: Method) -> Method:
 
 
 def needs(*variables: str, setting: str | None = None, family: str | None = None) -> Callable[[Method], Method]:
-    """Declares the variables that a predicate reads and the setting that it is about. Models without them do not fit.
+    """Declares the variables and the setting that a predicate needs. Models without them do not have the predicate.
 
     Do not declare a variable that exists only for some values of the setting. `family` is a folder below `model/`, such
     as `designs`. It restricts the predicate to the models of this folder and to models derived from them, even if other

@@ -57,9 +57,9 @@ class Model:
     """A protocol: variables, initial states, actions, and predicates on its states.
 
     A subclass declares settings, defines `variables()`, and marks methods with `@action`, `@constraint`, `@goal`,
-    `@invariant`. `invariants` names the invariants checked by default, in kebab-case. `profiles` defines named values
-    of settings (see `profiles`). `together` declares which settings must not be combined, and when a setting has no
-    effect. A subclass that is only a base of other models sets `abstract = True` in its body.
+    `@invariant`. `invariants` names the invariants checked by default, in kebab-case. `profiles` defines named sets of
+    values of the settings (see the module `profiles`). `together` declares which settings must not be combined, and
+    when a setting has no effect. A subclass that is only a base of other models sets `abstract = True` in its body.
     """
 
     abstract: ClassVar[bool] = True
@@ -138,7 +138,7 @@ class Model:
 
     @classmethod
     def name(cls) -> str:
-        """The name on the command line: the module's name, or the class's name in a file of several models."""
+        """The module's name in kebab-case. All models in one file have the same name."""
         return kebab(cls.__module__.rpartition(".")[2])
 
     @classmethod
@@ -180,7 +180,7 @@ class Model:
 
     @property
     def domains(self) -> dict[str, Domain]:
-        """Name and domain of every variable; the domains contain the number of members of each scalarset."""
+        """Name and domain of every variable, with the number of members of each scalarset filled in."""
         return self._domains
 
     @cached_property
@@ -364,7 +364,7 @@ def _check_fixed(cls: type, inherited: Setting, value: Any) -> None:
 
 
 def _check_told(cls: type, name: str) -> None:
-    """Raises `ModelError` if a `told_*` method has no action in the class, or other parameters than its action."""
+    """Raises `ModelError` if a class defines `told_*` for no action, or with other parameters than the action has."""
     method, spec = getattr(cls, name), getattr(getattr(cls, name[len(TOLD) :], None), "__action__", None)
     if spec is None and name not in cls.__dict__:
         return  # a model may remove an inherited action, and keep its `told_*` method

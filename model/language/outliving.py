@@ -13,7 +13,7 @@ from isrcheck.model.language.errors import mistake_in, running
 from isrcheck.model.language.running import codes, enclosed, functions_of, is_a_modellers
 
 Place = tuple[int, str]
-"""A watched value: the address of the function that uses the value (0: the model), and the value's name."""
+"""Identifies a watched value by the address of the function that uses the value (0 for the model), and by a name."""
 OUTLIVES: Final = "keep it in a variable of the state"
 HOLDS_MORE: Final = frozenset({"builtins", "types", "collections", "array", "numpy", "itertools", "weakref"})
 """Modules of Python whose objects can be changed. `__reduce_ex__` returns the contents of such an object."""
@@ -42,9 +42,9 @@ def nothing_outlives(method: Callable[..., Any], what: str, model: Any) -> Itera
 
 
 class _Watched:
-    """The functions that a method runs, and the shapes (see `_Shapes`) of the values that these functions name.
+    """The functions that a method runs or names, and the shapes (see `_Shapes`) of the values these functions name.
 
-    `before` has the shape of each value from before the first run of the function that names it.
+    `before` maps each `Place` to the shape that the value has before the function first runs.
     """
 
     def __init__(self, method: Callable[..., Any], model: Any) -> None:

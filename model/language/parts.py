@@ -54,7 +54,7 @@ class Part(Model):
         """Assigns the initial values of this part's variables that do not start at the first value of their domain."""
 
     def variables(self) -> dict[str, Domain]:
-        """The variables of all parts. A part comes before the parts that use it."""
+        """The variables of all parts. The variables of a part come before those of the parts that use this part."""
         found: dict[str, Domain] = {}
         for owner in owners_of(type(self), "holds"):
             own = owner.__dict__["holds"](self)

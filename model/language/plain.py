@@ -1,7 +1,7 @@
 """The values that a model's methods receive from a concrete state: plain Python data, without tracing.
 
 A log is a tuple and a set is a frozenset. An assignment to a part of the state replaces the part and never changes it
-in place. The methods have the same names as in `symbolic`, but the two modules share no code.
+in place. These values have the same methods as the values in `symbolic`, but `plain` and `symbolic` share no code.
 
 An undefined operation (such as a read past a log's end) returns `Undefined`. Operations on `Undefined` are undefined,
 except `false & undefined` and `true | undefined`. An undefined guard or predicate raises `EvaluationError`.
@@ -60,7 +60,7 @@ class Undefined(OfTheState):
     """The result of an operation that is undefined in this state.
 
     `_domain` is the domain of the result, or None if the domain is unknown. For a part of the state (such as `s.log[b]`
-    with an undefined `b`), `_place` has the state and the path. An assignment to this path or below is undefined, too.
+    with an undefined `b`), `_place` has the state and the path. An assignment to this part or inside it is undefined.
     """
 
     __slots__ = ("_failure", "_domain", "_place")
@@ -155,8 +155,8 @@ class Plain(OfTheState):
 class PlainFlag(OfTheState):
     """True or false.
 
-    For a false `for_all`, `why` is a pair. It has the choice of parameters that makes the flag false (outermost
-    quantifier first), and a function that evaluates the conditions for this choice again.
+    If a quantifier such as `for_all` returned this flag as false, `why` is a pair: the choice of parameters that makes
+    the flag false (outermost quantifier first), and a function that evaluates the conditions for this choice again.
     """
 
     __slots__ = ("value", "why")
@@ -365,7 +365,7 @@ class PlainSet(Plain):
     def _beside(self, operand: Any, value: frozenset[int]) -> PlainSet:
         """The set `value`, which was computed from this set and an operand.
 
-        The result has the operand's scalarset if this set is empty and the operand has one, else this set's scalarset.
+        The result has this set's scalarset, or the operand's if this set is empty and the operand has a scalarset.
         """
         of = scalarset_of(self) or scalarset_of(operand) or self.domain.element.of
         return PlainSet(value, BrokerSet(replace(self.domain.element, of=of)))
@@ -829,7 +829,7 @@ def lifted(value: Any) -> Any:
 
 
 def _any_of(members: Iterable[Any]) -> Broker:
-    """A domain with the scalarset of the members (`broker` if there are none). Only this scalarset is used."""
+    """A domain of the members' scalarset (`broker` if no member is a `BrokerId`). Callers use only the scalarset."""
     return replace(ANY_BROKER, of=next((x.of for x in members if isinstance(x, BrokerId)), BROKER))
 
 

@@ -1,4 +1,4 @@
-"""Profiles: named values of a model's settings, from which a command starts. A sentence explains each profile."""
+"""Profiles: named sets of values for a model's settings. A command starts with the values of one profile."""
 
 from __future__ import annotations
 

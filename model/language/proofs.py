@@ -79,7 +79,7 @@ def _statement(kind: Kind, parameters: dict[str, ParameterDomain]) -> Callable[[
 
 
 def lemma(**parameters: ParameterDomain) -> Callable[[Method], Method]:
-    """Marks a method `(self, s, ...)` as a lemma: one of the conditions that every step must preserve together."""
+    """Marks a method `(self, s, ...)` as a lemma. Every step must preserve the conjunction of all lemmas."""
     return _statement("lemma", parameters)
 
 

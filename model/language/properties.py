@@ -50,7 +50,7 @@ def stable(method: Method) -> Method:
 
 
 def eventually_never(*actions: str) -> Callable[[Method], Method]:
-    """Marks a property: if the condition stays true, the named actions happen only finitely often."""
+    """Marks a property: if the condition stays true from some time on, the named actions happen only finitely often."""
     if not actions or not all(isinstance(name, str) for name in actions):
         raise mistake("@eventually_never without actions", 'name them: @eventually_never("shrink-isr", "expand-isr")')
 
@@ -69,7 +69,7 @@ class Each:
 
 
 def for_each(says: Callable[..., Any], **domains: Iterable[Any]) -> Each:
-    """The conditions that `says` returns for every choice of parameters, without choices for which it returns None.
+    """Pairs each choice of parameters with the result of `says`. Choices with the result None are left out.
 
     >>> for_each(lambda a: a > 1, a=[1, 2]).instances
     (((('a', 1),), False), ((('a', 2),), True))

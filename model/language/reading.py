@@ -24,7 +24,7 @@ from isrcheck.model.language.texts import LONGEST, Bare, Binder, Condition, NotR
 from isrcheck.model.language.vocabulary import METHODS
 
 MOST: Final = 200_000
-"""The most evaluation steps in one state, so that the evaluation of each text ends, whoever wrote the text."""
+"""The greatest number of evaluation steps of a text in one state. The limit makes every evaluation end."""
 WORDS: Final = METHODS | frozenset(["length", "is_empty", "is_full", "first", "last", "head", "size", "is_none"])
 """The methods and properties of values that a text may use, besides record fields. None of them changes the state."""
 COMPARED: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
@@ -42,7 +42,7 @@ COMBINED: Final[dict[type[ast.operator], tuple[Callable[[Any, Any], Any], tuple[
     ast.BitAnd: (operator.and_, (frozenset,)),
     ast.BitOr: (operator.or_, (frozenset,)),
 }
-"""For each operator, its function, and the types of plain values that it accepts besides values of the state."""
+"""For each operator, its function and the types of plain operands. Values of the state are accepted as well."""
 VALUES: Final = (OfTheState, bool, int, str, BrokerId, NoBroker, frozenset, type(None))
 LISTS: Final = (list, tuple, range)
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
@@ -90,7 +90,7 @@ class Reading:
     def _choices(
         self, binders: Sequence[Binder], known: dict[str, Any], among: Any = True
     ) -> Iterator[tuple[dict[str, Any], Any]]:
-        """Each choice of values for the names before a colon, with the condition under which the choice counts."""
+        """Each choice of values for the names that a quantifier binds, with the condition under which it counts."""
         if not binders:
             yield {}, among
             return
@@ -164,7 +164,7 @@ class Reading:
         return node.value
 
     def _name(self, node: ast.Name, known: dict[str, Any]) -> Any:
-        """The value of a name, sought among bound names, variables, settings, words (`s`), attributes of the model."""
+        """Looks up a name, in this order: bound names, variables, settings, `s`, `m`, scalarsets, model attributes."""
         name = node.id
         if name in known:
             return known[name]
@@ -307,7 +307,7 @@ class Reading:
             return function(*values)
 
     def _function(self, node: ast.expr, known: dict[str, Any]) -> Callable[..., Any]:
-        """The function that is called: a word of the language, or a method of a value of the state or of the model."""
+        """The called function: one of `FUNCTIONS`, a method of the model, or a method of a value of the state."""
         if isinstance(node, ast.Name) and node.id in FUNCTIONS:
             return FUNCTIONS[node.id]
         found = self._raw(node, known)

@@ -37,7 +37,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Refinement:
-    """The arguments of `@refinement`: the specification, its settings for a model, and a function that adds history."""
+    """The arguments of `@refinement`: a specification's name, and functions for its settings and history variables."""
 
     of: str
     settings: Callable[[Any], dict[str, Any]] | None
@@ -52,9 +52,9 @@ def refinement(
 ) -> Callable[[Method], Method]:
     """Marks a function `(model, s)` as a mapping to the specification named `of`.
 
-    The specification takes the values of the model's settings with the same names. `settings` is a function of the
-    model that returns further settings, which take precedence. `history` is a function that takes the model's class and
-    returns a subclass with history variables for the mapping.
+    The specification takes the values of the model's settings with the same names. `settings` is a
+    function that takes the model and returns further values, which take precedence. `history` is a function that takes
+    the model's class and returns a subclass with history variables for the mapping.
     """
     if not isinstance(of, str) or not of:
         raise mistake(f"@refinement of {of!r}", 'name the specification: @refinement(of="replicated-log")')

@@ -1,8 +1,8 @@
 """Runs methods of a model with checks for mistakes that Python alone would accept.
 
-Before a modeller's function first runs, its code is replaced by the same code with questions inserted (see `asking`).
-From then on the function *asks*. If a file has a method of a model, or something that such a method names, all
-functions of the file ask. Any other function, even of an installed package, asks from the first time that a method
+Before a modeller's function first runs, *questions* are inserted into its code: checks of values (see `asking`). From
+then on the function *asks*. If a file has a method of a model, or something that such a method names, all functions of
+the file ask. Any other function, even of an installed package, asks from the first time that a method
 calls it. Python's own library never asks. Shipped models do not ask either, because questions take time. Instead, a
 test checks shipped models in the same way.
 """
@@ -33,11 +33,11 @@ FUNCTIONS: Final = (FunctionType, staticmethod, classmethod, property)
 _reached: dict[tuple[FunctionType, type], list[FunctionType]] = {}
 """For a method and a model's class: the method itself, and the modeller's functions that the method runs or names."""
 _settled: dict[int, CodeType] = {}
-"""Code objects that need no further treatment, because they ask or never will, by their addresses."""
+"""By address: code objects that have their questions already, and code objects that never get questions."""
 _names: dict[int, tuple[CodeType, list[tuple[str, str, bool]]]] = {}
 """The names in a function's code, by the address of the code."""
 _walked: dict[int, Any] = {}
-"""Files (their globals) and classes whose functions all ask, by their addresses."""
+"""By address: the globals of each file, and each class, whose functions have all got their questions."""
 _built_upon: set[str] = set()
 """Installed packages that define classes of a model."""
 
@@ -62,7 +62,7 @@ def heeded(method: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
 
 
 def functions_of(method: Callable[..., Any], model: Any) -> list[FunctionType]:
-    """The modeller's functions that a method runs or names. The first call makes all functions of their files ask."""
+    """The modeller's functions that a method runs or names. The first call adds questions to all of their files."""
     key: tuple[Any, type] = getattr(method, "__func__", method), type(model)
     if key not in _reached:
         _build_upon([*(cls.__module__ for cls in key[1].__mro__), getattr(key[0], "__module__", None) or ""])
@@ -79,7 +79,7 @@ def functions_of(method: Callable[..., Any], model: Any) -> list[FunctionType]:
 def _reach(
     value: Any, model: type, found: dict[FunctionType, None], depth: int = 4, named: tuple[str, str] | None = None
 ) -> None:
-    """Adds to `found` the modeller's functions that a value is, contains or names.
+    """Adds to `found` each modeller's function that is the value, is inside the value, or is named by such a function.
 
     `depth` limits how deep containers are searched. If a function names the value, `named` has the `file:line` and the
     name.
@@ -155,7 +155,7 @@ def _is_installed(file: str) -> bool:
 
 
 def _is_pythons(module: str, file: str) -> bool:
-    """True if a function is shipped or Python's own. Such a function never asks."""
+    """True if a function is part of isrcheck or Python's own. Such a function gets no questions."""
     return module.startswith(SHIPPED) or not (_is_installed(file) or is_a_modellers(module, file))
 
 
@@ -227,7 +227,7 @@ def codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def called(function: Any) -> Any:
-    """Checks a function that is about to be called and makes it ask, too.
+    """Checks a function that is about to be called, and inserts questions if the function still needs them.
 
     Returns the function, or its replacement in `GUARDED`. Raises `ModelError` if methods must not call the function.
     """
@@ -259,7 +259,7 @@ def called(function: Any) -> Any:
 
 
 def _settle_class(cls: type) -> None:
-    """Makes the functions of a class ask now, because operators and properties run without a visible call."""
+    """Inserts questions into the functions of a class, because operators and properties run without a visible call."""
     if id(cls) not in _walked:
         _walked[id(cls)] = cls
         found: dict[FunctionType, None] = {}
@@ -276,7 +276,7 @@ def _installed_members(cls: type) -> list[FunctionType]:
 
 
 def _walk(globals_: dict[str, Any]) -> None:
-    """Makes every function of a file ask, because a method may run a function without naming it."""
+    """Inserts questions into every function of a file, because a method may run a function that it does not name."""
     if id(globals_) in _walked:
         return
     _walked[id(globals_)] = globals_
@@ -298,7 +298,7 @@ def _unwrapped(value: Any) -> Any:
 
 
 def _settle(function: FunctionType) -> None:
-    """Makes a function ask before it runs; raises `ModelError` if a modeller's function should ask but cannot."""
+    """Inserts questions into a function; raises `ModelError` if a modeller's function needs but cannot get them."""
     code = function.__code__
     if id(code) in _settled:
         return
@@ -311,7 +311,7 @@ def _settle(function: FunctionType) -> None:
 
 
 def _unasked(code: CodeType) -> tuple[str, str] | None:
-    """The error text and remedy for code that cannot ask but needs to; None for code that needs no questions."""
+    """The error text and remedy for code that needs questions but cannot get them; None for other code."""
     if code.co_qualname.startswith(DATACLASS):
         return None
     why, remedy = "whose source cannot be read", "keep the model in a file"
@@ -328,7 +328,7 @@ def _unasked(code: CodeType) -> tuple[str, str] | None:
 
 
 def _ask(function: FunctionType) -> bool:
-    """Replaces a function's code by code that asks; returns False if the code differs from the text of the file."""
+    """Replaces a function's code by code with questions; returns False if the code is not what its file says."""
     old = function.__code__
     if id(old) in _settled:
         return True

@@ -25,7 +25,7 @@ HUGE: Final = 1 << 64
 MOST_LEAVES: Final = 10_000
 """The most leaves (stored integers) of a variable, because each state contains each leaf of each variable."""
 MOST_INSTANCES: Final = 10_000
-"""The most instances of an action, and the most choices of `initial`. The method runs once for each of them."""
+"""The most choices of parameters of an action or of `initial`. The method runs once for each choice."""
 
 
 def values(domain: Domain) -> int:

@@ -98,7 +98,7 @@ class Predicate:
 class Question:
     """An instance of a property: does a fair behaviour enter a state of `source` and stay in `region` from there on?
 
-    The behaviour must visit states where `mark` holds infinitely often. If `never` is not empty, the behaviour must
+    The behaviour must infinitely often visit states where `mark` holds. If `never` is not empty, the behaviour must
     also take actions of `never` infinitely often. If `initially` is true, only initial states are sources. For a
     `stable` property the question is whether a step leaves the region. Where `failure` holds, the property is
     undefined.
@@ -119,7 +119,7 @@ class Question:
 class TransitionSystem:
     """Variables, initial states, transitions in the order of their labels, and predicates.
 
-    `initial` has the leaves of each initial state, in ascending order and without repetitions. `actions` has the names
+    `initial` has the initial states (as tuples of leaves), sorted and without repetitions. `actions` has the names
     of all actions, in alphabetical order. `absent` has the names of actions without an instance at these settings. The
     search continues only from states in which every constraint holds. `shut_out` has the instances whose guard is
     false in every state because of `s.room` conditions.

@@ -3,7 +3,7 @@
 For an action `shrink_isr`, for example, a model may define a method `told_shrink_isr(self, old, new, ...)`. The
 arguments are the states before and after the action, then the action's parameters. The method returns a sentence
 without its full stop. Subclasses may override the method. `old` and `new` are read-only and hold plain Python values:
-numbers, strings, `True`, brokers (printed as `broker 1`, `None` for none), sets of brokers (printed as `{0, 1}`),
+numbers, strings, `True`, brokers (printed as `broker 1`), `None` for no broker, sets of brokers (printed as `{0, 1}`),
 sequences with `len` and `[offset]`, records with fields.
 """
 
@@ -60,7 +60,7 @@ class SeenRecord:
 
 
 class SeenSequence(tuple[Any, ...]):
-    """The elements of a sequence or a bag, or the elements of a set of messages in the order of their values."""
+    """The elements of a sequence, a bag or a set of messages. A set of messages has the order of its domain."""
 
     def __str__(self) -> str:
         return "[" + ", ".join(map(in_words, self)) + "]"
@@ -130,7 +130,7 @@ def seen(domain: Domain, value: Value) -> Any:
 
 
 def asked(state: SeenState, method: Callable[..., Any], *arguments: Any) -> Any:
-    """The plain value that a method of the model returns in a state: `asked(old, self.high_watermark)`."""
+    """The plain value that a method of the model returns in a state, for example `asked(old, self.high_watermark)`."""
     model = state._model
     answer = method(ConcreteState(model, state._state), *arguments)
     if not isinstance(answer, CONCRETE):
@@ -213,8 +213,8 @@ def last_held(what: str, holds: Callable[..., bool]) -> Callable[[Method], Metho
     """Adds a condition to an invariant; a report says until which state of a violating trace the condition held.
 
     `holds(model, s, last, **choice)` returns whether the condition holds in state `s` of a trace. The trace ends in the
-    state `last`. `choice` has the values of the quantified parameters for which the invariant is false in `last`. The
-    values are plain, as in `told_*` methods. `what` is in words: "every member of the ISR had the lost record".
+    state `last`. `choice` has the values of the quantified parameters for which the invariant is false in `last`. All
+    values are plain, as in `told_*` methods. `what` names the condition: "every member of the ISR had the lost record".
     """
 
     def mark(method: Method) -> Method:

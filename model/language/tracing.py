@@ -56,7 +56,7 @@ def layout(model: Model) -> tuple[tuple[Variable, ...], tuple[Leaf, ...]]:
 class SymbolicState(TheState):
     """The state that a traced method reads and assigns. Every read returns the value before the action.
 
-    If `nodes` is given, a read of a leaf returns its expression in `nodes`, over the leaves of another model's state.
+    If `nodes` is given, a read of leaf number i returns `nodes[i]`, an expression over the leaves of another model.
     Otherwise the read returns the leaf. `guards` is a cache: method of an action -> guards of the action's instances.
     """
 
@@ -110,7 +110,7 @@ class SymbolicState(TheState):
             self.__dict__[part] = self.__dict__[part] & flag
 
     def room(self, condition: Any) -> Room:
-        """A condition for `require` that only keeps the search finite. The real protocol could continue without it."""
+        """A condition for `require` that only keeps the search finite. The real protocol has no such condition."""
         return Room(condition)
 
     def enabled(self, method: Callable[..., Any]) -> TracedFlag:
@@ -153,7 +153,7 @@ class SymbolicState(TheState):
 
     @property
     def _acts(self) -> bool:
-        """True if the method has required or assigned something, so that the instance exists."""
+        """True if the method has required or assigned something. Only then does the instance exist."""
         return bool(self._required or self._updates)
 
     def _reader(self) -> SymbolicState:
@@ -201,7 +201,7 @@ def _some(guards: Sequence[TracedFlag]) -> TracedFlag:
 
 
 def flag_of(condition: Any) -> TracedFlag:
-    """A condition that a method returned, as a flag."""
+    """A condition that a method returned or required, as a flag."""
     if isinstance(condition, bool):
         return TracedFlag(TRUE if condition else FALSE, TRUE, Flag())
     if not isinstance(condition, TracedFlag):
@@ -316,12 +316,12 @@ def meaningless(model: Model, invariants: dict[str, Invariant]) -> frozenset[str
 
 
 def checkable(model: Model, invariants: dict[str, Invariant]) -> dict[str, Invariant]:
-    """The invariants that a setting has not switched off: those whose function does not raise `UnknownName`."""
+    """The invariants that apply at the model's settings. The function of any other invariant raises `UnknownName`."""
     return _not_switched_off(invariants, _Sheet(model, *layout(model)).predicate)
 
 
 def askable(model: Model, properties: dict[str, Invariant]) -> dict[str, Invariant]:
-    """The properties that a setting has not switched off: those whose function does not raise `UnknownName`."""
+    """The properties that apply at the model's settings. The function of any other property raises `UnknownName`."""
     return _not_switched_off(properties, _Sheet(model, *layout(model)).questions)
 
 
@@ -382,7 +382,7 @@ class _Sheet:
         return found
 
     def asks(self, name: str, method: Callable[..., Any]) -> bool:
-        """True if an instance of an action calls `s.enabled`; call this on a sheet that has traced nothing yet."""
+        """True if an instance of an action calls `s.enabled`; call this on a `_Sheet` that has traced nothing yet."""
         self.transitions(name, method)
         return len(self._guards) > 1
 

@@ -2,7 +2,7 @@
 
 No class of this file is ever instantiated. At run time each engine has its own classes of values, which also determine
 where an operation is defined. `isrcheck models MODEL --types` writes the class of a model's state with these types.
-Methods annotate `s` with that class, and import the class for type checkers only.
+Models annotate `s` with that class, and import the class only `if TYPE_CHECKING`.
 """
 
 from __future__ import annotations

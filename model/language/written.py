@@ -3,7 +3,8 @@
 A text may use the language's own words (`every`, `some`, `implies`, `when`), `and`, `or`, `not`, `in`, chained
 comparisons, sums and sets. It may read what a model's methods may read: `s.isr`, a variable by its bare name, settings,
 `brokers`, the model's own functions. `every b: ...` and `some p in partitions: ...` are quantifiers at the front. The
-rest of Python is out of reach: a text reads only attributes of the state and the model without a leading underscore.
+rest of Python is out of reach: a text reads only attributes of the state and of the model, and none whose name
+begins with an underscore.
 """
 
 from __future__ import annotations

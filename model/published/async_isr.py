@@ -2,8 +2,8 @@
 
 One replica is the *leader* at all times. It asks the controller to shrink or expand the ISR. Requests and the
 controller's updates are kept in sets from which nothing is ever removed. So a message may arrive late, repeatedly, or
-never. The high watermark is the least log end in the leader's ISR and in all ISRs that the leader has requested since
-the controller's last update that the leader took.
+never. The leader's *pending* ISR is the union of all ISRs that the leader has requested since it last took an update.
+The high watermark is the least log end of the members of the leader's ISR and of the pending ISR.
 
 Left out: leader changes, contents of logs (offsets only). The source has no bounds. Here a state constraint bounds the
 leader's offset and the controller's version.
@@ -157,7 +157,7 @@ class AsyncIsr(Model):
 
     @action(replica=broker, actor="leader")
     def leader_request_shrink_isr(self, s: AsyncIsrState, replica: Any) -> None:
-        """The leader asks for an ISR without a follower."""
+        """The leader asks the controller to remove a follower from the ISR."""
         if replica == self.leader:
             return
         s.require(s.leader.isr.has(replica))
@@ -169,7 +169,7 @@ class AsyncIsr(Model):
 
     @action(replica=broker, actor="leader")
     def leader_request_expand_isr(self, s: AsyncIsrState, replica: Any) -> None:
-        """The leader asks for an ISR with a follower that reaches the high watermark."""
+        """The leader asks the controller to add to the ISR a follower that reaches the high watermark."""
         s.require(~s.leader.isr.has(replica), s.offsets[replica] >= self.high_watermark(s))
         larger = s.leader.isr | {replica}
         self.leader_asks(s, larger, s.leader.pending_isr | larger)

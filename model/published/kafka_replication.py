@@ -177,7 +177,7 @@ class KafkaReplication(Model):
 
     @action(replica=broker, actor="controller", perturbation=True)
     def controller_shrink_isr(self, s: Kip320State, replica: Any) -> None:
-        """The controller removes a failed replica from the ISR, except a sole leader. A failed leader is deposed."""
+        """The controller removes a failed replica from the ISR. A failed leader is deposed but stays if alone in it."""
         leads, isr = s.quorum.leader == replica, s.quorum.isr
         s.require(leads | isr.has(replica))
         rest = when(leads & (isr == {replica}), isr, isr - {replica})
@@ -265,7 +265,7 @@ class UnfencedReplication(KafkaReplication):
 
     @action(leader=broker, actor="leader")
     def leader_inc_high_watermark(self, s: Kip320State, leader: Any) -> None:
-        """The leader raises its high watermark by 1. All ISR members follow this leader and reach the new value."""
+        """The leader raises its high watermark by 1, if all ISR members follow this leader and reach the new value."""
         passed = s.replica[leader].high_watermark
         s.require(self.presumes_leadership(s, leader), passed < self.log_size)
         s.require(s.replica[leader].isr.every(lambda f: self.follows(s, f, leader) & (s.log[f].length > passed)))

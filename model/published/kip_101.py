@@ -1,4 +1,4 @@
-"""KIP-101: a new follower asks the leader where the epoch of its own last record ends, and truncates there.
+"""KIP-101: a new follower asks the leader where the epoch of the follower's last record ends, and truncates there.
 
 If the leader's last record has this epoch, the leader answers with its log end, otherwise with the offset of its first
 record of a later epoch. If there is no later epoch, the follower truncates to its own high watermark. As in the source,

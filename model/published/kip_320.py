@@ -53,7 +53,7 @@ class Kip320(KafkaReplication):
 
     @action(leader=broker, actor="leader")
     def fenced_leader_inc_high_watermark(self, s: Kip320State, leader: Any) -> None:
-        """The leader raises its high watermark by 1. All ISR members are in its epoch and reach the new value."""
+        """The leader raises its high watermark by 1, if all ISR members are in its epoch and reach the new value."""
         passed = s.replica[leader].high_watermark
         s.require(passed < s.log[leader].length)
         s.require(

@@ -22,7 +22,7 @@ class Kip320FirstTry(KafkaReplication):
     """Truncation while fetching, fenced by the epochs of records."""
 
     def is_caught_up(self, s: Kip320State, leader: Any, follower: Any, end: Any) -> Any:
-        """Whether the follower follows the presumed leader, and the logs' epochs at `end` - 1 (if any) are the same."""
+        """Whether a follower follows a presumed leader, and `end` is 0 or the logs have the same epoch at `end` - 1."""
         reaches = (s.log[leader].length >= end) & (s.log[follower].length >= end)
         same_epoch = s.log[leader].at(end - 1).epoch == s.log[follower].at(end - 1).epoch
         together = self.presumes_leadership(s, leader) & self.follows(s, follower, leader)
@@ -53,7 +53,7 @@ class Kip320FirstTry(KafkaReplication):
 
     @action(leader=broker, actor="leader")
     def improved_leader_inc_high_watermark(self, s: Kip320State, leader: Any) -> None:
-        """The leader raises its high watermark over a record. All ISR members have the record's epoch at its offset."""
+        """The leader raises its high watermark past a record if all ISR members have the same epoch at that offset."""
         passed = s.replica[leader].high_watermark
         s.require(self.presumes_leadership(s, leader), passed < s.log[leader].length)
         s.require(s.replica[leader].isr.every(lambda f: self.is_caught_up(s, leader, f, passed + 1)))

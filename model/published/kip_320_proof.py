@@ -3,9 +3,9 @@
 The *history* is the sequence of committed records, each with the epoch of the leader that committed it first. The
 model's own state does not remember these records: later all high watermarks may be below a committed record.
 
-`request e` is the controller's LeaderAndIsr request of epoch e; the *newest* request has the quorum's epoch. A request
-is *taken* once the leader that it names is in the request's epoch or in a later epoch. A log *has* a committed record
-if it has the same record at the same offset.
+The controller sends one LeaderAndIsr *request* in each epoch; the *newest* request has the quorum's epoch. A request is
+*taken* once the leader that it names is in the request's epoch or in a later epoch. A log *has* a committed record if
+it has the same record at the same offset.
 
 docs/kip-320.md explains the proof in Kafka's terms.
 """
@@ -167,7 +167,7 @@ class Kip320Proof(Proof):
 
     @lemma(epoch=any_epoch)
     def requested_leaders_are_in_the_isr(self, s: Any, epoch: Any) -> Any:
-        """A request names no leader, or a member of its ISR."""
+        """The leader that a request names, if any, is in the request's ISR."""
         request = s.requests[epoch]
         return implies(self.is_sent(s, epoch), request.leader.is_none | request.isr.has(request.leader))
 
@@ -186,7 +186,7 @@ class Kip320Proof(Proof):
 
     @lemma()
     def the_quorum_leader_is_in_the_isr(self, s: Any) -> Any:
-        """The quorum names no leader, or a member of its ISR."""
+        """The leader that the quorum names, if any, is in the quorum's ISR."""
         return s.quorum.leader.is_none | s.quorum.isr.has(s.quorum.leader)
 
     @lemma(leader=broker, epoch=any_epoch)
@@ -199,9 +199,9 @@ class Kip320Proof(Proof):
 
     @lemma(epoch=any_epoch, later=any_epoch)
     def an_outdated_request_cannot_commit(self, s: Any, epoch: Any, later: Any) -> Any:
-        """The ISR of a request that is not taken has a later member, or contains the quorum's ISR and each later ISR.
+        """The ISR of an untaken request has a later member, or contains the quorum's ISR and each later request's ISR.
 
-        A replica is *later* if its epoch is greater than the request's. Later ISRs are those of later requests.
+        A member is *later* if its epoch is greater than the request's. Requests not sent yet do not count.
         """
         isr = s.requests[epoch].isr
         since = implies(self.is_sent(s, later) & (later > epoch), s.requests[later].isr <= isr)
@@ -218,7 +218,7 @@ class Kip320Proof(Proof):
 
     @lemma(offset=any_offset, later=any_offset)
     def commits_come_in_order(self, s: Any, offset: Any, later: Any) -> Any:
-        """Records at greater offsets were committed in the same epoch or a later one."""
+        """Of two committed records, the one at the greater offset was committed in the same or a later epoch."""
         both = (offset <= later) & self.is_committed(s, later)
         return implies(both, s.committed.at(offset).by <= s.committed.at(later).by)
 
@@ -263,7 +263,7 @@ class Kip320Proof(Proof):
 
     @lemma(replica=broker, offset=any_offset)
     def high_watermarks_are_committed(self, s: Any, replica: Any, offset: Any) -> Any:
-        """Each record below a replica's high watermark was committed, by a leader of the same or an earlier epoch."""
+        """Each record below a replica's high watermark was committed in the replica's epoch or in an earlier epoch."""
         known = self.is_committed(s, offset) & (s.committed.at(offset).by <= self.epoch(s, replica))
         below = offset < s.replica[replica].high_watermark
         return implies(below, known & self.has_committed(s, replica, offset))

@@ -36,7 +36,7 @@ class ExpansionBeforeOwnEpoch(Kip320):
 
     @action(leader=broker, follower=broker, actor="leader")
     def fenced_leader_expand_isr(self, s: Kip320State, leader: Any, follower: Any) -> None:
-        """The leader adds to the ISR a follower that reaches its high watermark."""
+        """The leader adds to the ISR a follower that reaches the leader's high watermark."""
         reaches = s.log[follower].length >= s.replica[leader].high_watermark
         s.require(~s.replica[leader].isr.has(follower), self.follows_in_same_epoch(s, follower, leader), reaches)
         self.leader_writes_isr(s, leader, s.replica[leader].isr | {follower})

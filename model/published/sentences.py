@@ -8,7 +8,7 @@ from isrcheck.model.language import asked, becomes
 
 
 def leader_in_words(m: Any, s: Any, leader: Any) -> str:
-    """A leader in words; if it is not the true leader, with the epoch in which it still leads."""
+    """A leader in words. If `is_true_leader` is false, the words add the epoch in which the replica still leads."""
     if asked(s, m.is_true_leader, leader):
         return str(leader)
     return f"{leader}, still leader of epoch {s.replica[leader].leader_epoch} in its own eyes,"
@@ -75,6 +75,6 @@ def follows(old: Any, new: Any, follower: Any, leader: Any, epoch: int) -> str:
 
 
 def epoch_in_words(old: Any, new: Any) -> str:
-    """The leader epoch of a new decision in words: `1 -> 2`."""
+    """The change of the leader epoch in words: `1 -> 2`, or `0` for the first epoch."""
     first = old.quorum.leader_epoch < 0
     return f"{new.quorum.leader_epoch}" if first else becomes(old.quorum.leader_epoch, new.quorum.leader_epoch)

@@ -54,7 +54,7 @@ def any_end(m: Any) -> Any:
 
 
 class ReplicatedLog(Model):
-    """A log that keeps all committed records, and acknowledges and shows to readers no other records."""
+    """A log that keeps all committed records. It acknowledges only committed records, and shows readers no others."""
 
     partitions = setting(1, at_least=1, meaning="partitions, each a log")
     log_size = setting(2, at_least=1, meaning="records that a log can hold")
@@ -98,13 +98,13 @@ class ReplicatedLog(Model):
 
     @action(p=any_partition, i=any_id, epoch=any_epoch, actor="the log")
     def append(self, s: Any, p: int, i: int, epoch: int) -> None:
-        """A record is committed, after all others."""
+        """A record is committed at the end of the log."""
         s.require(~s.committed[p].is_full)
         s.committed[p].append({"id": i, "epoch": epoch})
 
     @action(i=any_id, actor="the log")
     def acknowledge(self, s: Any, i: int) -> None:
-        """A producer is told that its record is safe; the record is committed."""
+        """A producer is told that its committed record is safe."""
         s.require(~s.acknowledged[i], some(self.is_committed(s, p, i) for p in range(self.partitions)))
         s.acknowledged[i] = True
 

@@ -122,6 +122,48 @@ def test_a_model_with_everything_that_is_special_about_exports(tool: str, tmp_pa
     assert found.violated  # only by states beyond the constraint
 
 
+BEGINNING = """\
+from isrcheck.model.language import *
+
+
+class Beginning(Model):
+    def variables(self):
+        return {"n": number(0, 5)}
+
+    @initial(b=flag)
+    def initial(self, s, b):
+        s.n = when(b, 5, 0)
+
+    @action(actor="client")
+    def up(self, s):
+        \"\"\"One more.\"\"\"
+        s.require(s.n < 5)
+        s.n += 1
+
+    @constraint
+    def few(self, s):
+        \"\"\"Few.\"\"\"
+        return s.n <= 2
+
+    @invariant
+    def little(self, s):
+        \"\"\"It is at most MOST.\"\"\"
+        return s.n <= MOST
+"""
+"""A model with an initial state outside its constraint."""
+
+
+@pytest.mark.parametrize("tool", [spin, rumur])
+@pytest.mark.parametrize("most", [4, 5])
+def test_an_initial_state_outside_the_constraints_is_judged(tool: str, most: int, tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(BEGINNING.replace("MOST", str(most)))
+    cls = load_model_class(str(tmp_path / "model.py")).cls
+    model = cls()
+    found = by_tool(tool, trace(model, model.predicates("invariant")))
+    assert essence(found) == by_isrcheck(cls)
+    assert (found.distinct, found.generated, found.violated) == (3, 5, most < 5)
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("tool", [spin, rumur])
 @pytest.mark.parametrize(

@@ -79,6 +79,16 @@ def test_an_interrupt_between_the_searches_keeps_the_whole_levels(monkeypatch: p
         search(toy, **ANYTHING, small=0)  # type: ignore[arg-type]
 
 
+def test_an_interrupt_after_the_end_of_a_search_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    toy = grid([10, 10])
+    wanted = search(toy, **ANYTHING)[0]  # type: ignore[arg-type]
+    monkeypatch.setattr(ready, "note_compiled", interrupted)
+    assert essence(search(toy, **ANYTHING, small=50)[0]) == essence(wanted)  # type: ignore[arg-type]
+
+
 def test_arrays_explore_more_where_the_other_search_was_never_compiled(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -16,8 +16,8 @@ LINE: Final = 64
 """The bytes of a cache line."""
 HUGE_PAGE: Final = 1 << 21
 HUGE_PAGES: Final = 1 << 22
-"""On Linux, `Account.reserve` asks for huge pages if an array has at least this many bytes, or a multiple of
-`HUGE_PAGE` bytes. A huge page has `HUGE_PAGE` bytes. With huge pages the processor finds scattered addresses faster."""
+"""On Linux, `Account.reserve` asks for huge pages, of `HUGE_PAGE` bytes each, for an array of at least this many bytes
+and for an array that fills huge pages exactly. With huge pages the processor finds scattered addresses faster."""
 OWN_PAGES: Final = 1 << 14
 """An array of at least this many bytes has memory pages of its own, so the system gets the pages back when the array is
 deleted. Otherwise the C library would keep memory that growing tables have freed (up to 280 MB), and `Account.held`
@@ -39,7 +39,7 @@ class OutOfMemory(Exception):
 
 
 class Account:
-    """Counts the bytes in use, now (`held`) and at most so far (`peak`). Several threads may use the same account.
+    """Counts the bytes in use (`held`), and their greatest number so far (`peak`). Several threads may use one account.
 
     `limit` is the most bytes that may be in use; None is no limit. `spare` is None, or a function that frees
     dispensable memory. When the limit would be passed, `take` calls this function once, and tries again.

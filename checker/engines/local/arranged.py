@@ -1,4 +1,7 @@
-"""Makes the kernel for searching a large state space. `kernel.arrangement` chooses the words of its packed states."""
+"""Makes the kernel for searching a large state space.
+
+`kernel.arrangement` chooses the kernel's layout: which leaves (scalar parts of a state) share a word of a packed state.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ class Arranged:
         self._coming: Future[Kernel] | None = None
 
     def begin(self, levels: Sequence[Words]) -> None:
-        """Begins to make the kernel: chooses its words, then compiles it. Later calls do nothing.
+        """Begins to make the kernel: first its layout is chosen, then it is compiled. Later calls do nothing.
 
         `levels` are the first levels of the search, as far as they are known.
         """

@@ -19,8 +19,8 @@ from isrcheck.checker.engines.local.stored import Each
 from isrcheck.checker.kernel.layout import Words
 
 MOST_BITS: Final = 16
-"""A bucket's number has at most this many bits. It has more bits than `MOST_BUCKETS` only if some buckets would
-otherwise have far more names than others."""
+"""A bucket's number has at most this many bits. Usually it has at most `MOST_BUCKETS` bits. It has more only if some
+buckets would otherwise have far more names than others."""
 LEAST_TOGETHER: Final = 1 << 14
 """A task for fewer names than this costs more than it saves."""
 
@@ -36,9 +36,9 @@ class Buckets:
 
     Each row of `rooms` is the memory of one worker. The first half of the row has the names that the worker has found.
     The second half begins at position `first_room` and is space for buckets. `filled` has the number of names of each
-    worker. `spilled` are runs (see `runs`) of further names. `bits` has the greatest number of bits of the first number
-    in a name, and of the second. One worker may have found many more names than another. So each worker's names are cut
-    into *slices* of equal size (a worker's last slice may be smaller). Names are counted and distributed by slices.
+    worker. `spilled` are runs (see `runs`) of further names. `bits` says how many bits the two numbers of a name have
+    at most. One worker may have found many more names than another. So each worker's names are cut into *slices* of
+    equal size (a worker's last slice may be smaller). Names are counted and distributed by slices.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class Buckets:
     def ranges(self, tasks: int, most: int) -> Iterator[Range]:
         """Splits the buckets into ranges. A range has about `most` names or fewer, unless a single bucket has more.
 
-        There are at least about `tasks` ranges. There are fewer only if so many ranges would have fewer than
+        Usually there are about `tasks` ranges or more. There are fewer if `tasks` ranges would have fewer than
         `LEAST_TOGETHER` names each, or if a few buckets have most of the names.
         """
         sizes = self._sizes.copy()

@@ -34,8 +34,8 @@ from isrcheck.checker.symmetry.exchanges import Classes
 from isrcheck.model.language.system import TransitionSystem
 
 FORMAT: Final = 2
-"""The version of the format. Whoever changes the layout of the files, the packed rows of states, or the way that a
-search uses the files must raise this number."""
+"""The version of the format. Raise this number with each change of the layout of the files, of the packed rows of
+states, or of the way that a search uses the files."""
 MANIFEST: Final = "manifest.json"
 PART: Final = 1 << 20
 Known = dict[str, Any]

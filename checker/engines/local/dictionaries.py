@@ -1,8 +1,8 @@
 """Dictionaries that replace each state by two numbers, its *name*.
 
-First, each word of the state is replaced by the number of its value. If states have a single word, each half of this
-word is replaced instead. Then two of the numbers are replaced by the number of their pair. This step is repeated until
-two numbers are left.
+A dictionary numbers distinct values. First, each word of the state is replaced by the number of its value. If states
+have a single word, each half of this word is replaced instead. Then two of the numbers are replaced by the number of
+their pair, which is a value of another dictionary. This step is repeated until two numbers are left.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LARGEST_PIECE: Final = 1 << 22
 RESERVED: Final = 1 << 25
 """Address space for values is reserved in regions of this many bytes. Only the parts that are written use memory."""
 COMPARED: Final = 1 << 13
-"""At most this many states of the sample are used to count pairs."""
+"""`pairs_of` counts distinct pairs in at most this many of the states in `sample`."""
 NEAR: Final = 8
 
 
@@ -35,8 +35,8 @@ def pairs_of(words: int, sample: Words) -> Integers:
 
     Each pair of dictionaries is a row. The numbers from the last row form the name. `sample` has states of the search.
     Each step chooses the two dictionaries whose numbers form the fewest distinct pairs in these states. The dictionary
-    of the pairs takes the place of the first of the two. A dictionary is tried only with the `NEAR` dictionaries after
-    it. So the number of trials is proportional to the number of words.
+    of the pairs takes the place of the first of the two. Only dictionaries that are at most `NEAR` places apart can
+    be chosen. So the number of candidates is proportional to the number of words.
     """
     if words <= 2:
         return np.array([[0, 1]], dtype=np.int64)

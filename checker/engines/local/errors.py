@@ -31,7 +31,7 @@ def failing_instance(levels: NativeLevels, level: int) -> Found:
 
 
 def failing_predicate(levels: NativeLevels, level: int) -> tuple[int, ...]:
-    """Finds the least state in which a predicate is undefined, among the successors of the level before `level`.
+    """Among the successors of the level before `level`, finds the least state in which a predicate is undefined.
 
     If `level` is 1, searches the initial states instead. The state may be outside the constraints. Returns its leaves.
     """
@@ -44,7 +44,7 @@ def failing_predicate(levels: NativeLevels, level: int) -> tuple[int, ...]:
 
 
 def _failing(levels: NativeLevels, states: Words) -> list[tuple[int, ...]]:
-    """A list with the leaves of the least of `states` in which a predicate is undefined.
+    """Among `states`, finds the least state in which a predicate is undefined. Returns its leaves, in a list.
 
     The list is empty if there is no such state. Under symmetry, all states in the orbits of `states` are compared.
     """
@@ -54,6 +54,6 @@ def _failing(levels: NativeLevels, states: Words) -> list[tuple[int, ...]]:
 
 
 def _least(rows: Integers, other: Integers) -> Found:
-    """The least row, and the least of the entries of `other` that belong to this row."""
+    """The least row, with its entry in `other` (one entry for each row). Of equal rows, takes the least entry."""
     order = np.lexsort((other, *rows.T[::-1]))
     return tuple(rows[order[0]].tolist()), int(other[order[0]])

@@ -34,7 +34,7 @@ from isrcheck.model.language.system import TransitionSystem
 FIRST_GROWTH: Final = 1 << 16
 """Bytes that a search needs so that its store can grow after the first states."""
 MOST_LEVELS: Final = 1 << 9
-"""If the small search has found more levels than this, a table is the better store from the beginning."""
+"""With more known levels than this (see `search_large`), a table keeps the states in memory. Runs would be slower."""
 
 
 def minimum_memory(system: TransitionSystem, workers: int = 1) -> int:
@@ -59,8 +59,8 @@ def _needs_table(
 ) -> bool:
     """Whether states in memory are kept in a table (`store`). Otherwise they are kept in runs (`run_store`).
 
-    Runs are faster and smaller. A table can find single states, needs little memory to begin, and is not slowed down by
-    many small levels. A search with checkpoints also uses a table.
+    Runs are faster and smaller. But only a table can look up single states, as liveness questions do. A table also
+    needs less memory to begin, and many small levels do not slow it down. A search with checkpoints also uses a table.
     """
     little = limits.memory is not None and limits.memory < PLENTY
     return bool(system.questions) or little or keeping is not None or len(known) > MOST_LEVELS
@@ -115,8 +115,8 @@ def search_large(
     def continued(runs: RunSearch, found: Exploration) -> tuple[Exploration, Search]:
         """Continues the search with a table. Returns the answer and the search that gave it.
 
-        The answer is that of the search by runs if the search with a table cannot begin. This happens if there is too
-        little memory for the known levels, or if an interruption comes before all of them are taken over.
+        If the search with a table cannot begin, returns the answer of `runs`. It cannot begin if there is too little
+        memory for the whole levels of `runs`, or if an interruption comes before all these levels are taken over.
         """
         try:
             table = by_table()

@@ -26,8 +26,7 @@ Wanted = Callable[[Words], npt.NDArray[np.bool_]]
 class NativeLevels:
     """The packed states of each level. They are copied from the store in blocks.
 
-    A block is an array of shape (states, words). The levels have only *counted* states: those that the constraints
-    allow.
+    A block is an array of shape (states, words). The levels have only states that the constraints allow.
     """
 
     def __init__(self, system: TransitionSystem, kernel: Kernel, store: Stored) -> None:
@@ -41,7 +40,7 @@ class NativeLevels:
         return self.store.depth
 
     def blocks(self, level: int) -> Iterator[Words]:
-        """The states of a level, a few thousand at a time."""
+        """The states of a level, at most `BLOCK` at a time."""
         return self.store.blocks(level, BLOCK)
 
     def places(self) -> Places | None:
@@ -56,7 +55,7 @@ class NativeLevels:
         return _joined(list(self.blocks(level)), self.kernel.words)
 
     def edges_into_violation(self, level: int, invariant: str) -> Edges:
-        """Every step from a state of `level` to a state, counted or not, in which the invariant is false."""
+        """Every step from a state of `level` to a state, inside the constraints or not, that violates the invariant."""
         bit = self.kernel.verdicts.invariants[invariant]
 
         def violating(successors: Words) -> npt.NDArray[np.bool_]:
@@ -68,7 +67,7 @@ class NativeLevels:
         return _edges(sources, targets, transition, target)
 
     def edges_into(self, level: int, targets: Words) -> Edges:
-        """Every step from a state of `level` to one of `targets`. A target may be counted or not."""
+        """Every step from a state of `level` to one of `targets`. A target may be outside the constraints."""
         targets = np.ascontiguousarray(targets, dtype=np.uint64).reshape(-1, self.kernel.words)
         find = self.finder(targets)
         sources, transition, found = self._steps(self._before(level, targets), lambda states: find(states) >= 0)
@@ -83,11 +82,11 @@ class NativeLevels:
         return _joined(stuck, self.kernel.words)
 
     def members(self, states: Words) -> Words:
-        """All states of the orbits that these states represent; without symmetry, the states themselves."""
+        """Under symmetry, all states of the orbits of `states`. Without symmetry, `states` itself."""
         return states
 
     def state(self, leaves: tuple[int, ...]) -> Words:
-        """The state with these leaves, counted or not, for use as a target of `edges_into`."""
+        """The packed state with these leaves, a target for `edges_into`. The state may be outside the constraints."""
         return self.kernel.layout.pack([leaves])
 
     def leaves(self, states: Words) -> list[tuple[int, ...]]:

@@ -88,16 +88,16 @@ class Levelwise:
 
     @property
     def _tally(self) -> Integers:
-        """The counts of the level that is being expanded."""
+        """The counts of enabled and of failing instances (see `kernel.tally`) in the level that is being expanded."""
         raise NotImplementedError
 
     @property
     def _totals(self) -> Words:
-        """The verdict bits that have occurred since the last whole level."""
+        """Every verdict bit that is set in a state judged since the last whole level was finished."""
         raise NotImplementedError
 
     def _between_levels(self) -> None:
-        """Does further work after a whole level, if there is any."""
+        """Called after each whole level, for work between the levels. By default there is no such work."""
 
     # --- common to all searches -------------------------------------------------------------------------------------
 

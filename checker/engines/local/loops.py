@@ -7,12 +7,13 @@ the state. A dictionary has its values in blocks, in the order of their numbers,
 this table has 32 bits: four bits of the value's hash, then the value's number plus one. An empty entry is 0. An entry
 lies at the slot that its hash gives or, if other entries lie there, in a later slot.
 
-The *table* has one entry for each state, in buckets of 64 bytes: 16 entries of 4 bytes, or 8 of 8. The name of a state
-chooses one of 2**7 partitions. The rest of the name is a pair of numbers below two bounds. `permuted` maps this pair
-one to one to a number below the product of the bounds. When this number is divided by the number of buckets, the
-remainder is the bucket. If this bucket is full, the entry lies in one of the next buckets. The entry keeps the
-quotient (the *kept part* of the name), the level of the state, and the distance from the state's own bucket. So a state
-can be computed from its entry and the place of the entry, and no two states are confused.
+The states themselves are in another hash table, which is called *the table* below. It has one entry for each state, in
+buckets of 64 bytes: 16 entries of 4 bytes, or 8 of 8. The name of a state chooses one of 2**7 partitions. The rest of
+the name is a pair of numbers below two bounds. `permuted` maps this pair one to one to a number below the product of
+the bounds. When this number is divided by the number of buckets, the remainder gives the state's *own bucket*. If this
+bucket is full, the entry lies in one of the next buckets. The entry keeps the quotient (the *kept part* of the name),
+the level of the state, and the distance from the state's own bucket. So a state can be computed from its entry and the
+place of the entry, and no two states are confused.
 
 Several workers insert at the same time without locks. Buckets are filled from their beginning. A worker that finds an
 empty entry puts a state there with one compare-and-swap. If another worker has taken the entry first, this worker
@@ -48,12 +49,14 @@ from isrcheck.checker.kernel.loops import Loop
 
 TABLE: Final = 0
 CAPACITY: Final = 1
-"""Columns of a dictionary or a partition: the address of its table, and the number of slots or buckets in the table."""
+"""Columns of a dictionary or a partition. `TABLE` has the address of the table. `CAPACITY` has the number of slots
+(dictionary) or buckets (partition) in the table."""
 ROOM: Final = 2
 """How many entries fit until the table must grow."""
 FIRSTS: Final = 3
 SECONDS: Final = 4
-"""The two bounds of a partition: the two numbers in the rest of a name are below these."""
+"""The two bounds of a partition. In the rest of a name, the first number is below the first bound, and the second
+number is below the second bound."""
 REST: Final = 5
 """How many bits of a name an entry keeps."""
 SIZE: Final = 6
@@ -99,8 +102,8 @@ AT_ONCE: Final = 256
 
 FINISHED: Final = 0
 PAUSED: Final = 1
-"""Results of `advance`. `FINISHED`: no batch of the level is left to take. `PAUSED`: the given work is done, or
-something must grow."""
+"""Results of `advance`. `FINISHED`: no batch of the level is left to take. `PAUSED`: the call has expanded about `work`
+states, or `PAUSE` is set."""
 
 OUTSIDE_BIT: Final = 2
 """The mask of the verdict bit that is set if a state is outside the constraints."""
@@ -171,7 +174,7 @@ def number_of(value, h, slot, dictionaries, pages, dictionary, adding):
 
 @Loop
 def refill(dictionaries, pages, dictionary):
-    """Fills an empty table of a dictionary with its values."""
+    """Enters the numbers of all values of a dictionary into its table. The table must be empty."""
     table, capacity = dictionaries[dictionary, TABLE], dictionaries[dictionary, CAPACITY]
     for n in range(dictionaries[dictionary, COUNT]):
         number = np.uint64(n)
@@ -194,8 +197,8 @@ def place_in_memo(value, memo):
 def named(rows, words, count, half, pairs, dictionaries, pages, scratch, memo, adding):
     """Writes the names of at most `AT_ONCE` states into `scratch[0]`. Returns False if a dictionary must grow first.
 
-    Without `adding`, a value that is not in its dictionary gets the number `NO_ROOM`. This number occurs in no pair of
-    a dictionary and in no name of a stored state.
+    Without `adding`, a value that is not in its dictionary gets the number `NO_ROOM`, which no value of a dictionary
+    has. So the name of a state with such a value differs from the names of all stored states.
 
     `pairs` has the two dictionaries of each pair; the last pair is the name itself. `half` is the number of bits in the
     lower half of a single word. `memo` has a few recent values of each dictionary, each with its number plus one. The
@@ -236,7 +239,7 @@ def together(left, right, count, values):
 
 @Loop
 def numbered(count, d, dictionaries, pages, scratch, memo, adding):
-    """Writes the numbers that the values in `scratch[1]` have in dictionary `d` into `scratch[3 + d]`.
+    """Finds the values in `scratch[1]` in dictionary `d`. Writes their numbers into `scratch[3 + d]`.
 
     Returns False if the dictionary must grow first. Fetches memory ahead for all values. The other parameters are those
     of `named`.
@@ -395,9 +398,9 @@ def prepared(names, count, partitions, scratch):
 def enter(count, partitions, level, scratch, rows, kept, first, words, chunk, filled):
     """Enters the names in `scratch` into the table. Stops at the first name whose partition has no room for it.
 
-    Returns how many names were done. The names are those of the states from row `first` on. For each new state, the
-    name is added to a chunk, and the state's row is moved behind the first `kept[0]` rows. The chunk must have room for
-    all names.
+    Returns how many names were entered or known. The names are those of the states from row `first` on. For each new
+    state, the name is added to the chunk at address `chunk`, and the state's row is moved behind the first `kept[0]`
+    rows. The chunk must have room for all names.
     """
     names, parts, buckets, keys = scratch[0], scratch[1], scratch[2], scratch[3]
     prepared(names, count, partitions, scratch)
@@ -430,10 +433,10 @@ def slots(partitions, p):
 
 @Loop
 def entries_of(partitions, p, at, levels, values, found):
-    """Reads entries of a partition from entry `at` on. Puts permuted names into `values`, and the levels into `found`.
+    """Reads the entries of a partition from entry `at` on, and takes those of levels `levels[0]` to `levels[1]`.
 
-    Takes only entries of levels `levels[0]..levels[1]`, until `values` is full. Returns the next entry to read, and how
-    many entries were taken.
+    Puts the permuted rest of each name (see `permuted`) into `values`, and the level into `found`, until `values` is
+    full. Returns the next entry to read, and how many entries were taken.
     """
     buckets, rest = partitions[p, CAPACITY], partitions[p, REST]
     size, table = partitions[p, SIZE], partitions[p, TABLE]
@@ -725,7 +728,10 @@ def index_rows(hashes, index):
 
 @Loop
 def positions(index, rows, wanted, hashes, found):
-    """Puts into `found` the position of each wanted row among the indexed rows, or -1. `hashes` belong to `wanted`."""
+    """Writes the position of each wanted row in `rows` into `found`, or -1 if the row is not there.
+
+    `index` is the table that `index_rows` fills for the hashes of `rows`. `hashes` has the hashes of the wanted rows.
+    """
     mask, words = np.uint64(len(index) - 1), rows.shape[1]
     slots, entries = np.uint64(index.ctypes.data), np.uint64(rows.ctypes.data)
     for first in range(0, len(wanted), AT_ONCE):

@@ -26,8 +26,8 @@ TILE: Final = 8 << loops.ROW_BITS
 """The bytes of a tile."""
 MOST_IN_MEMORY: Final = 1 << 34
 MOST_ON_DISK: Final = 1 << 29
-"""The most bytes that marks take. The first number is for states in memory. The second is for states on disk, where a
-search saves memory."""
+"""The most bytes that marks take: `MOST_IN_MEMORY` if states are in memory, and `MOST_ON_DISK` if states are on disk to
+save memory."""
 UNCOUNTED: Final = getattr(mmap, "MAP_NORESERVE", 0)
 LITTLE: Final = 1 << 26
 MOST_EACH: Final = 8
@@ -113,7 +113,7 @@ class Marks:
         return True
 
     def _add_tiles(self) -> bool:
-        """Makes room for an eighth more tiles if few are left. Returns False if there is no memory for them."""
+        """Makes room for at least an eighth more tiles if few are left. Returns False if there is not enough memory."""
         taken, room = int(self.columns[loops.TAKEN]), int(self.columns[loops.ROOM])
         if taken + taken // 16 < room:
             return True

@@ -17,8 +17,8 @@ from isrcheck.checker.kernel.layout import Layout, Words
 
 REMEMBERED: Final = 1 << 10
 MOST_REMEMBERED: Final = 1 << 17
-"""At first, a worker's memo has room for the numbers of `REMEMBERED` values of each dictionary. If there are many
-states, the memo has room for up to `MOST_REMEMBERED` values of each."""
+"""A worker's memo has recent values of each dictionary, with their numbers. It has room for `REMEMBERED` values of each
+dictionary at first, and for up to `MOST_REMEMBERED` values if there are many states."""
 STATES_FOR_ONE: Final = 1 << 9
 
 
@@ -49,7 +49,7 @@ class Names:
         return self._account.peak
 
     def account(self, size: int) -> None:
-        """Counts `size` bytes of arrays that the account did not allocate itself. A negative `size` subtracts bytes."""
+        """Counts `size` bytes of arrays that were not allocated by `Account`. A negative `size` subtracts bytes."""
         self._account.take(size)
 
     def arrays(self) -> tuple[Words, Words]:

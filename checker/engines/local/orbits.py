@@ -4,8 +4,8 @@ An orbit has all states that differ only by exchanging interchangeable brokers (
 Members of other scalarsets (sets of interchangeable values) are treated like brokers. A trace leads from state to
 state, but not always from representative to representative. So a search for a trace first finds the representatives
 with a step into the orbit of a target. It replaces these representatives by all states of their orbits, and then
-continues as without symmetry. Without symmetry, all states of an orbit would be at the same level, because exchanging
-brokers maps initial states to initial states and steps to steps.
+continues as without symmetry. This is correct, because all states of an orbit have the same level in a search without
+symmetry. (Exchanging brokers maps initial states to initial states and steps to steps.)
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ from isrcheck.model.language.system import TransitionSystem
 
 
 class OrbitLevels(NativeLevels):
-    """`blocks` and `level_states` give representatives. `deadlocked` and the methods for edges give all states."""
+    """The levels under symmetry. `blocks` and `level_states` give only representatives.
+
+    `deadlocked` and the methods for edges look at all states of the orbits.
+    """
 
     def __init__(self, system: TransitionSystem, kernel: Kernel, store: Stored, orbits: Orbits) -> None:
         super().__init__(system, kernel, store)

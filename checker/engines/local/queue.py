@@ -11,7 +11,8 @@ from isrcheck.checker.engines.local.account import Account
 from isrcheck.checker.kernel.layout import Words
 
 CHUNK: Final = 1 << 13
-"""The number of names in a chunk. In each level, every worker may leave a part of its last chunk unused."""
+"""The number of names in a chunk. Larger chunks would waste memory, because in each level every worker may leave a
+part of its last chunk unused."""
 SHARE: Final = 16
 """If no free chunk is left, new chunks are added: one for every 16 present chunks, but at least one for each worker."""
 

@@ -1,4 +1,4 @@
-"""Notes that the loops of the search for large spaces were compiled on this machine. Compiling them takes seconds."""
+"""Remembers whether the loops of the search for large spaces were compiled on this machine. Compiling takes seconds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FILES: Final = (
     *(HERE / name for name in ("loops.py", "run_loops.py", "sort_loops.py")),
     *(KERNEL / name for name in ("loops.py", "instructions.py")),
 )
-"""The files with the loops of the search, with the instructions that loops use, and with the way to compile loops."""
+"""The files that define the loops of the search, the instructions that loops use, and the compilation of loops."""
 _loaded = False
 """Whether this process has compiled or loaded the loops."""
 
@@ -28,7 +28,7 @@ def were_compiled() -> bool:
 
 
 def note_compiled() -> None:
-    """Notes for this process and for later processes that the loops are compiled."""
+    """Records that the loops are compiled, for this process and for later processes."""
     global _loaded
     _loaded, folder = True, objects()
     if folder is not None and folder.get(_key()) is None:

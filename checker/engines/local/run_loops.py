@@ -38,7 +38,8 @@ from isrcheck.checker.kernel.instructions import (
 from isrcheck.checker.kernel.loops import Loop
 
 PIECE: Final = 1 << 12
-"""The number of names in a piece of a run. The index of a run is in memory. It has one entry for each piece."""
+"""Each piece of a run (see `runs`) has this many names, except the last piece. The index of the run has one entry for
+each piece, and is in memory."""
 TOGETHER: Final = 16
 """At most this many pieces are read at once."""
 CHUNK_BITS: Final = 22
@@ -62,7 +63,8 @@ TAKEN: Final = 8
 MARKS: Final = 16
 ROW_BITS: Final = 3
 LINE_BITS: Final = 6
-"""A tile has the marks of 2**3 first numbers with 2**6 second numbers: a word for each first number."""
+"""A tile has the marks of the names that combine 2**3 successive first numbers with 2**6 successive second numbers. It
+has one word for each first number."""
 
 
 # --- finding --------------------------------------------------------------------------------------------------------
@@ -252,11 +254,12 @@ def _decoded(address, first, out):
 
 @Loop
 def struck(file, bases, ends, firsts, places, sizes, counts, names, kept, buffer):
-    """Sets `kept` to 0 for each of the sorted `names` that occurs in one of the runs in a file.
+    """Sets the entry in `kept` to 0 for each of the sorted `names` that occurs in one of the runs in a file.
 
-    The columns `firsts` to `counts` describe the pieces of all runs, one run after another, and `ends` says where each
-    run ends. Up to `TOGETHER` pieces at a time are read into `buffer`. For a file in memory, `bases` has the addresses
-    of its chunks. Returns the number of names in the pieces that were read, or -1 if a piece cannot be read.
+    `firsts`, `places`, `sizes` and `counts` are the index of all pieces (`runs.Pieces`), one run after another. `ends`
+    says where each run ends in this index. Up to `TOGETHER` pieces at a time are read into `buffer`. For a file in
+    memory, `bases` has the addresses of its chunks. Returns the number of names in the pieces that were read, or -1 if
+    a piece cannot be read.
     """
     begin = passed = 0
     for end in ends:
@@ -297,7 +300,7 @@ def _read(file, bases, place, data):
 
 @Loop
 def _struck(data, firsts, sizes, counts, names, kept):
-    """Sets `kept` to 0 for each of the sorted `names` that occurs in these successive pieces of a run."""
+    """Sets the entry in `kept` to 0 for each of the sorted `names` that occurs in the pieces of a run in `data`."""
     piece, i = np.uint64(data.ctypes.data), 0
     for p in range(len(firsts)):
         name, at = firsts[p], piece

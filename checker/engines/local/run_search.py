@@ -28,8 +28,8 @@ MOST_PASSED: Final = 96
 """If more names than this are read from runs for each state, a table takes less time. Reading so many names takes as
 long as inserting a state into a table."""
 LEAST_STATES: Final = 1 << 18
-"""As long as the store has fewer states, `MOST_PASSED` applies as if it had this many. So a short time for reading the
-runs does not matter."""
+"""If the store has fewer states, `MOST_PASSED` is multiplied by this number instead of the number of states. So the
+search does not give up while reading the runs has taken little time."""
 MOST_EACH: Final = 64
 """A state takes at most this many bytes in a table, unless it shares no word with any other state."""
 

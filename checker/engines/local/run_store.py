@@ -2,7 +2,7 @@
 
 The names that workers find are kept in memory. If a worker's memory for names is full and cannot grow, the names in it
 go to another file, as a sorted run. When a level has been expanded, the found names that are in no run of an earlier
-level form the next level. With *marks* (`marks`), workers find only such names. Without marks, all runs are read once
+level form the next level. With *marks* (`marks`), workers find only new names. Without marks, all runs are read once
 for each level, a range of names at a time, to remove the found names that are in a run (delayed duplicate detection:
 Stern and Dill 1998, Korf 2004). A state takes two to four bytes here, two to four more with marks, and about ten in a
 table (`store`). The dictionaries that translate states into names and back stay in memory.
@@ -36,8 +36,8 @@ GROWING: Final = 24
 limit. A name has 8 bytes, so this room takes at most a third of the limit. But every worker has room for at least
 `LEAST` found names."""
 SETTLING: Final = (LARGEST + 8 * 8) * PIECE
-"""A worker needs this many bytes for each `PIECE` names that it *settles* at a time, which means that it sorts, judges
-and encodes them (`RunStore.settle`). The bytes are for the names, their copies and their encoding."""
+"""To *settle* names means to sort, judge and encode them (`RunStore.settle`). For each `PIECE` names that a worker
+settles at a time, it needs this many bytes for the names, their copies and their encoding."""
 LEAST_RANGE: Final = 4
 LARGEST_RANGE: Final = 32
 FOR_A_RUN: Final = 256
@@ -65,10 +65,10 @@ class RunStore(Stored):
     """The states in runs. The runs are in files of a folder or, without a folder, in memory.
 
     `found` has the names that each worker has found, and `filled` their number. `passed` measures the time that was
-    taken to find out which names are new. It is the number of names that were read from runs, plus `FOR_A_RUN` for each
-    earlier level at each level (even with marks). A name is two numbers. In a *turned* name, the number with fewer
-    values in the sample comes first, because then the differences between sorted names are smaller. The names in
-    `found` and in the runs are turned.
+    taken to find out which names are new. At a level without marks, it grows by the number of names read from runs, and
+    by `FOR_A_RUN` for each earlier level. With marks, it does not grow. A name is two numbers. In a *turned* name, the
+    number with fewer values in the sample comes first, because then the differences between sorted names are smaller.
+    The names in `found` and in the runs are turned.
     """
 
     def __init__(
@@ -204,7 +204,7 @@ class RunStore(Stored):
         """Makes the next level from the found names that are not known yet.
 
         Calls `look` with the names of the next level, a part at a time. These names are turned. `each` and `mapped` may
-        make several calls at once.
+        call the functions that they get in several threads.
         """
         filled = [int(count[0]) for count in self.filled]
         buckets = Buckets(self._reserved, self._room, filled, self._spilled, self._halves(), each)

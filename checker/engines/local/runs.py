@@ -57,9 +57,10 @@ def joined(parts: Sequence[Pieces]) -> Pieces:
 
 
 def encoded(names: Words) -> Iterator[tuple[Bytes, Pieces]]:
-    """Encodes distinct ascending names for a file. Yields parts: the bytes and the index of some pieces.
+    """Encodes distinct ascending names for a file, up to `TOGETHER` names at a time.
 
-    In each part, the places of pieces begin at 0.
+    Each time, yields the bytes of the pieces that have these names, and the index of these pieces. The places in the
+    index are positions in these bytes.
     """
     for first in range(0, len(names), TOGETHER):
         some = names[first : first + TOGETHER]
@@ -154,7 +155,7 @@ class Run:
             self.append(data, pieces)
 
     def append(self, data: Bytes, pieces: Pieces) -> None:
-        """Adds one of the parts that `encoded` gives."""
+        """Adds the bytes and the index of some pieces, as `encoded` yields them."""
         more = pieces._replace(place=self.file.write(data) + pieces.place)
         self._account.take(more.nbytes)
         self.pieces = joined([self.pieces, more])
@@ -204,7 +205,7 @@ class Known:
         self._ends = np.cumsum([len(run.pieces.first) for run in runs], dtype=np.int64)
 
     def strike(self, names: Words, kept: Flags) -> int:
-        """Sets `kept` to 0 for each of the ascending `names` that is in one of the runs.
+        """Sets the entry in `kept` to 0 for each of the ascending `names` that is in one of the runs.
 
         Returns how many names were read from the runs.
         """

@@ -1,6 +1,6 @@
 """A sample of the states that a search will meet.
 
-From this sample the store of the search decides which parts of states are numbered as pairs
+The store of the search uses this sample to decide which parts of a state it combines into pairs
 (`isrcheck.checker.engines.local.dictionaries`).
 """
 

@@ -1,8 +1,9 @@
 """The local engine: exact breadth-first search over packed states, level by level.
 
 There are two ways to explore a space, with the same results. A small space, and the first levels of a large space, are
-explored with arrays only. Workers explore larger spaces, in compiled code and with a store for the states. Workers also
-explore every space under symmetry, with checkpoints, with states on disk, or with a small memory limit.
+explored with arrays only. Workers explore larger spaces, in compiled code and with a store for the states. Under
+symmetry, with checkpoints, with states on disk, or with a small memory limit, workers explore every space from the
+beginning.
 """
 
 from __future__ import annotations
@@ -51,9 +52,9 @@ def search(
     `CheckpointRefused` is raised if the search cannot continue from this folder or cannot begin in it. `storing` says
     where the states are kept. `watch` looks at each whole level, and may end the search there. A space of up to `small`
     states, or the first levels of a larger one, may be explored with arrays only. With `small` 0, this is not done.
-    With `small` None, the search chooses this number. Exploring so many states with arrays takes about as long as
-    compiling or loading the code for large spaces. `LimitTooSmall` is raised if the memory limit is too small for the
-    search to begin, or for the states of a checkpoint.
+    With `small` None, the search chooses the number so that exploring this many states with arrays takes about as long
+    as compiling or loading the code for large spaces. `LimitTooSmall` is raised if the memory limit is too small for
+    the search to begin, or for the states of a checkpoint.
     """
     workers, began = workers or processors(), time.perf_counter()
     kernel = Kernel(system)
@@ -84,13 +85,15 @@ def search(
                 workers=workers, classes=classes, keeping=keeping, storing=storing, watch=watch,
                 known=known,
             )  # fmt: skip
-            ready.note_compiled()
         except KeyboardInterrupt:
             if first is None:
                 raise
             # The other search had not begun to explore: it was still compiling or loading its code, or taking over the
             # known levels.
             found = first.interrupted(deadlock), first.levels
+        else:
+            with suppress(KeyboardInterrupt):  # the search has ended, so nothing is left to interrupt
+                ready.note_compiled()
     found[0].seconds = {"compile": compiled - began, "search": time.perf_counter() - compiled}
     return found
 

@@ -1,7 +1,7 @@
 """The search for small spaces. It uses only arrays, so its answer does not wait for the code that large spaces need.
 
-If the space turns out to be larger, the search for large spaces continues after the whole levels. If a processor is
-free, the model is compiled for that search while the small search is still going on.
+If the space turns out to be larger, the search for large spaces continues after the whole levels of the small search.
+If a processor is free, the model is compiled for that search while the small search is still going on.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from isrcheck.model.language.system import TransitionSystem
 LARGEST: Final = 1 << 18
 """The most states of a small space. Exploring this many takes about as long as loading the code for large spaces."""
 LARGEST_AT_FIRST: Final = 1 << 20
-"""The most states of a small space if the loops of the other search were not compiled before. Compiling takes eight
-seconds."""
+"""The most states of a small space if the loops of the search for large spaces were not compiled before. Compiling
+takes eight seconds."""
 WORDS_AT_FIRST: Final = 1 << 23
-"""A second limit, which applies if the loops were not compiled before. All states of a small space have at most this
-many words. But `LARGEST` states are always allowed. With more words, exploring could take longer than compiling, and
-could take up to a gigabyte of memory."""
+"""A second limit, which applies if the loops were not compiled before. All states of a small space together have at
+most this many words. But `LARGEST` states are always allowed. With more words, exploring could take longer than
+compiling, and could take up to a gigabyte of memory."""
 PLENTY: Final = 1 << 30
-"""With a memory limit of at least this many bytes, a small search need not check the limit, and a large one has
-room to sort found names."""
+"""With a memory limit of at least this many bytes, a small search need not check the limit, and the search for large
+spaces has room to sort found names."""
 ROOM: Final = 1 << 19
 """States are expanded in blocks. A block of more than 8 states has at most this many successors in all."""
 
@@ -146,7 +146,7 @@ class SmallSearch(Levelwise):
         return self._told(answer, deadlock)
 
     def interrupted(self, deadlock: bool) -> Exploration:
-        """The findings of this search, for an interruption before the search for large spaces could continue."""
+        """The answer of this search, used if an interruption comes before the search for large spaces takes over."""
         return self._told(Exploration(initial=len(self.system.initial), stopped="interrupt"), deadlock)
 
     def _told(self, answer: Exploration, deadlock: bool) -> Exploration:

@@ -155,7 +155,7 @@ def from_buckets(room, places, ends, begin, end, low, rest, sorting, names):
 
 @Loop
 def _put(key, shift, into, part, here):
-    """Puts a key, without its first bits, behind the other keys of its bucket from this part."""
+    """Puts a key, without its first bits, into its bucket in `here`, at the next place for this part of the names."""
     bucket = key >> shift
     here[into[bucket, part]] = key & ((np.uint64(1) << shift) - np.uint64(1))
     into[bucket, part] += 1
@@ -163,7 +163,7 @@ def _put(key, shift, into, part, here):
 
 @Loop
 def _key(name, low):
-    """The two halves of a name without the bits between them; the lower half has `low` bits."""
+    """The key of a name: its two halves without the unused bits between them. The lower half has `low` bits."""
     return name >> _HALF << low | name & _LOW
 
 

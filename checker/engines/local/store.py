@@ -29,8 +29,8 @@ LOAD: Final = 0.84
 GROWTH: Final = 1.4
 SMALL_GROWTH: Final = GROWTH**3
 SMALL: Final = 1 << 12
-"""The table of a partition grows by the factor `SMALL_GROWTH` while it has fewer entries than this, so that it rarely
-grows. For so small a table, the call takes longer than filling the new table."""
+"""While the table of a partition has fewer entries than this, it grows by the larger factor `SMALL_GROWTH`, so that it
+rarely grows. Calling the loop that fills so small a table takes longer than the loop itself."""
 LARGEST_GROWTH: Final = 3.0
 """The largest factor by which a table grows at once, if many more states are expected."""
 FIRST_ENTRIES: Final = 1 << 7
@@ -117,7 +117,7 @@ class Store(Stored):
             self.make_room()
 
     def close(self) -> int:
-        """Makes the states after the last whole level a level, if there are any. Returns their number."""
+        """Turns the states after the last whole level, if there are any, into a new level. Returns their number."""
         found = self.fresh
         if found:
             self.sizes.append(found)

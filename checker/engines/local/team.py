@@ -18,7 +18,7 @@ from isrcheck.checker.kernel.layout import Words
 A = TypeVar("A")
 B = TypeVar("B")
 BATCH_BITS: Final = 8
-"""A batch of states has at most 2**8 states. So their successors stay in the second-level cache until they are
+"""A batch has at most 2**8 states. So the successors of a batch stay in the second-level cache until they are
 inserted."""
 assert 1 << BATCH_BITS <= loops.AT_ONCE, "a batch is named at once"
 LARGEST_BATCH_ROWS: Final = 1 << 19
@@ -99,7 +99,7 @@ class Team:
             raise
 
     def _is_first(self, function: Callable[..., Any]) -> bool:
-        """Whether a function is called for the first time in this process. Notes that the function is called."""
+        """Whether a function is called for the first time in this process. Remembers the function."""
         name = f"{function.__module__}.{function.__qualname__}"
         known = name in self._called
         self._called.add(name)

@@ -25,7 +25,7 @@ TOGETHER: Final = 256
 NEIGHBOURS: Final = 3_000
 """A search for a shortcut stops when it has found at least this many states."""
 EFFORT: Final = 20_000_000
-"""The work on one path ends when about this many states have been expanded."""
+"""The shortening of a path ends when it has expanded about this many states."""
 
 
 def shortened(sampled: Sampled, name: str) -> Path:

@@ -23,7 +23,7 @@ STEPS: Final = 32
 """Each lane (`loops.py`) takes this many steps between two checks of the clock. These steps take some milliseconds."""
 Flags = np.typing.NDArray[np.bool_]
 LARGEST_ROOM: Final = 1 << 19
-"""`Start.lanes` is limited so that the successors of all lanes fit into this many rows. The limit is at least 8."""
+"""`Start.lanes` is limited so that the successors of all lanes fit into this many rows. But it is never below 8."""
 
 
 class Start:

@@ -116,8 +116,9 @@ def difference(spark: Spark, one: Dataset, other: Dataset, common: Common) -> Di
 class Beyond:
     """The projections (see `Difference`) that only one of two datasets has.
 
-    `levels` counts these projections by the level where each first occurs. `actions` has the number
-    of these projections that each action reaches. Only steps from states whose projections both datasets have count.
+    `levels` counts these projections by the level where each first occurs. For each action, `actions` has
+    the number of these projections that a step of the action reaches. A step counts only if both datasets have the
+    projection of the state before the step.
     """
 
     levels: dict[int, int]

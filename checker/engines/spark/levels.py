@@ -51,7 +51,7 @@ class StoredLevels:
         return np.concatenate(parts) if parts else np.empty((0, self.kernel.words), dtype=np.uint64)
 
     def planned(self, level: int, bounds: list[int]) -> kernels.Work:
-        """The bounds of the owners' hashes, and a plan (`files.plan`): for each owner, the files of a level."""
+        """The bounds of the owners' hashes, and a plan (`files.plan`): the files of a level that each owner reads."""
         return {"bounds": bounds, "plan": files.plan(self.history[level - 1].files, (), bounds)}
 
     # --- where evaluation failed first ------------------------------------------------------------------------------

@@ -1,13 +1,13 @@
 """Fresh names, and the conditions that define their values.
 
 A z3 term without quantifiers cannot express `one_past_last`, nor `for_all` up to an unknown bound. So each call of one
-of these two functions of the modelling language (`end_of` and `for_all` below) gives a fresh name (a new z3 constant)
-and a *definition* of the name: conditions that hold for all numbers. A proof assumes these conditions only for some
-numbers (`form.py`). In every state, some value of the name satisfies the definition, so the definition does not
-restrict the state.
+of these two functions of the modelling language gives a fresh name (a new z3 constant) for its result. The functions
+`end_of` and `for_all` of this module make the name and its *definition*: conditions that hold for all numbers. A proof
+assumes these conditions only for some numbers (`form.py`). In every state, some value of the name satisfies the
+definition, so the definition does not restrict the state.
 
-If such a call is inside a statement about all numbers, its value depends on these numbers. Then the fresh name is a new
-z3 function of these numbers.
+A call inside a quantified statement may depend on the quantified numbers. Then the fresh name is a new z3 function of
+these numbers.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class Quantified:
 class Definitions:
     """Conditions that define fresh names.
 
-    `numbers` lists the fresh numbers that do not depend on enclosing numbers (see `_Page`), with their kinds. For each
-    such number that `end_of` makes, `numbers` also lists its predecessor. A proof also assumes the lemmas for all
-    `numbers`.
+    `numbers` lists the fresh names that represent numbers and do not depend on enclosing numbers (see `_Page`), each
+    with its kind. For each such name that `end_of` makes, `numbers` also lists its predecessor. A proof also
+    assumes the lemmas for all `numbers`.
     """
 
     conditions: list[Quantified]
@@ -87,7 +87,7 @@ _pages: list[_Page] = []
 
 @contextmanager
 def defining(book: Book, enclosing: Sequence[tuple[Term, str]] = ()) -> Iterator[Definitions]:
-    """Collects the definitions that a method makes while it runs, each for all values of the `enclosing` numbers."""
+    """Collects the definitions made in a `with` block. Each must hold for all values of the `enclosing` numbers."""
     page = _Page(book, Definitions.none(), tuple(enclosing))
     _pages.append(page)
     try:

@@ -5,7 +5,7 @@ parameters, such as all offsets and epochs. But an obligation assumes the lemma 
 the same kind (`shapes.End`) as the parameter that it replaces. An obligation is tried in stages, and each stage has
 more numbers than the stage before:
 
-* The first stage has the *special* numbers: those of the goals, of the action's parameters and of definitions
+* The first stage has the *special* numbers: the numbers of the goals, of the action's parameters and of definitions
   (`definitions.py`). It also has the numbers that are leaves (see `shapes.py`) of the states before and after the step.
 * The second stage adds numbers that are stored in arrays (such as logs) of the state before the step. Each array is
   read only at the special numbers.
@@ -44,7 +44,7 @@ from isrcheck.model.language.running import heeded
 STAGES: Final = 3
 Goal = Callable[[], tuple[Term, Definitions]]
 Pool = dict[str, dict[Term, None]]
-"""The numbers of each kind, in order and without repetitions."""
+"""The numbers of each kind, as the keys of a dictionary: each once, in the order in which they were added."""
 
 
 class Unbounded:
@@ -72,17 +72,18 @@ class Unbounded:
     # --- statements -------------------------------------------------------------------------------------------------
 
     def quantified(self, statement: Statement, state: Sequence[Term]) -> tuple[list[Quantified], Definitions]:
-        """The conditions of a statement about a state, one for each choice of finite parameters, and its definitions.
+        """The conditions of a statement about a state, and the definitions that the conditions use.
 
-        A parameter is *numeric* if its domain depends on a bound, and *finite* otherwise. The statement is true if and
-        only if each condition is true for all values of the numeric parameters.
+        A parameter is *numeric* if its domain depends on a bound, and *finite* otherwise. There is one condition for
+        each choice of the finite parameters. The statement is true if and only if each condition is true for all values
+        of the numeric parameters.
         """
         return self._read(statement, state, fresh_numbers(self.free.book), bound=True)
 
     def goal(self, statement: Statement, state: Sequence[Term]) -> tuple[Term, Definitions]:
-        """A statement about a state, with a free z3 constant for each numeric parameter.
+        """A statement about a state, with a free z3 constant for each numeric parameter. Also returns the definitions.
 
-        If a solver shows that the statement with these constants cannot be false, it holds for all values.
+        If a solver proves the statement about these constants, the statement holds for all values of the parameters.
         """
         found, definitions = self._read(statement, state, self._some_number, bound=False)
         return both(*(q.condition for q in found)), definitions
@@ -100,9 +101,9 @@ class Unbounded:
         return found, definitions
 
     def _some_number(self, parameter: str, of: str, before: int) -> Term:
-        """An arbitrary number of kind `of` for a goal that already has `before` numbers of this kind.
+        """The z3 constant for an arbitrary number of kind `of`, in a goal that already uses `before` such constants.
 
-        All goals share these numbers. So the goal that needs the most numbers decides how many are made.
+        All goals share these constants. So the goal that needs the most constants decides how many are made.
         """
         known = self._some.setdefault(of, [])
         while len(known) <= before:

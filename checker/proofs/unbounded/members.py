@@ -60,7 +60,7 @@ class UnboundedSet(Scalar):
         return like._lift(broker)  # type: ignore[no-any-return]
 
     def _is(self, broker: UnboundedBroker) -> list[Term]:
-        """The conditions that `broker` is the first broker of the domain, the second broker, and so on."""
+        """For each broker of the domain, in order, the condition that `broker` is this broker."""
         return [z3.simplify(broker.term == b) for b in range(self.domain.element.count)]
 
     def has(self, broker: Any) -> UnboundedFlag:
@@ -88,7 +88,7 @@ class UnboundedSet(Scalar):
         return self._of_members(some(self.has(b) & holds(b) for b in self._members()))
 
     def _of_members(self, answer: UnboundedFlag) -> UnboundedFlag:
-        """An answer about the members of this set. The answer is undefined if the set is undefined."""
+        """The flag `answer`, which is about the members of this set. It is undefined also if the set is undefined."""
         return ofFlag(answer.term, both(self.defined, answer.defined))
 
     @property

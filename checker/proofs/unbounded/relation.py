@@ -184,9 +184,10 @@ class UnboundedState(TheState):
 class Relation:
     """The step of an action, for one choice of its finite parameters and all values of its numeric `parameters`.
 
-    `choice` has the value of each finite parameter, and `...` for each numeric parameter. `inside` has the conditions
-    that the numeric parameters lie in their domains. The step is undefined if `failure` holds. Otherwise, it happens if
-    `guard` holds. `after` has the leaves after the step, as terms that may use the names from `definitions`.
+    A parameter is numeric if its domain depends on a bound. `choice` has the value of each finite parameter, and `...`
+    for each numeric parameter. `inside` has the conditions that the numeric parameters lie in their domains. The step
+    is undefined if `failure` holds. Otherwise, the step is possible if `guard` holds. `after` has the leaves after the
+    step, as terms that may use the names from `definitions`.
     """
 
     action: str
@@ -215,8 +216,9 @@ def arguments(
 ) -> Iterator[tuple[tuple[tuple[str, Any], ...], list[Any], list[tuple[Term, str]], list[Term]]]:
     """For each choice of the finite parameters: the choice, all arguments, the unknown numbers, and their conditions.
 
-    The argument of a numeric parameter is an unknown number. Each unknown number is listed with its kind. The
-    conditions say that the unknown numbers lie in their domains.
+    A parameter is *numeric* if its domain depends on a bound, and *finite* otherwise. The argument of a numeric
+    parameter is an unknown number. Each unknown number is listed with its kind. The conditions say that the unknown
+    numbers lie in their domains.
     """
     domains = {n: model.resolved_domain(d if isinstance(d, Domain) else d(model)) for n, d in parameters.items()}
     finite = {n: d for n, d in domains.items() if kind(d) is None}

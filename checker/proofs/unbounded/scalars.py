@@ -35,7 +35,7 @@ class Unbounded(OfTheState):
     __slots__ = ()
 
     def either(self, condition: UnboundedFlag, yes: Any, no: Any) -> Any:
-        """`yes` if the condition holds, else `no`, as a value of the same domain."""
+        """`yes` if the condition holds, else `no`. The result is a value of the same domain as `self`."""
         raise NotImplementedError
 
 

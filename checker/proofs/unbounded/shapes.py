@@ -57,7 +57,7 @@ class End:
 
 
 def both(*conditions: Term) -> Term:
-    """The conjunction of the conditions, without trivial parts."""
+    """The conjunction of the conditions, simplified if one of them is the constant true or false."""
     parts = [c for c in conditions if not z3.is_true(c)]
     if any(map(z3.is_false, parts)):
         return FALSE
@@ -65,7 +65,7 @@ def both(*conditions: Term) -> Term:
 
 
 def either(*conditions: Term) -> Term:
-    """The disjunction of the conditions, without trivial parts."""
+    """The disjunction of the conditions, simplified if one of them is the constant true or false."""
     parts = [c for c in conditions if not z3.is_false(c)]
     if any(map(z3.is_true, parts)):
         return TRUE
@@ -165,10 +165,10 @@ def inside(domain: Domain, term: Term) -> list[Term]:
 
 
 def constant(domain: Domain, value: Any) -> tuple[Term, ...] | None:
-    """The terms of a plain value, or None if the value does not belong to this scalar domain.
+    """The terms of a plain value, or None if the value does not fit this scalar domain.
 
-    The ends of a domain are not checked. So every integer counts as a number of the domain, and every broker domain has
-    "none".
+    Not checked are the ends of a domain of numbers, and whether a domain of brokers has "none". So every integer fits
+    a domain of numbers, and "none" fits a domain of brokers.
     """
     match domain:
         case Flag() if isinstance(value, bool):

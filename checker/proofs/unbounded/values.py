@@ -1,8 +1,9 @@
 """The values that a model's methods compute with when there are no bounds. They consist of z3 terms.
 
-A scalar has terms, and the condition that it is defined. A structure is a part of the state (at a `Place`), or a
-separate value. The classes of these values are the third semantics of the modelling language. The modules `plain` and
-`symbolic` in `model/language` have the other two. The methods of values have the same names in all three.
+A scalar has terms, and the condition that it is defined. A structure (a record, a `per(...)` or a log) is a part of the
+state (at a `Place`), or a separate value. The classes of these values are the third semantics of the modelling
+language. The modules `plain` and `symbolic` in `model/language` have the other two. The methods of values have the same
+names in all three.
 """
 
 from __future__ import annotations
@@ -265,7 +266,7 @@ def placed(domain: Domain, place: Place) -> Any:
 
 
 def value_of(domain: Domain, terms: tuple[Term, ...], defined: Term) -> Any:
-    """The value of a domain that has these terms."""
+    """The value with these terms, as a value of `domain`. `defined` is the condition that the value is defined."""
     if type(domain) in SCALARS:
         return SCALARS[type(domain)](terms, domain, defined)
     return STRUCTURES[type(domain)](domain, None, terms, defined)

@@ -6,7 +6,7 @@ leader makes no second request. The request names the leader epoch, the partitio
 the broker epochs in which these members last fetched (KIP-903).
 
 Left out: errors of the whole request, after which the same request is sent again; requests that arrive after their
-leader has stopped. Their effect is the same as if they had arrived just before the leader stopped.
+leader has stopped. Such a request has the same effect as if it had arrived just before the leader stopped.
 
 Source: AlterPartitionManager.scala of Kafka 4.3; KIP-497, KIP-903.
 """
@@ -30,7 +30,7 @@ ANSWERS = ("success", IN_LATER_EPOCH, "ineligible-replica", *REFUSED)
 
 
 class AlterPartitionManager(PartitionRegistration):
-    """Requests and answers in flight, by partition and leader."""
+    """Requests and answers in flight, at most one for each partition and leader."""
 
     abstract = True
 
@@ -66,7 +66,7 @@ class AlterPartitionManager(PartitionRegistration):
         return s.alteration[p][b].stage == "none"
 
     def submit(self, s: KraftState, p: int, b: Any, asked: dict[str, Any], where: Any) -> None:
-        """Sends a request if a condition holds. No other request may be in flight."""
+        """Sends a request if `where` is true. The caller requires that no other request is in flight (`may_submit`)."""
         request = {**self.no_alteration(), "stage": "asked", **asked}
         s.alteration[p][b] = when(where, request, s.alteration[p][b])
 

@@ -79,13 +79,13 @@ class BrokerLifecycle(Partition):
             "failed_directory",
             "lost_directory",
             unless=lambda m: m.elr and m.directory_failures > 0 and m.restarts > 0,
-            words="it needs elr, directory_failures of 1 or more, and a crash or shutdown",
+            words="it needs elr=true, directory_failures>=1, and a crash or shutdown",
         ),
-        idle("clean_crashes", unless=lambda m: m.elr and m.crashes > 0, words="it needs elr, and crashes of 1 or more"),
+        idle("clean_crashes", unless=lambda m: m.elr and m.crashes > 0, words="it needs elr=true and crashes>=1"),
         idle(
             "unclean_start",
             unless=lambda m: m.elr and m.crashes_uncleanly,
-            words="it needs elr and a crash that is unclean",
+            words="it needs elr=true, and lossy_crashes>=1 or crashes>=1 with clean_crashes=false",
         ),
     )
 
@@ -211,8 +211,8 @@ class BrokerLifecycle(Partition):
         """registerBroker: a broker that had stopped starts, fenced, with a new broker epoch.
 
         The broker's old session must have ended. If the broker may have lost records (`has_lost_something`), it leaves
-        every ISR and ELR (handleBrokerShutdown). The controller notices unclean stops only if it keeps eligible leader
-        replicas (ELR). If nobody is eligible after that, the last known leader may be elected.
+        every ISR and ELR (handleBrokerShutdown). If no replica is then eligible, the last known leader may be elected.
+        Without eligible leader replicas (setting `elr`) the controller notices no unclean stop.
         """
         s.require(~s.up.has(b), ~s.live.has(b))
         changes = {}

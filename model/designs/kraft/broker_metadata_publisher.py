@@ -1,8 +1,8 @@
 """BrokerMetadataPublisher and ReplicaManager.applyDelta: a broker applies metadata that the controller has committed.
 
-The broker goes on to the image of a later batch in one step, and skips the batches between. The delta that it applies
-has the differences between the broker's last image and the new image, not each change of the skipped batches. If the
-partition epoch differs, the broker leads or follows the partition as the new image says.
+In one step a broker goes on to the image of a later batch, and may skip the batches between (`metadata_batches`). The
+delta that it applies has the differences between the broker's last image and the new image, not each change of the
+skipped batches. If the partition epoch differs, the broker leads or follows the partition as the new image says.
 
 Source: BrokerMetadataPublisher.scala, ReplicaManager.applyDelta, TopicDelta.localChanges of Kafka 4.3. Left out: the
 moment in which the metadata cache is new and the partitions have not changed yet.

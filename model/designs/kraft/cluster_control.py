@@ -1,8 +1,8 @@
 """ClusterControlManager and BrokerHeartbeatManager: which brokers are registered, fenced, shutting down.
 
 A broker is *active* if it is registered, not fenced and not in controlled shutdown. `live` is the set of active
-brokers. A broker is fenced when its session ends, whether the broker is down, cut off or slow. The batch that fences a
-broker also has the resulting changes of partitions.
+brokers. A broker is fenced when its session ends, whether the broker is down, cut off or slow. The same batch of the
+metadata log fences the broker and makes the changes of partitions that follow.
 
 Left out: the times of sessions, the broker's metadata offset, feature levels, shutdowns that wait for other brokers'
 metadata. Kafka unfences a broker only after the broker has read its own registration; here a broker knows its

@@ -66,13 +66,13 @@ class ConfigurationControl(PartitionRegistration):
     )
 
     together: ClassVar[Together] = (
-        idle("replicas_counted", unless=lambda m: m.reassignments > 0, words="it needs reassignments of 1 or more"),
+        idle("replicas_counted", unless=lambda m: m.reassignments > 0, words="it needs reassignments>=1"),
         idle("elr_is_cleared", unless=lambda m: m.min_isr_then > 0 and m.elr, words="it needs min_isr_then and elr"),
         idle(
             "min_isr_change",
             "config_order",
             unless=lambda m: m.min_isr_then > 0,
-            words="it needs min_isr_then of 1 or more",
+            words="it needs min_isr_then>=1",
         ),
     )
 
@@ -90,8 +90,8 @@ class ConfigurationControl(PartitionRegistration):
     def min_isr_of(self, where: Any, registration: Any) -> Any:
         """effectiveMinIsr: min.insync.replicas, or the number of replicas if that is smaller.
 
-        `where` is a broker's image of the metadata, or the state itself for the controller's value. The registration
-        must come from the same source.
+        `where` has the value of min.insync.replicas: a broker's image of the metadata or, for the controller's value,
+        the state itself. `registration` must come from the same image or state.
         """
         found: Any = min(self.min_isr, len(self.brokers))
         if self.min_isr_then:

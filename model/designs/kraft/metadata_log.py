@@ -1,15 +1,15 @@
 """The metadata log, and how far each broker has read it: MetadataLoader, MetadataImage, KRaftMetadataCache.
 
-The controller commits batches at the end of the log. A batch is represented by the *image* after it: the partition's
-registration, the active brokers, all brokers' broker epochs, min.insync.replicas. Each broker has a position in the
-log, and knows only the image at that position. In one step a broker may go on by several batches, and then sees only
-the last image. Kafka's loader takes several batches in one step if they were committed since it last looked, or if it
-loads a snapshot.
+The controller commits batches at the end of the log. The model keeps the *image* after each batch: the partition's
+registration, the active brokers, the broker epoch of each broker, and min.insync.replicas. Each broker has a position
+in the log, and knows only the image at that position. In one step a broker may go on by several batches, and then sees
+only the last image. Kafka's loader takes several batches in one step if they were committed since it last looked, or if
+it loads a snapshot.
 
 The model forgets batches that all running brokers have passed.
 
-Left out: batches that are cut in two; the moment when a broker's metadata cache is already new and its partition is
-still old; a failover of the controller. (A controller answers only after its batch is committed, and the
+Left out: batches that a broker applies in two parts; the moment when a broker has updated its metadata cache but not
+yet its partition; a failover of the controller. (A controller answers only after its batch is committed, and the
 next controller has the same log.)
 
 Source: MetadataLoader.java, MetadataBatchLoader.java, TopicDelta.java, KRaftMetadataCache.java of Kafka 4.3.
@@ -59,7 +59,7 @@ class MetadataLog(PartitionRegistration):
     )
 
     min_isr_then: Any
-    """An attribute of `configuration_control`."""
+    """A setting that `configuration_control` defines."""
 
     def holds(self) -> dict[str, Any]:
         found: dict[str, Any] = {
@@ -168,7 +168,7 @@ class MetadataLog(PartitionRegistration):
         return {name: getattr(s.state[p], name) for name in self.first_registration()}
 
     def keep_what_is_needed(self, s: KraftState, log: Any, applied: dict[Any, Any], up: Any = None) -> None:
-        """Stores who is up, the positions, and the log without the batches that all running brokers have passed."""
+        """Stores the running brokers, their positions, and the log from the position of the slowest running broker."""
         least = log.length - 1
         for position in (when(up.has(b), x, least) if self.restarts else x for b, x in applied.items()):
             least = minimum(least, position)

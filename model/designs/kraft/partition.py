@@ -121,7 +121,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager, MetadataLog, C
         return {"replica": per(any_partition(self), per(broker, record(**self.replica_fields())))}
 
     def replica_fields(self) -> dict[str, Any]:
-        """The fields of what a broker knows about a partition, as leader or follower."""
+        """Fields for what a broker knows about a partition as its leader or follower."""
         return {
             "role": enum("none", "follower", "leader"),
             "leader": optional(broker),
@@ -209,11 +209,11 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager, MetadataLog, C
         return member | near
 
     def raised(self, b: Any, x: Leading, where: Any = True) -> Leading:
-        """maybeIncrementLeaderHW: if a condition holds, raises the high watermark to the least end of the awaited logs.
+        """maybeIncrementLeaderHW: raises the high watermark to the least log end of the leader and awaited followers.
 
-        The high watermark never goes back. With `high_watermark_min_isr`, it does not rise while the ISR is smaller
-        than min.insync.replicas (KAFKA-15583). So if the ISR is too small after a replica has left, this replica still
-        has all committed records, and may lead.
+        The high watermark rises only if `where` holds, and never goes back. With `high_watermark_min_isr`, it
+        does not rise while the ISR is smaller than min.insync.replicas (KAFKA-15583). So a replica that makes the ISR
+        too small by leaving it still has all committed records, and may lead.
         """
         end = x.log.length
         for f in self.brokers:
@@ -227,7 +227,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager, MetadataLog, C
     def store(
         self, s: KraftState, p: int, b: Any, x: Leading, where: Any = True, written: tuple[Any, Any] | None = None
     ) -> None:
-        """Stores a leader's state after a step if a condition holds, and answers producers whose record is committed.
+        """If a condition holds, stores a leader's state after a step and answers the producers of committed records.
 
         The caller writes the log itself. If the step appended a record, `written` is the record's id and end offset.
         """
@@ -261,8 +261,8 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager, MetadataLog, C
         """isFollowerInSync: whether a follower's log reaches the high watermark and the start of the leader's epoch.
 
         A follower that reaches only the high watermark may lack records that an earlier leader committed, because a new
-        leader's high watermark may be lower than the earlier leader's (KAFKA-7128). With the other `expand_guard`, the
-        high watermark is enough.
+        leader's high watermark may be lower than the earlier leader's (KAFKA-7128). With `expand_guard =
+        high-watermark`, the high watermark is enough.
         """
         reached = end >= x.high_watermark
         return reached & (end >= x.epoch_start) if self.expand_guard == "epoch-start" else reached
@@ -278,7 +278,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager, MetadataLog, C
         return free & self.is_isr_eligible(x.image, x.followers, f) & self.is_in_sync(x, end)
 
     def expanded(self, s: KraftState, p: int, b: Any, x: Leading, f: Any, end: Any, where: Any) -> Leading:
-        """maybeExpandIsr: asks for an ISR with `f`, which has just fetched, if a condition holds and `f` may join."""
+        """maybeExpandIsr: asks for an ISR with follower `f` after its fetch, if a condition holds and `f` may join."""
         grows = where & self.may_expand(s, p, b, x, f, end)
         self.submit(s, p, b, self.request(s, b, x, x.isr | {f}), grows)
         return x._replace(pending=when(grows, x.isr | {f}, x.pending))
@@ -434,10 +434,10 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager, MetadataLog, C
     def handle_alter_partition_response(self, s: KraftState, p: int, b: Any) -> None:
         """handleAlterPartitionUpdate, handleAlterPartitionError: the controller's answer reaches a leader.
 
-        The leader ignores the answer if the request is no longer pending, or if the answer is a success that began a
-        later epoch. On any other success the leader adopts the ISR and the version of the answer. If the error is
-        INELIGIBLE_REPLICA, the leader goes back to the committed ISR. After any other error it waits for a metadata
-        record. With `refused_request = goes-back`, it goes back after every error.
+        The leader ignores the answer if the request is no longer pending. It also ignores a success if the granted
+        change has begun a later leader epoch. On any other success it adopts the ISR and the version of the answer. If
+        the error is INELIGIBLE_REPLICA, the leader goes back to the committed ISR. After any other error it waits for a
+        metadata record. With `refused_request = goes-back`, it goes back after every error.
         """
         request, x = s.alteration[p][b], self.leading(s, p, b)
         s.require(request.stage != "none", request.stage != "asked")

@@ -73,7 +73,7 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
         idle(
             "removed_replica",
             unless=lambda m: m.elr and m.reassignments > 0,
-            words="it needs elr, and reassignments of 1 or more",
+            words="it needs elr=true and reassignments>=1",
         ),
     )
 
@@ -152,11 +152,11 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
         return answer
 
     def reverted_isr(self, s: KraftState, p: int, leader: Any) -> Any:
-        """The ISR after a reassignment is cancelled: without the replicas that the reassignment added.
+        """The ISR after the cancellation of a reassignment: it lacks the replicas that the reassignment added.
 
-        If this ISR is empty and elections may be unclean, the first replica becomes the only member of the ISR, by an
-        unclean election. With `election = any-order`, the only member is the replica that leads afterwards, or the
-        first replica if nobody leads.
+        If no member is left and elections may be unclean, the ISR has one former replica as member. By default it is
+        the replica that leads afterwards, or the first one (`in_order`) if nobody leads. With `election = in-order`, it
+        is always the first one.
         """
         state, (replicas, _, _) = s.state[p], self.reverted(s, p)
         isr = state.isr - state.adding
@@ -200,8 +200,8 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
         """build: the change that a new ISR or assignment causes. If `elects` holds, requires that `leader` is elected.
 
         First a reassignment is completed, then the ELR is computed, then a leader is elected. A leader from outside the
-        ISR becomes its only member. This election is unclean, and the ELR becomes empty, unless the ISR is empty and
-        the leader is in the ELR. Without `elr`, an ISR keeps its last members (KAFKA-708).
+        ISR becomes its only member. This election is clean if the ISR is empty and the leader is in the ELR, which the
+        leader then leaves. Otherwise the ELR becomes empty. Without `elr`, the ISR never becomes empty (KAFKA-708).
 
         The leader epoch rises if the leader changes (also to nobody) or a replica is removed. The partition epoch rises
         with every change. `unclean` says whether any replica may be elected; if it is None, the configuration decides.

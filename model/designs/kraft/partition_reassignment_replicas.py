@@ -45,7 +45,7 @@ class PartitionReassignmentReplicas(PartitionRegistration):
         idle(
             "awaited_in_isr",
             unless=lambda m: m.reassignments > 0,
-            words="it needs reassignments of 1 or more",
+            words="it needs reassignments>=1",
         ),
     )
 
@@ -73,7 +73,7 @@ class PartitionReassignmentReplicas(PartitionRegistration):
         return Assignment(state.replicas - state.adding, nobody, nobody)
 
     def completed(self, isr: Any, assignment: Assignment | None) -> tuple[Any, Assignment | None]:
-        """maybeCompleteReassignment: ISR and assignment, without removed replicas if the reassignment is complete."""
+        """maybeCompleteReassignment: ISR and assignment. A complete reassignment takes removed replicas from both."""
         if assignment is None:
             return isr, None
         replicas, adding, removing = assignment
@@ -87,10 +87,10 @@ class PartitionReassignmentReplicas(PartitionRegistration):
     def have_joined(self, isr: Any, stays: Any, assignment: Assignment) -> Any:
         """Whether the ISR without the removed replicas has every replica that the controller waits for.
 
-        If this ISR lacks replicas that stay (`stays`), it may be smaller than min.insync.replicas. Then a record that
-        was acknowledged with a larger ISR is in too few logs. By default the controller waits for the added replicas,
-        which make up for the removed replicas. If a reassignment adds fewer replicas than it removes, the controller
-        waits for all replicas in `stays`.
+        `stays` has all replicas that are not removed. If the ISR lacks some of them, it may be smaller than
+        min.insync.replicas. Then too few logs have a record that was acknowledged with a larger ISR. By default the
+        controller waits for the added replicas, which replace the removed replicas. If a reassignment adds fewer
+        replicas than it removes, the controller waits for all replicas in `stays`.
         """
         added, all_of_them = assignment.adding <= isr, stays <= isr
         if self.awaited_in_isr == "all":

@@ -33,7 +33,7 @@ class PartitionRegistration(UnifiedLog):
         0,
         at_least=0,
         at_most=5,
-        meaning="size of the ISR at the start: broker 0, which leads, and the next ones by number; 0: all replicas",
+        meaning="size of the ISR at the start (its members are the first brokers by number); 0: all replicas",
     )
     assigned_at_start = setting(
         0,
@@ -58,7 +58,7 @@ class PartitionRegistration(UnifiedLog):
             "replication_factor_changes",
             "fewest_replicas",
             unless=lambda m: m.reassignments > 0,
-            words="it needs reassignments of 1 or more",
+            words="it needs reassignments>=1",
         ),
     )
 

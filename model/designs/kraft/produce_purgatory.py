@@ -2,7 +2,7 @@
 
 A producer with acks=all waits until the high watermark of the broker to which it wrote reaches the end of its record.
 Then the producer receives success, or an error if the leader's `maximal_isr` is smaller than min.insync.replicas.
-checkEnoughReplicasReachOffset compares no leader epoch, so the broker may lead in a later epoch by then. The producer
+The broker may lead in a later epoch by then, because checkEnoughReplicasReachOffset compares no epochs. The producer
 receives NOT_LEADER_OR_FOLLOWER if the broker becomes a follower first, and nothing if the broker stops first. *Ghosts*
 are variables that record the acknowledged and the committed records. They restrict no step.
 
@@ -80,7 +80,7 @@ class ProducePurgatory(UnifiedLog):
     # --- what is committed ------------------------------------------------------------------------------------------
 
     def note_committed(self, s: KraftState, p: int, b: Any, epoch: Any, log: Any, start: Any, end: Any) -> None:
-        """Notes the records from `start` to `end`, which consumers may read once a leader's high watermark is `end`.
+        """Notes that a leader has committed the records from offset `start` up to `end`, its new high watermark.
 
         Also notes if a record differs from the first one committed at its offset, or if two brokers commit in an epoch.
         """

@@ -39,8 +39,8 @@ class Replica(UnifiedLog):
     follower_state = setting(
         "kept",
         choices=("kept", "kept-unless-skipped", "forgotten"),
-        meaning="what a leader still knows of its followers when it leads again in a new epoch. kept: everything; "
-        "kept-unless-skipped: everything, or nothing if another broker led in an epoch between; forgotten: nothing",
+        meaning="what a leader still knows of its followers when it leads again in a later epoch. kept: their log ends "
+        "and broker epochs; kept-unless-skipped: nothing if it did not lead in the epoch before; forgotten: nothing",
     )
 
     restarts: Any
@@ -81,9 +81,9 @@ class Replica(UnifiedLog):
         """resetReplicaState: when a leader begins an epoch, the members of the ISR, and no others, count as caught up.
 
         A new leader knows nothing else about its followers. With `follower_state = kept`, a broker that already led
-        keeps log end offsets and broker epochs. Such a broker may have missed an epoch in which another broker led,
-        because it can apply several metadata batches in one step. Followers may then have truncated their logs to
-        offsets below those that the leader knows.
+        keeps the log end offsets and broker epochs that it knew. Such a broker may have missed an epoch in which
+        another broker led, because it can apply several metadata batches in one step. In the missed epoch, followers
+        may have truncated their logs to offsets below those that the broker knows.
         """
         forgets = new_leader
         if self.follower_state == "forgotten":
@@ -126,9 +126,9 @@ class Replica(UnifiedLog):
     def is_isr_eligible(self, image: Any, followers: Followers, follower: Any) -> Any:
         """isReplicaIsrEligible: whether the leader's metadata allows a follower to join the ISR.
 
-        The follower must have fetched, and must be neither fenced nor shutting down (KIP-841). Its last fetch must be
-        in its broker epoch in the metadata. Otherwise the follower may have restarted after the fetch, and lost what it
-        had fetched (KIP-903).
+        The follower must have fetched, and must be neither fenced nor shutting down (KIP-841). The metadata must have
+        the same broker epoch for the follower as its last fetch. Otherwise the follower may have restarted after the
+        fetch, and lost what it had fetched (KIP-903).
         """
         found = image.live.has(follower) & (followers.ends[follower] != UNKNOWN)
         if not self.restarts:

@@ -6,8 +6,8 @@ from before the fetch. The follower applies the answer if the follower still has
 with which it sent the fetch (see `fetch_answer`).
 
 With `fetch = one-step`, the answer is handled in the step of the fetch, so no answer is late. In the model, requests
-are never late. In Kafka, a late request has the same effect as an immediate one. The reason is that nothing that the
-follower does after sending the request can reach the leader before the leader learns of a later epoch.
+are never late. In Kafka, a late request has the same effect as an immediate one. The reason is that, until the leader
+learns of a later epoch, it cannot notice what the follower has done since the follower sent the request.
 
 Left out: fetches of several partitions, sessions, back-off, fetches that wait for records.
 
@@ -83,7 +83,7 @@ class ReplicaFetcher(Partition):
         1,
         at_least=1,
         at_most=4,
-        meaning="unless note_fetch = at-once: fetch offsets that a leader notes later than it reads for the fetch",
+        meaning="unless note_fetch = at-once: how many fetch offsets a leader notes later than it reads for the fetch",
         bound=lambda m, s: s.late_notes == m.late_notes if m.note_fetch != "at-once" else False,
     )
 
@@ -100,9 +100,9 @@ class ReplicaFetcher(Partition):
         idle(
             "former_life",
             unless=lambda m: m.note_fetch != "at-once" and m.restarts > 0,
-            words="it needs note_fetch = apart and a crash or shutdown",
+            words="it needs note_fetch other than at-once, and a crash or shutdown",
         ),
-        idle("late_notes", unless=lambda m: m.note_fetch != "at-once", words="it needs note_fetch = apart"),
+        idle("late_notes", unless=lambda m: m.note_fetch != "at-once", words="it needs note_fetch other than at-once"),
     )
 
     def holds(self) -> dict[str, Any]:
@@ -132,9 +132,9 @@ class ReplicaFetcher(Partition):
     def truncates_later(self) -> bool:
         """Whether a fetcher thread releases its lock between comparing the epoch and truncating.
 
-        In between, the answer has the kind `truncating`. The thread runs on even if the partition is taken from it,
-        like a Kafka thread that also fetches another partition. When it goes on, it truncates the log if it has the
-        partition then, perhaps because the partition was added again.
+        In between, the answer has the kind `truncating`. The thread runs on even if it loses the partition, like a
+        Kafka thread that also fetches another partition. In its next step it truncates the log if the broker follows
+        the same leader at that time (for example, because the partition was added to the thread again).
         """
         return bool(self.fetch == "two-steps" and self.fetch_answer == "appends-checked")
 
@@ -148,7 +148,7 @@ class ReplicaFetcher(Partition):
         return {**nothing, "high_watermark": 0, "end_epoch": -1, "end": 0}
 
     def drop_answers(self, s: KraftState, p: int, b: Any) -> None:
-        """Drops the answers to a broker that lost the partition and, by `forget_answer`, those from the broker."""
+        """Drops the answers to a broker that lost the partition, and the answers from this broker (`forget_answer`)."""
         for other in self.brokers:
             if other == b:
                 continue
@@ -164,14 +164,14 @@ class ReplicaFetcher(Partition):
         s.answer[p][follower][leader] = when(where, self.no_answer(), answer)
 
     def drop_reads(self, s: KraftState, p: int, b: Any) -> None:
-        """Drops a stopping leader's reads with offsets not yet noted. Other leaders' reads for this broker stay."""
+        """Drops the reads whose offsets a stopping leader has not noted. Other leaders' reads for this broker stay."""
         if self.note_fetch != "at-once":
             for other in self.brokers:
                 if other != b:
                     s.unnoted[p][b][other] = self.nothing_read
 
     def restart_fetcher(self, s: KraftState, p: int, b: Any, where: Any) -> None:
-        """Takes a partition from a broker's fetcher and adds it again if a condition holds. Drops earlier answers.
+        """If a condition holds, takes a partition from a broker's fetcher, adds it again, and drops earlier answers.
 
         With `fetch_answer = unchecked`, an earlier answer stays, and may be taken for the answer to a later request.
         """
@@ -181,10 +181,10 @@ class ReplicaFetcher(Partition):
                     self.forget_answer(s, p, b, leader, where)
 
     def orphan_reads(self, s: KraftState, p: int, b: Any, registration: Any = None) -> None:
-        """Marks a leader's read as an orphan, whose offset is not noted, if the leader dropped the follower's Replica.
+        """Marks a leader's read for a follower as an orphan if the leader drops its Replica object for the follower.
 
-        makeFollower drops the Replica of every follower (`registration` is None). updateAssignmentAndIsr drops the
-        Replica of each broker that is not a replica in the registration.
+        The offset of an orphan is never noted. makeFollower drops the Replica objects of all followers (`registration`
+        is None). updateAssignmentAndIsr drops those of the brokers that are not replicas in the registration.
         """
         if self.note_fetch != "at-once":
             for follower in self.brokers:
@@ -231,8 +231,8 @@ class ReplicaFetcher(Partition):
         """Whether the leader knows the follower's latest epoch or a later epoch; true if the follower has none.
 
         Otherwise the leader answers OFFSET_OUT_OF_RANGE. A follower gets this error only if it has applied an answer of
-        another epoch, or if the leader has forgotten epochs. Where neither is possible, the result is True without a
-        check. If True were wrong, the end of the epoch would be -1, which the search reports as outside the domain.
+        another epoch, or if the leader has forgotten epochs. If neither is possible, the result is True without a
+        check. A wrong True does not stay hidden, since the search reports the epoch's end -1 as outside the domain.
         """
         if not self.may_be_out_of_range:
             return True
@@ -253,8 +253,8 @@ class ReplicaFetcher(Partition):
         """updateFollowerFetchState: a leader notes a fetch, and may ask for a larger ISR and raise its high watermark.
 
         `read` is given if the leader has read for this fetch in an earlier step. If the read is an orphan
-        (`orphan_reads`), the leader does not note the offset, but checks whether this log end is in sync. So a follower
-        may join the ISR because of a log end that it had earlier. Returns the leader's state after the fetch.
+        (`orphan_reads`), the leader does not note the offset, but may ask for an ISR with the follower. So
+        a follower may join because of a log end that it had earlier. Returns the leader's state after the fetch.
         """
         x = self.leading(s, p, leader)
         known, leaders_end = where, x.log.length
@@ -415,8 +415,8 @@ class ReplicaFetcher(Partition):
     def process_fetch_request(self, s: KraftState, p: int, follower: Any, leader: Any) -> None:
         """processFetchRequest: the answer reaches the follower, which ignores an answer that it no longer waits for.
 
-        With `truncates_later`, two steps handle an answer that the logs diverge. The first step compares the epoch. The
-        second step (truncateOnFetchResponse) checks only whether the broker follows this leader.
+        With `truncates_later`, the follower truncates in two steps. The first step compares the epoch of the answer.
+        The second step (truncateOnFetchResponse) checks only whether the broker follows this leader.
         """
         if follower == leader or self.fetch == "one-step":
             return

@@ -55,12 +55,12 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager, Metadata
     )
     unclean_elections = budget(at_most=2, meaning="leader elections that an operator asks for and that may be unclean")
     directory_assignments = budget(
-        at_most=2, meaning="times that a broker reports the directory of its replica, unless the directory had failed"
+        at_most=2, meaning="reports of a replica's directory to the controller, except reports after a directory failed"
     )
     assigned_directory = setting(
         "keeps-elr",
         choices=("keeps-elr", "clears-elr"),
-        meaning="with directory_assignments and elr: what becomes of the ELR when a broker reports a directory. "
+        meaning="with elr: what becomes of the ELR when a broker reports a directory. "
         "keeps-elr: it stays; clears-elr: it is cleared, as before Kafka 4.3, where handleAssignReplicasToDirs forgot "
         "the eligible leader replicas",
     )
@@ -69,7 +69,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager, Metadata
         idle(
             "assigned_directory",
             unless=lambda m: m.elr and m.directory_assignments + m.directory_failures > 0,
-            words="it needs elr, and directory_assignments or directory_failures of 1 or more",
+            words="it needs elr=true, and directory_assignments>=1 or directory_failures>=1",
         ),
     )
 
@@ -108,7 +108,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager, Metadata
     # --- AlterPartition ---------------------------------------------------------------------------------------------
 
     def refusals(self, s: KraftState, p: int, b: Any) -> list[tuple[Any, str]]:
-        """The conditions for refusing a request, each with its error, in the order of the source."""
+        """The conditions for refusing a request, each with its error, in the order in which Kafka checks them."""
         request, state = s.alteration[p][b], s.state[p]
         found: list[tuple[Any, str]] = [
             (request.epoch < state.epoch, "fenced-leader-epoch"),
@@ -186,8 +186,8 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager, Metadata
 
         This ends an earlier reassignment. The new reassignment is complete immediately if the ISR already has the
         replicas for which the controller waits (`have_joined`). The request is refused if it would elect a replica that
-        it adds. The target must differ from the present target. So while replicas are being removed, the target may be
-        the set of all present replicas.
+        it adds. The target must differ from the present target, which lacks the replicas that are being removed. So
+        during a removal, the target may be the set of all present replicas.
         """
         if len(target) < self.fewest_replicas:
             return

@@ -77,7 +77,7 @@ class UnifiedLog(Part):
     )
 
     together: ClassVar[tuple[Any, ...]] = (
-        idle("moved_log", unless=lambda m: m.log_moves > 0, words="it needs log_moves of 1 or more"),
+        idle("moved_log", unless=lambda m: m.log_moves > 0, words="it needs log_moves>=1"),
     )
 
     partitions = 1

@@ -15,7 +15,7 @@ def least_unheld(state: Traced, variables: Sequence[tuple[Domain, int]], of: Ide
     """The least identity except 0 that the state does not hold; defined where such an identity exists.
 
     `variables` are the domains of the state's variables, each with its first leaf. Unused places of a sequence hold 0,
-    so they occupy no other identity.
+    which is never the result, so they need no special case.
     """
     places = [place for domain, start in variables for place in _places(domain, start, of)]
     # If there are fewer places than values, some value is always free.

@@ -38,7 +38,7 @@ class Traced(Protocol):
 
 @dataclass(frozen=True)
 class Place:
-    """The place of a value in the state. Its first leaf is `start`, moved on by `steps`, which depend on the state."""
+    """The place of a value in the state. Its first leaf is `start` plus the state-dependent offsets of `steps`."""
 
     state: Traced
     start: int

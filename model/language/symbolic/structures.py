@@ -1,6 +1,6 @@
 """Structures: record, per(...), sequence, channel, messages, bag.
 
-A structure lies at a place of the state, where its parts can be assigned, or is a computed value, which cannot be
+A structure either lies at a place of the state or is a computed value. Only the parts of a structure at a place can be
 assigned.
 """
 
@@ -217,7 +217,7 @@ class TracedSequence(Structure):
         return TracedNumber(node, e.and_(self._is_defined, defined, e.or_(*here)), Number(node.low, node.high))
 
     def _places(self, element: Any) -> tuple[list[Expression], Expression]:
-        """A pair: the conditions that each offset has the element, and the condition that the element is defined."""
+        """A pair: one condition per offset (`element` is there), and the condition that `element` is defined."""
         nodes, defined = nodes_of(self._domain.element, element)
         same = [e.and_(*(e.eq(x, y) for x, y in zip(slot, nodes, strict=True))) for slot in self._slots()]
         return [e.and_(self._below(e.constant("number", i)), x) for i, x in enumerate(same)], defined
@@ -237,7 +237,7 @@ class TracedSequence(Structure):
         return TracedFlag(e.and_(fits_in, *same), e.and_(self._is_defined, defined), Flag())
 
     def without(self, offset: Any) -> TracedSequence:
-        """The sequence without the element at `offset`, defined where it exists. Later elements' offsets fall by 1."""
+        """The sequence without the element at `offset`; defined where that element exists. Later offsets fall by 1."""
         at = self.length._lift(offset)
         slots = [*self._slots(), self._padding()]
         moved = [
@@ -325,7 +325,7 @@ class TracedMessages(Structure):
 
 
 def which(domain: Messages | Bag, element: Any) -> tuple[list[Expression], Expression]:
-    """A pair: the conditions that each possible element is `element`, and the condition that `element` is defined."""
+    """A pair: one condition per possible element (it is `element`), and the condition that `element` is defined."""
     nodes, defined = nodes_of(domain.element, element)
     return [
         e.and_(*(e.eq(x, y) for x, y in zip(nodes, constants(domain.element, value), strict=True)))
@@ -464,7 +464,7 @@ def index_of(domain: Domain, index: Any) -> int | Term:
 
 
 def nodes_of(domain: Domain, value: Any) -> tuple[list[Expression], Expression]:
-    """The leaf expressions of a value for a place of a domain, and the condition that the value is defined and fits."""
+    """Expressions of a value, one for each leaf of `domain`, and the condition that the value is defined and fits."""
     if isinstance(value, Choice):
         (xs, dx), (ys, dy) = nodes_of(domain, value.yes), nodes_of(domain, value.no)
         nodes = [e.if_(value.condition.node, x, y) for x, y in zip(xs, ys, strict=True)]

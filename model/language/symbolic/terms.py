@@ -268,7 +268,7 @@ class TracedIdentity(Term):
 
 
 def _fitting(node: Expression) -> Expression:
-    """The number `node`; raises `ModelError` if the number may not fit an engine that computes with 64 bits."""
+    """The number `node`; raises `ModelError` if the number can be too large for an engine with 64-bit integers."""
     if node.low < -LARGEST or node.high > LARGEST:
         what = f"{e.render(node)} can be from {node.low} to {node.high}, more than 63 bits hold"
         raise mistake(what, "compute with smaller numbers")
