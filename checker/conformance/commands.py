@@ -72,7 +72,7 @@ class Conformance(Protocol):
         """Maps some actions to whether Kafka would take them now. Other actions are not compared with the model."""
 
     def known(self, model: Any, driven: Any) -> str | None:
-        """A description of the difference that a path has shown, or None if this difference is not known yet."""
+        """A description of the difference at the end of a driven path, or None if no known difference explains it."""
 
     def reset(self, model: Any, state: Mapping[str, Any]) -> list[Command]:
         """Calls that set up the first state of a path."""

@@ -232,7 +232,7 @@ class Conforming:
         return Outcome(name, driver.model, driven, self._not_of_kafka(driver.model), length, known)
 
     def _not_of_kafka(self, model: Model) -> dict[str, Any]:
-        """The model's settings whose values are not true of this version of Kafka, with these values."""
+        """The settings whose values in the model are not true of this version of Kafka, with those values."""
         kafka = self.mapping.of_kafka(self.report.kafka)
         return {name: model.settings[name] for name, own in kafka.items() if model.settings[name] not in own}
 

@@ -58,7 +58,7 @@ def common(one: TransitionSystem, other: TransitionSystem) -> Common:
 
 
 def comparable(one: Domain, other: Domain) -> bool:
-    """Whether equal values of the two domains agree in each leaf that both domains have."""
+    """Whether each value that both domains have is stored in the same way, in every leaf that both domains have."""
     match one, other:
         case (Number(), Number()):
             return True

@@ -154,8 +154,9 @@ def _numbered(steps: Iterable[Pair]) -> list[int]:
 class _Field:
     """A leaf that holds a broker.
 
-    If the field lies in no sequence, `length` is None. If the field lies in a sequence, `length` is the number of the
-    leaf that has the sequence's length, and the field is in use if this length is greater than `offset`.
+    If the leaf lies in no sequence, `length` is None. Otherwise the leaf is element `offset` of a sequence. `length` is
+    then the position, in the system's leaves, of the leaf that has the number of elements. The element is in use if
+    that number is greater than `offset`.
     """
 
     leaf: int

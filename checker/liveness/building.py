@@ -2,11 +2,11 @@
 
 A question is open in a state if its condition `region` (`isrcheck.model.language.system.Question`) holds there. A
 *source* is a state in which the question begins. The number of a state is the state's place in the table of the
-search's store. If the store has no table, the number is the state's position in a list (`Listed`). Until the region of
-a question is built, the question needs one byte for each number. The states that are reached from sources are kept in a
-queue. A state joins the queue when it is first reached. Inside the region, a state is identified by its place in the
-queue and not by its number. So the target of a step is a place in the queue. The name of a state (see `Numbers`) is
-kept only until the state is expanded.
+search's store. If the store has no table, the number is the state's position in a list (`Listed`). While the region is
+built, an array with one byte for each number marks the states that were reached. The states that are reached from
+sources are kept in a queue. A state joins the queue when it is first reached. Inside the region, a state is identified
+by its place in the queue and not by its number. So the target of a step is a place in the queue. The name of a state
+(see `Numbers`) is kept only until the state is expanded.
 """
 
 from __future__ import annotations
@@ -241,8 +241,9 @@ class Builder:
     def _closed(self, among: Candidates) -> Reached:
         """All states that sources lead to, in the order of a breadth-first search.
 
-        The search begins at the sources among the initial states. Then, in each round, the remaining sources of one
-        level join the queue. This order puts states that are few steps apart near each other in the queue.
+        This search begins at the sources among the initial states. Then it goes through the levels of the first search.
+        Sources of a level that are not in the queue yet join it. This order puts states that are few steps apart near
+        each other in the queue.
         """
         known = Reached(among, self.promises, self.allowance, bool(self._cuts or self._system.constraints))
         self._follow(self._initial(among), known)
@@ -290,7 +291,7 @@ class Builder:
         known.expand(states, found, self.promises.of, outside, cut)
 
     def _cut(self, verdicts: Words, cut: Words) -> None:
-        """Adds to `cut` the obligations that `s.room` conditions cut in the states with these verdicts."""
+        """Adds obligations to `cut`: those that an `s.room` condition cuts in one of the states with these verdicts."""
         for bit, obligation in self._cuts:
             if obligation >= 0:
                 wanted = flag(verdicts, bit).astype(np.uint64)

@@ -99,7 +99,7 @@ class Tie:
             yield array
 
     def _of(self, variable: Variable, state: Sequence[Term]) -> Iterator[Term]:
-        """The terms of a state without bounds, beginning with the first term of a variable."""
+        """The terms of `state` from the first term of `variable` on, to the last term of the state."""
         return iter(state[self.unbounded.layout.variables[variable.name][1] :])
 
     def _same(self, xs: Sequence[Term], ys: Sequence[Term]) -> Iterator[Term]:

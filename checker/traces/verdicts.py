@@ -30,7 +30,8 @@ from isrcheck.model.language.tracing import sentence_of
 class Replayed:
     """The replay of a recorded trace. `confirmed` says whether the trace ends as recorded.
 
-    `confirmed` is None if the model refuses a state of the trace, and for a trace that claims nothing (`path`). `story`
+    `confirmed` is None if the model refuses a state of the trace, or if the trace is recorded as a `path`, which need
+    not violate anything. `story`
     is None if the model refuses a state. `finding` explains why an invariant is false at the end of the trace, or why
     the specification does not allow the last step. `broken` is the finding on the property that a lasso breaks.
     `against` says why the trace of a property or a refinement does not show the recorded failure. `walked` is the

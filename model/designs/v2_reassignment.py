@@ -92,7 +92,7 @@ class ReassignedReplicas(ZookeeperWatches):
         return self.brokers[: self.assigned_at_start or self.replicas]
 
     def phases(self) -> tuple[str, ...]:
-        """Names for the possible contents of a partition's path in partitions_reassigned."""
+        """Names for the possible contents of a partition's ZooKeeper node in partitions_reassigned."""
         return ("none", "requested", *(("creating", "deleting", "closing") if self.has_topics else ()))
 
     def replica_fields(self) -> dict[str, Any]:

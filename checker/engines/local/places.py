@@ -16,7 +16,7 @@ from isrcheck.checker.kernel.layout import Words
 
 
 class Places:
-    """The numbers of states. All are below `size`, and some numbers below `size` belong to no state."""
+    """Gives each state a number that identifies it. All numbers are below `size`. Some of them belong to no state."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -185,7 +185,7 @@ def gather(
 
 @Loop
 def encoded(names, firsts, sizes, out):
-    """Encodes ascending names in pieces: writes the first name of each piece into `firsts`, and the piece into `out`.
+    """Encodes ascending names in pieces of `PIECE` names. `firsts` gets the first name of each piece, `out` the rest.
 
     A piece has the differences between successive names, each in 1, 2, 4 or 8 bytes. Before the differences, the piece
     has a word for every 32 of them. The word has two bits for each difference: the binary logarithm of its number of

@@ -90,7 +90,7 @@ def fingerprint(registers, h):
 
 @Loop
 def saw(first, verdicts, wanted, position, walk):
-    """Records in `first` (see `NEVER`) the wanted bits that are set in a verdict. Returns whether there are any."""
+    """Notes each wanted bit that is set in a verdict, in `first` (see `NEVER`). Returns whether there is such a bit."""
     code = (position << WALK_BITS) | walk
     any_seen = False
     for j in range(len(wanted)):

@@ -27,9 +27,9 @@ ROWS = 1 << 14
 
 
 def built(shape: list[Any], states: Array) -> Any:
-    """The values that packed states have at the places of a shape, as an Arrow array.
+    """The values of a variable in packed states, as an Arrow array. `shape` says where its leaves are packed.
 
-    `states` is an array (states, words).
+    `states` has a row for each state and a column for each word.
     """
     kind, first, *rest = shape
     if kind == "record":

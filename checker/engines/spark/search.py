@@ -158,7 +158,7 @@ class Search:
         return {**self.work, "states": states, "steps": steps, "level": number, "states_of_level": distinct}
 
     def _planned(self, bounds: list[int]) -> kernels.Work:
-        """The bounds of the owners' hashes, and the files that each owner reads."""
+        """For each owner (a task, see `owners`), the range of its hashes and the files that it reads."""
         frontier, known = (self.history[-1].files, self.history[-1].runs) if self.history else ([], [])
         return {"bounds": bounds, "plan": files.plan(frontier, known, bounds)}
 

@@ -187,7 +187,7 @@ class Search:
         return leaves
 
     def _keep_what_is_wrong(self) -> None:
-        """Records errors and deadlocks found before the search ended early. Their states need not be the least."""
+        """Records errors and deadlocks found before the search ended early. They need not be in the least state."""
         try:
             for question in (MEANINGLESS, FAILING):
                 if question in self._ends:

@@ -214,11 +214,11 @@ kind, and how many parameters of this kind come before it."""
 def arguments(
     model: Model, parameters: dict[str, ParameterDomain], name: Name
 ) -> Iterator[tuple[tuple[tuple[str, Any], ...], list[Any], list[tuple[Term, str]], list[Term]]]:
-    """For each choice of the finite parameters: the choice, all arguments, the unknown numbers, and their conditions.
+    """The arguments of a function with these parameters, once for each choice of values for its finite parameters.
 
     A parameter is *numeric* if its domain depends on a bound, and *finite* otherwise. The argument of a numeric
-    parameter is an unknown number. Each unknown number is listed with its kind. The conditions say that the unknown
-    numbers lie in their domains.
+    parameter is an unknown number. Yields the choice, all arguments, the unknown numbers with their kinds, and the
+    conditions that the unknown numbers lie in their domains.
     """
     domains = {n: model.resolved_domain(d if isinstance(d, Domain) else d(model)) for n, d in parameters.items()}
     finite = {n: d for n, d in domains.items() if kind(d) is None}

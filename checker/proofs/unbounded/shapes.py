@@ -38,7 +38,7 @@ FALSE: Final = z3.BoolVal(False)
 
 @dataclass(frozen=True, eq=False)
 class End:
-    """The lowest or highest value of a domain, if it depends on a bound. `of` names the setting of this bound.
+    """The lowest or highest value of a domain, if this value depends on a setting that is a bound. `of` is its name.
 
     Numbers are of the same *kind* (such as offsets, epochs or record ids) if their domains depend on the same setting.
     """

@@ -155,8 +155,8 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
         """The ISR after the cancellation of a reassignment: it lacks the replicas that the reassignment added.
 
         If no member is left and elections may be unclean, the ISR has one former replica as member. By default it is
-        the replica that leads afterwards, or the first one (`in_order`) if nobody leads. With `election = in-order`, it
-        is always the first one.
+        the replica that leads afterwards, or, if nobody leads, the first replica in the assignment (`in_order`). With
+        `election = in-order`, it is always the first replica in the assignment.
         """
         state, (replicas, _, _) = s.state[p], self.reverted(s, p)
         isr = state.isr - state.adding

@@ -18,7 +18,7 @@ from isrcheck.model.language.together import Together
 
 
 class PartitionRegistration(UnifiedLog):
-    """The controller's registration of a partition, and the registration at the start."""
+    """The controller's registration of a partition. Settings say what it contains in the initial states."""
 
     abstract = True
 
