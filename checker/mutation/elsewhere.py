@@ -110,7 +110,7 @@ def _of_one(compared: Sequence[Answers], number: int) -> Followed:
 
 
 def _followed(item: tuple[Question, Verdict, Followed]) -> Verdict:
-    """Checks a mutant in each scenario or profile (*place*) in turn, until it is noticed. Returns the mutant's verdict."""
+    """Checks a mutant in one scenario after another, until the mutant is noticed. Returns the verdict on the mutant."""
     question, verdict, followed = item
     same, differs, unfinished = list(verdict.same_in), list(verdict.differs_in), list(verdict.unfinished_in)
     for answers, difference in followed:
