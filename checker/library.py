@@ -116,7 +116,8 @@ class LoadedModel:
             family, setting = needed_family(lacking), needed_setting(lacking)
             if family not in _families(self.cls):
                 raise UnknownName(f"invariant {name} is for the models in model/{family}, which {self.name} is not")
-            verb = "fixes" if setting and hasattr(self.cls, setting) else "does not have"
+            value = getattr(self.cls, setting or "", None)
+            verb = "fixes" if isinstance(value, (bool, int, str)) else "does not have"
             raise UnknownName(f"invariant {name} is about setting {setting}, which model {self.name} {verb}")
         raise UnknownName(f"model {self.name} has no invariant {name!r}; {nearest(name, self.invariants)}")
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
+from isrcheck.model.language import UnknownName
 from isrcheck.model.language.domains import a_or_an
 from isrcheck.model.language.expressions import Expression, Leaf, evaluate, topological
 from isrcheck.model.language.system import Transition, TransitionSystem
@@ -103,12 +104,15 @@ def by_action(system: TransitionSystem) -> dict[str, list[Transition]]:
 
 
 def initial_states(system: TransitionSystem) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
-    """The initial states that every constraint allows, of which there is at least one, and the others.
+    """The initial states that every constraint allows, and the others.
 
-    The others are not counted and have no successors, but they must satisfy the invariants.
+    The others are not counted and have no successors, but they must satisfy the invariants. Raises `UnknownName` if
+    the constraints are false or undefined in every initial state.
     """
     constraints = [c.holds for c in system.constraints]
     inside = [leaves for leaves in system.initial if all(evaluate(constraints, leaves))]
+    if not inside:
+        raise UnknownName("no initial state satisfies the constraints, so there is nothing to export; check the model")
     return inside, [leaves for leaves in system.initial if leaves not in inside]
 
 

@@ -264,7 +264,7 @@ def scenarios(old: Side, new: Side, limits: Limits, asked: Questions) -> Scenari
         before, after = (_outcome(scenario, *pair, limits) for pair in zip((old, new), own, strict=True))
         if isinstance(before, str) or isinstance(after, str):
             unable.append((scenario.name, after if isinstance(after, str) else str(before)))
-            if not isinstance(before, str) and scenario.model.partition(":")[0] == _model_of(new.loaded):
+            if not isinstance(before, str) and _asks_about(scenario) == _model_of(new.loaded):
                 lost.append(scenario.name)
             continue
         count += 1
@@ -314,8 +314,13 @@ def _of(models: Iterable[LoadedModel], unread: list[str]) -> Iterator[Scenario]:
         except (DamagedScenario, OSError) as error:
             unread.append(str(error))
             continue
-        if (scenario.model if scenario.file is None else scenario.file.name) in names:
+        if _asks_about(scenario) in names:
             yield scenario
+
+
+def _asks_about(scenario: Scenario) -> str:
+    """The name of the shipped model that a scenario is about, or the name of the model's file, without its folder."""
+    return scenario.model if scenario.file is None else scenario.file.name
 
 
 def _model_of(loaded: LoadedModel) -> str:

@@ -22,7 +22,7 @@ from isrcheck.checker.exports.murphi import murphi
 from isrcheck.checker.exports.promela import promela
 from isrcheck.checker.kernel import lanes, llvm, programs, steps
 from isrcheck.checker.library import load_model_class
-from isrcheck.model.language import Model, ModelError
+from isrcheck.model.language import Model, ModelError, UnknownName
 from isrcheck.model.language import expressions as e
 from isrcheck.model.language.system import TransitionSystem
 from isrcheck.model.language.tracing import trace
@@ -162,6 +162,16 @@ def test_an_initial_state_outside_the_constraints_is_judged(tool: str, most: int
     found = by_tool(tool, trace(model, model.predicates("invariant")))
     assert essence(found) == by_isrcheck(cls)
     assert (found.distinct, found.generated, found.violated) == (3, 5, most < 5)
+
+
+@pytest.mark.parametrize("write", [promela, murphi])
+def test_constraints_that_are_undefined_in_all_initial_states_are_a_message(write: Any, tmp_path: Path) -> None:
+    text = BEGINNING.replace("MOST", "4")
+    text = text.replace('"n": number(0, 5)', '"n": number(0, 5), "log": sequence(number(0, 3), 2)')
+    (tmp_path / "model.py").write_text(text.replace("return s.n <= 2", "return s.log.first >= 2"))
+    model = load_model_class(str(tmp_path / "model.py")).cls()
+    with pytest.raises(UnknownName, match="no initial state satisfies the constraints"):
+        write(trace(model, model.predicates("invariant")))
 
 
 @pytest.mark.exhaustive

@@ -84,9 +84,12 @@ def test_an_interrupt_after_the_end_of_a_search_loses_nothing(monkeypatch: pytes
         raise KeyboardInterrupt
 
     toy = grid([10, 10])
-    wanted = search(toy, **ANYTHING)[0]  # type: ignore[arg-type]
+    anything = {**ANYTHING, "keep_going": True}
+    wanted = search(toy, **anything)[0]  # type: ignore[arg-type]
     monkeypatch.setattr(ready, "note_compiled", interrupted)
-    assert essence(search(toy, **ANYTHING, small=50)[0]) == essence(wanted)  # type: ignore[arg-type]
+    found = search(toy, **anything, small=50)[0]  # type: ignore[arg-type]
+    assert found.stopped == "interrupt"
+    assert essence(replace(found, stopped=None)) == essence(wanted)
 
 
 def test_arrays_explore_more_where_the_other_search_was_never_compiled(

@@ -343,10 +343,13 @@ def test_a_scenario_without_meaning_in_the_new_model_is_open(tmp_path: Path, mon
     assert "leaves open scenario far" in essence(said)[0]
 
 
+@pytest.mark.parametrize("named", ["model.py", "../model.py"])
 def test_a_scenario_that_the_new_version_cannot_be_asked_is_said_and_counts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
 ) -> None:
-    recorded(tmp_path, monkeypatch, SCENARIO.replace("top = 5", "top = 5\nstep = 1"))
+    scenario = SCENARIO.replace("top = 5", "top = 5\nstep = 1").replace('"model.py"', f'"{named}"')
+    recorded(tmp_path, monkeypatch, scenario)
+    written(tmp_path / "counterexamples", "model.py")
     new = ("    step = setting(1", "    leap = setting(1"), ("self.step", "self.leap")
     place = tmp_path / "new"
     place.mkdir()

@@ -29,8 +29,8 @@ MOST: Final = 3 << 23
 """All workers together have memory for at most this many names of 8 bytes. Half of this memory is for found names, half
 for sorting them."""
 LEAST: Final = 1 << 14
-"""Each worker has room in memory for at least this many found names. This number must be larger than `loops.AT_ONCE`,
-because up to `loops.AT_ONCE` names are added at a time."""
+"""Each worker has room in memory for at least this many found names. This number must be at least twice
+`loops.AT_ONCE`: a worker needs room for `loops.AT_ONCE` more names, and is relieved only if more than half is full."""
 GROWING: Final = 24
 """If memory is limited, there is room for at most one name (found or being sorted) for each `GROWING` bytes of the
 limit. A name has 8 bytes, so this room takes at most a third of the limit. But every worker has room for at least

@@ -92,8 +92,11 @@ def search(
             # known levels.
             found = first.interrupted(deadlock), first.levels
         else:
-            with suppress(KeyboardInterrupt):  # the search has ended, so nothing is left to interrupt
+            try:
                 ready.note_compiled()
+            except KeyboardInterrupt:
+                # The search has ended, and its answer is not lost. But a caller may have further searches to do.
+                found[0].stopped = found[0].stopped or "interrupt"
     found[0].seconds = {"compile": compiled - began, "search": time.perf_counter() - compiled}
     return found
 
