@@ -110,10 +110,12 @@ def initial_states(system: TransitionSystem) -> tuple[list[tuple[int, ...]], lis
     the constraints are false or undefined in every initial state.
     """
     constraints = [c.holds for c in system.constraints]
-    inside = [leaves for leaves in system.initial if all(evaluate(constraints, leaves))]
+    inside, outside = list[tuple[int, ...]](), list[tuple[int, ...]]()
+    for leaves in system.initial:
+        (inside if all(evaluate(constraints, leaves)) else outside).append(leaves)
     if not inside:
         raise UnknownName("no initial state satisfies the constraints, so there is nothing to export; check the model")
-    return inside, [leaves for leaves in system.initial if leaves not in inside]
+    return inside, outside
 
 
 def heading(system: TransitionSystem) -> list[str]:

@@ -298,11 +298,13 @@ def _own_settings(mine: Side, other: Side) -> dict[str, Any]:
 def _of(models: Iterable[LoadedModel], unread: list[str]) -> Iterator[Scenario]:
     """The scenarios of the given models, in the order of their names.
 
-    A scenario belongs to a user's model if the file that it names has the same file name as the model's file. The
-    folders may differ, because the model may be of another revision, whose files are in another folder. Scenarios that
+    A scenario belongs to a user's model if it names the model's file. It also belongs to the model if it names a file
+    beside it that is called like the model's file, because scenarios may have copies of their models. Scenarios that
     cannot be read are left out, and the reasons are added to `unread`.
     """
-    names = {_model_of(loaded) for loaded in models}
+    given = list(models)
+    names = {_model_of(loaded) for loaded in given}
+    files = {loaded.origin.resolve() for loaded in given if loaded.origin is not None}
     try:
         there = folders(())
     except DamagedScenario as error:
@@ -314,7 +316,9 @@ def _of(models: Iterable[LoadedModel], unread: list[str]) -> Iterator[Scenario]:
         except (DamagedScenario, OSError) as error:
             unread.append(str(error))
             continue
-        if _asks_about(scenario) in names:
+        if scenario.model.partition(":")[0] in names or (
+            scenario.file is not None and scenario.file.resolve() in files
+        ):
             yield scenario
 
 

@@ -114,6 +114,18 @@ def test_a_scenario_may_lie_below_the_folder_of_its_model(tmp_path: Path, monkey
     assert "asks otherwise in scenario far" in essence(said)[0]
 
 
+def test_a_scenario_of_another_file_with_the_same_name_is_not_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded(tmp_path, monkeypatch, SCENARIO.replace('"model.py"', '"../model.py"'))
+    written(tmp_path / "counterexamples", "model.py")
+    old = written(tmp_path, "model.py")
+    new = written(tmp_path, "weak.py", ("s.n <= 2", "s.n <= 9"))
+    said, data = reviewed(tmp_path, old, new)
+    assert "scenario far" not in said.out
+    assert data["scenarios"]["asked"] == 0
+
+
 def test_an_invariant_that_holds_and_is_weaker_is_no_longer_the_same(tmp_path: Path) -> None:
     before, after = (written(tmp_path, f"m{n}.py", ("s.n <= 2", f"s.n <= {n}")) for n in (8, 9))
     said, _ = reviewed(tmp_path, before, after, "--no-scenarios")
@@ -343,13 +355,12 @@ def test_a_scenario_without_meaning_in_the_new_model_is_open(tmp_path: Path, mon
     assert "leaves open scenario far" in essence(said)[0]
 
 
-@pytest.mark.parametrize("named", ["model.py", "../model.py"])
+@pytest.mark.parametrize("named", ["model.py", "../../model.py"])
 def test_a_scenario_that_the_new_version_cannot_be_asked_is_said_and_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
 ) -> None:
     scenario = SCENARIO.replace("top = 5", "top = 5\nstep = 1").replace('"model.py"', f'"{named}"')
     recorded(tmp_path, monkeypatch, scenario)
-    written(tmp_path / "counterexamples", "model.py")
     new = ("    step = setting(1", "    leap = setting(1"), ("self.step", "self.leap")
     place = tmp_path / "new"
     place.mkdir()
