@@ -149,6 +149,9 @@ BESIDE: int = 125 * MIB
 """The memory of a process besides its states (Python, LLVM, kernels), as `docs/performance.md` states it."""
 COMPILING: int = 210 * MIB
 """The same for a process that must compile the loops: it also holds Numba."""
+LARGEST_BESIDE: int = 150 * MIB
+LARGEST_COMPILING: int = 270 * MIB
+"""The same two numbers for `kraft`, the largest model."""
 
 
 def limited(bounds: str, limit: int, report: Path, cache: Path | None = None) -> dict[str, Any]:
@@ -175,6 +178,19 @@ def test_a_process_stays_within_its_limit_and_what_python_takes(bounds: str, lim
         report = limited(bounds, limit, tmp_path / "report", cache=tmp_path)
         assert 0.8 * limit < report["store_bytes"] <= limit
         assert report["store_bytes"] < report["peak_rss_bytes"] <= limit + most
+
+
+@pytest.mark.exhaustive
+def test_the_expressions_of_the_largest_model_take_little_more(tmp_path: Path) -> None:
+    words = ("--quiet", "--workers", "2", "--max-memory", str(24 * MIB), "--json", str(tmp_path / "report"))
+    for most in (LARGEST_COMPILING, LARGEST_BESIDE):
+        found = subprocess.run(
+            [sys.executable, "-m", "isrcheck", "check", "kraft", "--continue", *words], capture_output=True,
+            timeout=300, check=False, env={**os.environ, "ISRCHECK_CACHE": str(tmp_path)},
+        )  # fmt: skip
+        assert found.returncode == 152
+        report = json.loads((tmp_path / "report").read_text())
+        assert report["store_bytes"] < report["peak_rss_bytes"] <= 24 * MIB + most
 
 
 @pytest.mark.exhaustive
