@@ -84,6 +84,18 @@ def store_entry(builder: Any, address: Any, value: Any) -> None:
     builder.store_atomic(builder.trunc(value, _I32), pointer, "release", 4)
 
 
+@instruction("uint64", "uint64")
+def load_shared(builder: Any, address: Any) -> Any:
+    """The unsigned 64-bit integer at an address. Another thread may write there at the same time."""
+    return builder.load_atomic(builder.inttoptr(address, _I64.as_pointer()), "monotonic", 8)
+
+
+@instruction("void", "uint64", "uint64")
+def store_shared(builder: Any, address: Any, value: Any) -> None:
+    """Puts an unsigned 64-bit integer at an address. Another thread may read or write there at the same time."""
+    builder.store_atomic(value, builder.inttoptr(address, _I64.as_pointer()), "monotonic", 8)
+
+
 @instruction("boolean", "uint64", "uint64")
 def take_entry(builder: Any, address: Any, value: Any) -> Any:
     """Puts 32 bits at an address if 0 is there, as one atomic step. Returns whether 0 was there."""

@@ -58,8 +58,8 @@ class Folder:
     """A folder with a file for each object. The name of the file is the hash of the object's key.
 
     The file begins with a hash over the key and the object. The hash shows whether the file was changed. Several
-    processes may use the folder at the same time, because a file appears whole or not at all. `get` and `put` raise no
-    OSError.
+    processes may use the folder at the same time, because a file appears whole or not at all. `get`, `put` and `remove`
+    raise no OSError.
     An object that cannot be stored is not kept, and an object that cannot be read counts as missing. After each `put`,
     the least recently used files are removed until all files together have at most `largest` bytes. Files whose names
     do not match `NAMES` are neither counted nor removed.
@@ -103,6 +103,11 @@ class Folder:
                 os.unlink(name)
                 raise
             self._shrink()
+
+    def remove(self, key: str) -> None:
+        """Removes the object of a key, if there is one and if this is possible."""
+        with suppress(OSError):
+            self._file(key).unlink()
 
     def files(self) -> list[tuple[Path, os.stat_result]]:
         """The files of kept objects and temporary files, the least recently used first."""

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from isrcheck.checker.checking import check
+from isrcheck.checker.engines.local.earlier import Earlier
 from isrcheck.checker.kernel import arrangement
 from isrcheck.checker.kernel.compile import Kernel
 from isrcheck.checker.kernel.layout import WORD, Layout, Words
@@ -49,6 +50,7 @@ def other_words(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setattr(sys.modules["isrcheck.checker.engines.local.search"], "_small", lambda words: 0)
     monkeypatch.setattr(arrangement, "arranged", noted)
+    monkeypatch.setattr(Earlier, "space", lambda self: None)  # words that an earlier test has kept are not wanted
     return arranged
 
 

@@ -65,12 +65,14 @@ def test_names_are_found_once_in_the_order_in_which_they_come(seed: int, firsts:
     assert marking.enlarged > 0 or (3 * firsts <= 8 and 3 * seconds <= 64)
 
 
-def test_several_workers_find_each_name_once() -> None:
+def test_marks_that_several_workers_have_lost_are_set_again() -> None:
     marking = Marking()
     all_names = names_of(np.random.default_rng(3), 300, 5000, 200_000)
+    distinct = sorted(set(all_names.tolist()))
     marking.marks.make_room(300, 5000, 1 << 40)
     while int(marking.marks.columns[run_loops.ROOM]) < 300 * 5000:  # so many tiles that no worker waits for more
         marking.marks.columns[run_loops.ROOM] += np.uint64(1 << 20)
+    before = marking.worker(all_names[:50_000])
     found: list[list[int]] = []
 
     def work() -> None:
@@ -81,8 +83,27 @@ def test_several_workers_find_each_name_once() -> None:
         worker.start()
     for worker in workers:
         worker.join()
-    together = [name for names in found for name in names]
-    assert sorted(together) == sorted(set(all_names.tolist()))
+    # A name may be found by several workers, but no name that had a mark before they began.
+    later = {name for names in found for name in names}
+    assert later == set(distinct) - set(before)
+    scratch, columns = np.zeros((2, loops.AT_ONCE), dtype=np.uint64), marking.marks.columns
+    run_loops.marked_again(np.array(distinct, dtype=np.uint64), marking.turn, columns, scratch)
+    assert marking.worker(all_names) == []
+
+
+@pytest.mark.parametrize("turn", [0, 32])
+def test_each_lost_mark_is_set_again(turn: int) -> None:
+    marking = Marking(turn)
+    names = np.unique(names_of(np.random.default_rng(4), 40, 900, 3000))
+    assert marking.worker(names) == names.tolist()
+    turned = names << np.uint64(turn) | names >> np.uint64(64 - turn & 63)
+    scratch, columns = np.zeros((2, loops.AT_ONCE), dtype=np.uint64), marking.marks.columns
+    assert run_loops.marked_again(turned, marking.turn, columns, scratch) == 0
+    tiles = marking.marks.memory[1]
+    tiles[: int(columns[run_loops.ROOM]) * TILE // 8] &= np.uint64(0x5555555555555555)
+    lost = int(np.count_nonzero(names & np.uint64(1)))
+    assert run_loops.marked_again(turned, marking.turn, columns, scratch) == lost > 1000
+    assert marking.worker(names) == []
 
 
 def test_memory_is_counted_and_given_back() -> None:

@@ -253,9 +253,13 @@ def test_words_that_go_well_together_are_paired_first() -> None:
     """The second and the last word are equal. The first and the third determine each other."""
     n = np.arange(64, dtype=np.uint64)
     sample: Words = np.stack([n, n % np.uint64(7), n ^ np.uint64(1), n % np.uint64(7), n * n % np.uint64(11)], axis=1)
-    assert pairs_of(5, sample).tolist()[0] == [1, 3]
-    assert sorted(pairs_of(5, sample).reshape(-1).tolist()) == list(range(8))
-    assert pairs_of(1, sample[:, :1]).tolist() == pairs_of(2, sample[:, :2]).tolist() == [[0, 1]]
+    pairs, _ = pairs_of(5, 0, sample)
+    assert pairs.tolist()[0] == [1, 3]
+    assert sorted(pairs.reshape(-1).tolist()) == list(range(8))
+    pairs, counts = pairs_of(2, 0, sample[:, :2])
+    assert (pairs.tolist(), counts) == ([[0, 1]], (len(n), 7))
+    pairs, counts = pairs_of(1, 3, sample[:, :1])
+    assert (pairs.tolist(), counts) == ([[0, 1]], (8, -(-len(n) // 8)))
 
 
 def test_the_pairs_of_many_words_are_found_with_few_comparisons(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,7 +271,7 @@ def test_the_pairs_of_many_words_are_found_with_few_comparisons(monkeypatch: pyt
         return unique(values, *given, **named)
 
     monkeypatch.setattr(np, "unique", counted)
-    pairs = pairs_of(60, sample)
+    pairs, _ = pairs_of(60, 0, sample)
     # Each of the 60 words has at most eight after it, and so has each of the 58 dictionaries that are made.
     assert len(compared) <= 60 + 8 * 60 + (16 + 1) * 58
     assert max(compared) <= 1 << 13

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from isrcheck.checker.kernel.compile import Kernel
-from isrcheck.checker.kernel.layout import Words
+from isrcheck.checker.kernel.layout import Layout, Words
 from isrcheck.model.language.system import TransitionSystem
 
 if TYPE_CHECKING:
@@ -23,21 +23,21 @@ class Arranged:
         self._system = system
         self._coming: Future[Kernel] | None = None
 
-    def begin(self, levels: Sequence[Words]) -> None:
+    def begin(self, levels: Sequence[Words], layout: Layout | None = None) -> None:
         """Begins to make the kernel: first its layout is chosen, then it is compiled. Later calls do nothing.
 
-        `levels` are the first levels of the search, as far as they are known.
+        `levels` are the first levels of the search, as far as they are known. If there is a `layout`, it is taken.
         """
         from isrcheck.checker.kernel.native import begun
 
         if self._coming is None:
             known = list(levels)
-            self._coming = begun(lambda: self._made(known))
+            self._coming = begun(lambda: self._made(known, layout))
 
-    def _made(self, levels: Sequence[Words]) -> Kernel:
+    def _made(self, levels: Sequence[Words], layout: Layout | None) -> Kernel:
         from isrcheck.checker.kernel.arrangement import arranged
 
-        kernel = arranged(self._system, levels)
+        kernel = arranged(self._system, levels) if layout is None else Kernel(self._system, layout)
         kernel.compile_ahead()
         return kernel
 

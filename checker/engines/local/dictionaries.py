@@ -30,18 +30,20 @@ COMPARED: Final = 1 << 13
 NEAR: Final = 8
 
 
-def pairs_of(words: int, sample: Words) -> Integers:
+def pairs_of(words: int, half: int, sample: Words) -> tuple[Integers, tuple[int, int]]:
     """The two dictionaries whose numbers are paired in each step, and the two dictionaries that are left at the end.
 
     Each pair of dictionaries is a row. The numbers from the last row form the name. `sample` has states of the search.
     Each step chooses the two dictionaries whose numbers form the fewest distinct pairs in these states. The dictionary
     of the pairs takes the place of the first of the two. Only dictionaries that are at most `NEAR` places apart can
     be chosen. So the number of candidates is proportional to the number of words.
+
+    Also returns how many different numbers each of the two last dictionaries has in some of these states.
     """
-    if words <= 2:
-        return np.array([[0, 1]], dtype=np.int64)
     rows = sample[:: 1 + len(sample) // COMPARED]
-    numbers = {w: np.unique(rows[:, w], return_inverse=True)[1].astype(np.int64) for w in range(words)}
+    parts = [rows[:, 0] & np.uint64((1 << half) - 1), rows[:, 0] >> np.uint64(half)] if words == 1 else rows.T
+    words = len(parts)
+    numbers = {w: np.unique(part, return_inverse=True)[1].astype(np.int64) for w, part in enumerate(parts)}
     order, pairs, counts = list(range(words)), list[tuple[int, int]](), dict[tuple[int, int], int]()
 
     def together(a: int, b: int) -> Integers:
@@ -57,7 +59,8 @@ def pairs_of(words: int, sample: Words) -> Integers:
         order.remove(right)
         pairs.append((left, right))
         del numbers[left], numbers[right]
-    return np.array([*pairs, tuple(order)], dtype=np.int64)
+    first, second = (1 + int(numbers[d].max(initial=-1)) for d in order)
+    return np.array([*pairs, tuple(order)], dtype=np.int64), (first, second)
 
 
 class Dictionaries:

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-import numpy as np
-
 from isrcheck.checker.engines.local import loops
 from isrcheck.checker.engines.local.account import OutOfMemory
 from isrcheck.checker.engines.local.checkpoint import Checkpoint, question_of, termination_interrupts
@@ -17,7 +15,6 @@ from isrcheck.checker.engines.local.levelwise import Level, Watch
 from isrcheck.checker.engines.local.names import REMEMBERED
 from isrcheck.checker.engines.local.run_search import MOST_EACH, RunSearch
 from isrcheck.checker.engines.local.run_store import RunStore, least_memory
-from isrcheck.checker.engines.local.sample import sample
 from isrcheck.checker.engines.local.searching import Search
 from isrcheck.checker.engines.local.small import PLENTY
 from isrcheck.checker.engines.local.store import Store, smallest
@@ -80,18 +77,19 @@ def search_large(
     keeping: Keeping | None,
     storing: Storing,
     watch: Watch | None = None,
+    some: Words,
     known: Sequence[tuple[Level, Words]] = (),
 ) -> tuple[Exploration, NativeLevels]:
-    """Explores a large space; see `search` for the arguments.
+    """Explores a large space; see `search` for the other arguments.
 
-    The search continues after `known`: the whole levels, with their states, that another search has found.
+    From `some` states of the space the store decides how to name states. The search continues after `known`: the whole
+    levels, with their states, that another search has found.
     """
     workers = _affordable(system, workers, limits.memory)
     minimum = minimum_memory(system, workers) + (0 if storing.kind == "memory" else least_memory(workers))
     if limits.memory is not None and limits.memory < minimum:
         raise LimitTooSmall(limits.memory, minimum)
     orbits = Orbits(system, kernel.layout, classes) if classes else None
-    some = np.concatenate([rows for _, rows in known]) if known else sample(system, kernel)
 
     def by_runs(folder: str | None) -> RunSearch:
         store = RunStore(kernel.layout, folder, limits.memory, workers, some)

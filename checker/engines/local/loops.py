@@ -75,12 +75,14 @@ REJECTED: Final = 2
 EXPANDED: Final = 3
 CHUNK: Final = 4
 NEW: Final = 5
-CURSOR: Final = 6
+FIRST: Final = 6
+LAST: Final = 7
+CURSOR: Final = 8
 """Entries of a worker's `cursor`; `CURSOR` is their number. `PENDING`: the number of successors of the present batch.
 `INSERTED`: how many of these successors are done. A successor is done when it is in the table or, in a search by runs,
 when it is named. `REJECTED`: how many successors were outside the constraints. `EXPANDED`: how many states were
 expanded. `CHUNK`: the number of the chunk for the names of new states, or -1. `NEW`: how many new states of the batch
-are not judged yet."""
+are not judged yet. `FIRST`, `LAST`: where the rest of the worker's stretch begins and ends (`run_loops.gather`)."""
 
 NEXT: Final = 0
 PAUSE: Final = 8
@@ -246,17 +248,19 @@ def numbered(count, d, dictionaries, pages, scratch, memo, adding):
     """
     hashes, values, rest, numbers = scratch[0], scratch[1], scratch[2], scratch[3 + d]
     table, capacity = dictionaries[d, TABLE], dictionaries[d, CAPACITY]
-    left_over, remembered = 0, np.uint64(memo[d].ctypes.data)
+    places, remembered, left_over = scratch[0], np.uint64(memo[d].ctypes.data), np.uint64(0)
     for k in range(count):
-        prefetch(remembered + np.uint64(16) * place_in_memo(values[k], memo))
+        places[k] = remembered + np.uint64(16) * place_in_memo(values[k], memo)
     for k in range(count):
-        at = place_in_memo(values[k], memo)
-        numbers[k] = memo[d, at, 1] - np.uint64(1)
-        if memo[d, at, 0] != values[k] or memo[d, at, 1] == 0:
-            rest[left_over] = k
-            hashes[left_over] = mixed(values[k])
-            prefetch(table + np.uint64(4) * slot_of(hashes[left_over], capacity))
-            left_over += 1
+        prefetch(places[k])
+    for k in range(count):
+        value, number = load(places[k]), load(places[k] + np.uint64(8))
+        numbers[k] = number - np.uint64(1)
+        rest[left_over] = k
+        left_over += np.uint64((value != values[k]) | (number == np.uint64(0)))
+    for n in range(left_over):
+        hashes[n] = mixed(values[rest[n]])
+        prefetch(table + np.uint64(4) * slot_of(hashes[n], capacity))
     for n in range(left_over):
         entry = load_entry(table + np.uint64(4) * slot_of(hashes[n], capacity)) & _NUMBER
         if entry != 0 and entry != _NUMBER:

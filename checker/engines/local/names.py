@@ -27,13 +27,16 @@ class Names:
 
     `held` is the number of bytes of memory in use now, and `peak` is the greatest such number so far. `held` never
     passes `limit`. `workers` is the number of workers that may name states at the same time. `sample` has the states
-    from which `pairs_of` decides how to pair the parts.
+    from which `pairs_of` decides how to pair the parts. `turn` is 32 if the first number of a name has more values in
+    these states than the second number, and otherwise 0.
     """
 
     def __init__(self, layout: Layout, limit: int | None, workers: int, sample: Words | None) -> None:
         self.layout, self.words = layout, layout.words
         self.half = np.uint64((layout.bits + 1) // 2)
-        self.pairs = pairs_of(self.words, np.empty((0, self.words), dtype=np.uint64) if sample is None else sample)
+        sample = np.empty((0, self.words), dtype=np.uint64) if sample is None else sample
+        self.pairs, (first, second) = pairs_of(self.words, int(self.half), sample)
+        self.turn = np.uint64(32 * (first > second))
         self._account = Account(limit)
         count = max(self.words, 2) + len(self.pairs) - 1
         self.dictionaries = Dictionaries(count, self._account, workers)

@@ -12,7 +12,9 @@ from isrcheck.checker.engines.local.loops import (
     AT_ONCE,
     EXPANDED,
     FINISHED,
+    FIRST,
     INSERTED,
+    LAST,
     NEXT,
     PAUSE,
     PAUSED,
@@ -29,10 +31,12 @@ from isrcheck.checker.kernel.instructions import (
     fetch_and_or,
     load,
     load_entry,
+    load_shared,
     memcpy,
     pread,
     prefetch,
     store,
+    store_shared,
     take_entry,
 )
 from isrcheck.checker.kernel.loops import Loop
@@ -65,6 +69,10 @@ ROW_BITS: Final = 3
 LINE_BITS: Final = 6
 """A tile has the marks of the names that combine 2**3 successive first numbers with 2**6 successive second numbers. It
 has one word for each first number."""
+
+STRETCH_BITS: Final = 3
+"""A worker takes 2**3 successive batches at a time. Neighbouring states have neighbouring successors, so workers in the
+same batches would often wait for each other's cache lines."""
 
 
 # --- finding --------------------------------------------------------------------------------------------------------
@@ -105,15 +113,19 @@ def collected(rows, words, half, pairs, dictionaries, pages, turn, marks, cursor
 def marked(size, turn, marks, scratch, found, filled):
     """Marks the first `size` names in `scratch[0]`. Those without a mark go into `found`, turned.
 
-    Returns False if there is no room for a mark. Then no name is marked, and the names are still in `scratch[0]`.
+    Returns False if there is no room for a mark. Then no name is marked, and the names are still in `scratch[0]`. If
+    another worker marks a name in the same word at the same moment, one of the two marks may be lost (`marks`).
     """
-    names, entries, words = scratch[0], scratch[1], scratch[2]
+    names, entries, words = scratch[0], scratch[1], scratch[1]
     low, tiles = np.uint64(0xFFFFFFFF), np.uint64(marks.ctypes.data) + np.uint64(8 * TAKEN)
+    last_row = last_line = np.uint64(0)
     for k in range(size):
         row, line = names[k] >> np.uint64(32 + ROW_BITS), (names[k] & low) >> np.uint64(LINE_BITS)
-        if row >= marks[ROWS] or line >= marks[LINES]:
-            return False
-        entries[k] = marks[GRID] + np.uint64(4) * (row * marks[LINES] + line)
+        last_row, last_line = max(last_row, row), max(last_line, line)
+        entries[k] = entry_of(names[k], marks)
+    if last_row >= marks[ROWS] or last_line >= marks[LINES]:
+        return False
+    for k in range(size):
         prefetch(entries[k])
     for k in range(size):
         tile = load_entry(entries[k])
@@ -123,17 +135,50 @@ def marked(size, turn, marks, scratch, found, filled):
             # If another worker is faster, the number that was taken here is lost.
             take_entry(entries[k], fetch_and_add(tiles, np.uint64(1)))
             tile = load_entry(entries[k])
-        word = names[k] >> np.uint64(32) & np.uint64((1 << ROW_BITS) - 1)
-        words[k] = marks[TILES] + np.uint64(8 << ROW_BITS) * tile + np.uint64(8) * word
+        words[k] = word_of(names[k], tile, marks)
         prefetch(words[k])
-    count = filled[0]
+    count = np.uint64(filled[0])
     for k in range(size):
-        mark = np.uint64(1) << (names[k] & np.uint64((1 << LINE_BITS) - 1))
-        if load(words[k]) & mark == 0 and fetch_and_or(words[k], mark) & mark == 0:
-            found[count] = turned(names[k], turn)
-            count += 1
+        bit, word = names[k] & np.uint64((1 << LINE_BITS) - 1), load_shared(words[k])
+        store_shared(words[k], word | np.uint64(1) << bit)
+        found[count] = turned(names[k], turn)
+        count += ~word >> bit & np.uint64(1)
     filled[0] = count
     return True
+
+
+@Loop
+def marked_again(names, turn, marks, scratch):
+    """Sets the marks of turned names that were lost. Returns how many were lost. Each name was marked before."""
+    plain, words, lost = scratch[0], scratch[1], 0
+    for first in range(0, len(names), AT_ONCE):
+        size = min(len(names) - first, AT_ONCE)
+        for k in range(size):
+            plain[k] = turned(names[first + k], turn)
+            words[k] = entry_of(plain[k], marks)
+        for k in range(size):
+            words[k] = word_of(plain[k], load_entry(words[k]), marks)
+            prefetch(words[k])
+        for k in range(size):
+            mark = np.uint64(1) << (plain[k] & np.uint64((1 << LINE_BITS) - 1))
+            if load_shared(words[k]) & mark == 0:
+                fetch_and_or(words[k], mark)
+                lost += 1
+    return lost
+
+
+@Loop
+def entry_of(name, marks):
+    """The address of the entry for a name's tile in the grid."""
+    row, line = name >> np.uint64(32 + ROW_BITS), (name & np.uint64(0xFFFFFFFF)) >> np.uint64(LINE_BITS)
+    return marks[GRID] + np.uint64(4) * (row * marks[LINES] + line)
+
+
+@Loop
+def word_of(name, tile, marks):
+    """The address of the word with a name's mark."""
+    word = name >> np.uint64(32) & np.uint64((1 << ROW_BITS) - 1)
+    return marks[TILES] + np.uint64(8 << ROW_BITS) * tile + np.uint64(8) * word
 
 
 @Loop
@@ -158,10 +203,15 @@ def gather(
             return PAUSED
         if cursor[EXPANDED] >= until or load(here + np.uint64(8 * PAUSE)) != 0:
             return PAUSED
-        first = np.int64(fetch_and_add(here + np.uint64(8 * NEXT), np.uint64(1))) << bits
-        if first >= len(frontier):
-            return FINISHED
-        count = min(len(frontier) - first, 1 << bits)
+        if cursor[FIRST] == cursor[LAST]:
+            stretch = bits + STRETCH_BITS
+            first = np.int64(fetch_and_add(here + np.uint64(8 * NEXT), np.uint64(1))) << stretch
+            if first >= len(frontier):
+                return FINISHED
+            cursor[FIRST], cursor[LAST] = first, min(len(frontier), first + (1 << stretch))
+        first = cursor[FIRST]
+        count = min(cursor[LAST] - first, 1 << bits)
+        cursor[FIRST] += count
         for k in range(count):
             scratch[0, k] = turned(frontier[first + k], turn)
         unnamed(

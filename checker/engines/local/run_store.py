@@ -95,13 +95,8 @@ class RunStore(Stored):
         self._settled = False
         self._states, *self._overflow = (self._file(folder) for _ in range(1 + workers))
         self.passed = 0
-        self.turn, self.marks = np.uint64(0), Marks(self._account, MOST_IN_MEMORY if folder is None else MOST_ON_DISK)
-        if sample is not None:
-            self.insert(sample)
-            first, second = (int(self.dictionaries.counts[d]) for d in self.pairs[-1])
-            self.turn = np.uint64(32 * (first > second))
-            self._forget()
-        self.marks.begin(*self._numbers())  # after the sample, because its states are not found yet
+        self.marks = Marks(self._account, MOST_IN_MEMORY if folder is None else MOST_ON_DISK)
+        self.marks.begin(*self._numbers())
 
     def _numbers(self) -> tuple[int, int]:
         """The two numbers of a name are below these bounds until the dictionaries grow."""
@@ -152,7 +147,7 @@ class RunStore(Stored):
         """Makes room for more names of a worker.
 
         Removes duplicates among the worker's names. If the room is still more than half full, enlarges the room. If the
-        room cannot be enlarged, moves the names into a run in a file. With marks there are no duplicates, so enlarging
+        room cannot be enlarged, moves the names into a run in a file. With marks there are hardly any, so enlarging
         the room comes first.
         """
         if self.marks and len(self.found[worker]) < self._room and self._grow(worker):
@@ -211,6 +206,8 @@ class RunStore(Stored):
         self._next = run = Run(self._states, self._account)
         # With marks, only new names were found.
         known, passed = None, list[int]()
+        # The marks may be dropped meanwhile, so their memory is held.
+        several, marks, held = len(self.found) > 1, self.marks.columns.copy(), self.marks.memory
         if not self.marks:
             known, passed = Known(self._states, self._levels), [FOR_A_RUN * len(self._levels)]
 
@@ -220,12 +217,16 @@ class RunStore(Stored):
                 kept = np.ones(len(names), dtype=np.uint8)
                 passed.append(known.strike(names, kept))
                 names = names[: run_loops.brought(names, kept)]
+            elif several:
+                scratch = np.empty((2, loops.AT_ONCE), dtype=np.uint64)
+                run_loops.marked_again(names, self.turn, marks, scratch)
             look(names)
             return list(encoded(names))
 
         for parts in mapped(fresh, buckets.ranges(TASKS * len(filled), self._range * PIECE)):
             for part in parts:
                 run.append(*part)
+        del held
         self.passed += sum(passed)
         self._settled = True
 

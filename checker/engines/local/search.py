@@ -12,10 +12,14 @@ import os
 import time
 from contextlib import suppress
 
+import numpy as np
+
 from isrcheck.checker.engines.local import ready
 from isrcheck.checker.engines.local.arranged import Arranged
+from isrcheck.checker.engines.local.earlier import Earlier, Space
 from isrcheck.checker.engines.local.levels import NativeLevels
 from isrcheck.checker.engines.local.levelwise import Watch
+from isrcheck.checker.engines.local.sample import sample
 from isrcheck.checker.engines.local.small import (
     LARGEST,
     LARGEST_AT_FIRST,
@@ -26,6 +30,7 @@ from isrcheck.checker.engines.local.small import (
 )
 from isrcheck.checker.exploration import Exploration, Keeping, Limits, Report, Storing
 from isrcheck.checker.kernel.compile import Kernel
+from isrcheck.checker.kernel.layout import Words
 from isrcheck.checker.symmetry.exchanges import Classes
 from isrcheck.model.language.system import TransitionSystem
 
@@ -58,14 +63,19 @@ def search(
     """
     workers, began = workers or processors(), time.perf_counter()
     kernel = Kernel(system)
+    usual = not classes and keeping is None and (limits.memory is None or limits.memory >= PLENTY)
+    earlier = Earlier(system, keep_going, deadlock) if usual and small is None else None
     small = _small(kernel.words) if small is None else small
+    # If the limit on states is at most half of `small`, the code for large spaces will not be needed.
+    few = limits.states is not None and limits.states <= small // 2
+    space = earlier.space() if earlier is not None and not few and ready.were_compiled() else None
     compiled = time.perf_counter()
-    little = limits.memory is not None and limits.memory < PLENTY
     first, found, large = None, None, Arranged(system)
-    if small and not (little or classes or keeping is not None or storing != Storing()):
-        # If the limit on states is at most half of `small`, the code for large spaces will not be needed.
-        ahead = workers > 1 and (limits.states is None or limits.states > small // 2)
-        first = SmallSearch(system, kernel, limits, report, began, small, large.begin if ahead else None)
+    if space is not None:
+        large.begin([], space.layout)
+    elif small and usual and storing == Storing():
+        ahead = large.begin if workers > 1 and not few else None
+        first = SmallSearch(system, kernel, limits, report, began, small, ahead)
         first.watch = watch
         with suppress(TooLarge):
             found = first.explore(keep_going, deadlock), first.levels
@@ -80,10 +90,10 @@ def search(
                 large.begin([rows for _, rows in known])
                 known = [(level, kernel.layout.moved(rows, large.kernel.layout)) for level, rows in known]
                 kernel = large.kernel
+            some = _some(system, kernel, [rows for _, rows in known], space)
             found = search_large(
                 system, kernel, began, keep_going=keep_going, deadlock=deadlock, limits=limits, report=report,
-                workers=workers, classes=classes, keeping=keeping, storing=storing, watch=watch,
-                known=known,
+                workers=workers, classes=classes, keeping=keeping, storing=storing, watch=watch, known=known, some=some,
             )  # fmt: skip
         except KeyboardInterrupt:
             if first is None:
@@ -94,6 +104,8 @@ def search(
         else:
             try:
                 ready.note_compiled()
+                if earlier is not None:
+                    earlier.note(found[0].levels, space, Space(kernel.layout, some))
             except KeyboardInterrupt:
                 # The search has ended, and its answer is not lost. But a caller may have further searches to do.
                 found[0].stopped = found[0].stopped or "interrupt"
@@ -104,6 +116,13 @@ def search(
 def _small(words: int) -> int:
     """The most states, of this many words each, that are explored with arrays only."""
     return LARGEST if ready.were_compiled() else max(LARGEST, min(LARGEST_AT_FIRST, WORDS_AT_FIRST // words))
+
+
+def _some(system: TransitionSystem, kernel: Kernel, known: list[Words], space: Space | None) -> Words:
+    """Some states of the search. From these states the store decides how to name states."""
+    if space is not None:
+        return space.sample
+    return np.concatenate(known) if known else sample(system, kernel)
 
 
 def processors() -> int:
