@@ -17,6 +17,9 @@ from isrcheck.checker.kernel.objects import VARIABLE, objects
 def command(clear: bool) -> None:
     """Shows the folder that keeps compiled code between runs, and its size.
 
+    The folder also keeps what searches found out about large spaces: some states, and how states are stored. Later
+    searches of these spaces take less time.
+
     By default each user has a separate folder. Code is used again only on the same kind of processor and with the same
     version of LLVM.
 

@@ -1,5 +1,7 @@
 """Compiled code that is kept between processes, in the user's own cache folder.
 
+What searches found out about large spaces is kept in the same way (`isrcheck.checker.engines.local.earlier`).
+
 Code from this folder is run, so nobody else may have written it. The folder and each file must belong to the user, and
 nobody else may write to them. A file must also be unchanged since it was written. If a file or the folder fails a
 check, the code is compiled again.
@@ -59,10 +61,9 @@ class Folder:
 
     The file begins with a hash over the key and the object. The hash shows whether the file was changed. Several
     processes may use the folder at the same time, because a file appears whole or not at all. `get`, `put` and `remove`
-    raise no OSError.
-    An object that cannot be stored is not kept, and an object that cannot be read counts as missing. After each `put`,
-    the least recently used files are removed until all files together have at most `largest` bytes. Files whose names
-    do not match `NAMES` are neither counted nor removed.
+    raise no OSError. An object that cannot be stored is not kept, and an object that cannot be read counts as missing.
+    After each `put`, the least recently used files are removed until all files together have at most `largest` bytes.
+    Files whose names do not match `NAMES` are neither counted nor removed.
     """
 
     path: Path

@@ -99,7 +99,7 @@ def test_each_lost_mark_is_set_again(turn: int) -> None:
     turned = names << np.uint64(turn) | names >> np.uint64(64 - turn & 63)
     scratch, columns = np.zeros((2, loops.AT_ONCE), dtype=np.uint64), marking.marks.columns
     assert run_loops.marked_again(turned, marking.turn, columns, scratch) == 0
-    tiles = marking.marks.memory[1]
+    tiles = marking.marks.held[2]
     tiles[: int(columns[run_loops.ROOM]) * TILE // 8] &= np.uint64(0x5555555555555555)
     lost = int(np.count_nonzero(names & np.uint64(1)))
     assert run_loops.marked_again(turned, marking.turn, columns, scratch) == lost > 1000

@@ -16,7 +16,7 @@ from isrcheck.checker.engines.local.names import REMEMBERED
 from isrcheck.checker.engines.local.run_search import MOST_EACH, RunSearch
 from isrcheck.checker.engines.local.run_store import RunStore, least_memory
 from isrcheck.checker.engines.local.searching import Search
-from isrcheck.checker.engines.local.small import PLENTY
+from isrcheck.checker.engines.local.small import MOST_LEVELS, PLENTY
 from isrcheck.checker.engines.local.store import Store, smallest
 from isrcheck.checker.engines.local.table_search import TableSearch
 from isrcheck.checker.engines.local.team import batch_bits, room
@@ -30,8 +30,6 @@ from isrcheck.model.language.system import TransitionSystem
 
 FIRST_GROWTH: Final = 1 << 16
 """Bytes that a search needs so that its store can grow after the first states."""
-MOST_LEVELS: Final = 1 << 9
-"""With more known levels than this (see `search_large`), a table keeps the states in memory. Runs would be slower."""
 
 
 def minimum_memory(system: TransitionSystem, workers: int = 1) -> int:

@@ -1,15 +1,16 @@
 """Marks of names: a bit for each name, set when a worker finds the name for the first time.
 
 With marks, a worker leaves out a successor that was found before, at this level or at an earlier one. Then the found
-names are new, so the runs of earlier levels need not be read (`run_store`). A name is two numbers, so the
-bits form a matrix with a row for each first number. Most bits of the matrix are 0. The matrix is divided into *tiles*
-of 8 rows and 64 columns. Only a tile with a mark has a number and uses memory. The *grid* has an entry for each tile:
-its number, or 0 if the tile has no mark.
+names are new, so the runs of earlier levels need not be read (`run_store`). A name is two numbers, so the bits form a
+matrix with a row for each first number. Most bits of the matrix are 0. The matrix is divided into *tiles* of 8 rows and
+64 columns. Only a tile with a mark has a number and uses memory. The *grid* has an entry for each tile: its number, or
+0 if the tile has no mark.
 
-Workers mark names without waiting for each other. So if two workers mark names in the same word at the same moment, one
-of the two marks may be lost, and then its name may be found again at the same level. A mark of an earlier level cannot
-be lost, because every worker has read it and writes it again. Before the next level begins, the names of the level are
-marked again (`run_loops.marked_again`), so that no name is found at two levels.
+Workers set marks without atomic instructions, which would take twice as long. So if two workers mark names in the same
+word at the same moment, one of the two marks may be lost, and its name may be found again at the same level. There,
+duplicates are removed anyway. A mark of an earlier level cannot be lost: whoever writes the word has read this mark
+before, and writes it again. Before the next level begins, lost marks are set again (`run_loops.marked_again`), so that
+no name is found at two levels.
 
 Marks only save time. They are dropped if memory is scarce, or if too few bits of the tiles are set.
 """
@@ -90,9 +91,12 @@ class Marks:
             self.drop()
 
     @property
-    def memory(self) -> tuple[Words, Words]:
-        """The arrays of the marks. As long as somebody has them, `columns` may be used, even after `drop`."""
-        return self._grid, self._tiles
+    def held(self) -> tuple[Words, Words, Words]:
+        """A copy of `columns`, and the arrays to which it points.
+
+        As long as somebody holds these arrays, the copy may be used in another thread, even after `drop`.
+        """
+        return self.columns.copy(), self._grid, self._tiles
 
     @property
     def nbytes(self) -> int:

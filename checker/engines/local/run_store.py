@@ -206,8 +206,7 @@ class RunStore(Stored):
         self._next = run = Run(self._states, self._account)
         # With marks, only new names were found.
         known, passed = None, list[int]()
-        # The marks may be dropped meanwhile, so their memory is held.
-        several, marks, held = len(self.found) > 1, self.marks.columns.copy(), self.marks.memory
+        several, marks = len(self.found) > 1, self.marks.held  # they may be dropped while other threads use them
         if not self.marks:
             known, passed = Known(self._states, self._levels), [FOR_A_RUN * len(self._levels)]
 
@@ -219,14 +218,13 @@ class RunStore(Stored):
                 names = names[: run_loops.brought(names, kept)]
             elif several:
                 scratch = np.empty((2, loops.AT_ONCE), dtype=np.uint64)
-                run_loops.marked_again(names, self.turn, marks, scratch)
+                run_loops.marked_again(names, self.turn, marks[0], scratch)
             look(names)
             return list(encoded(names))
 
         for parts in mapped(fresh, buckets.ranges(TASKS * len(filled), self._range * PIECE)):
             for part in parts:
                 run.append(*part)
-        del held
         self.passed += sum(passed)
         self._settled = True
 
