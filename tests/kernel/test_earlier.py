@@ -77,3 +77,19 @@ def test_a_space_that_is_no_longer_large_is_forgotten(folder: Folder, begun: lis
     levels = [search(small, keep_going=True, deadlock=False, limits=Limits(), report=None)[1] for _ in range(2)]
     assert [isinstance(each, SmallLevels) for each in levels] == [False, True]
     assert len(begun) == 2
+
+
+def test_a_space_of_many_levels_and_one_of_other_code_begin_anew(
+    folder: Folder, begun: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    toy = grid([10, 10])
+    with monkeypatch.context() as patched:
+        patched.setattr(earlier, "MOST_LEVELS", 18)  # there are 19
+        found(toy)
+    found(toy)
+    assert begun == [None, None]
+    monkeypatch.setattr(earlier, "_code", lambda: "another version")
+    found(toy)
+    found(toy)
+    assert begun[2] is None
+    assert begun[3] is not None

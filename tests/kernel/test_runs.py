@@ -231,25 +231,29 @@ def test_levels_are_what_was_inserted_and_not_known(tmp_path: Path, data: st.Dat
 @examples(20)
 @given(data=st.data())
 def test_names_whose_marks_several_workers_have_lost_count_once(data: st.DataObject) -> None:
-    """Within each level some new marks are lost, and the next part, with the same states, comes to another worker."""
+    """Within each level some new marks are lost, and the same states come to another worker. Then more are lost."""
     layout = Layout([number(0, (1 << 33) - 1)] * 3)
     dice = np.random.default_rng(data.draw(st.integers(0, 1 << 32)))
     everything = layout.pack(dice.integers(0, data.draw(st.sampled_from([3, 12, 1 << 33])), (3000, 3)))
-    store, known = RunStore(layout, None, workers=2, sample=everything[:50]), set[bytes]()
-    for _ in range(data.draw(st.integers(1, 4))):
-        part = everything[dice.integers(0, 3000, 1000)]
-        before = store.marks.held[2][:100_000].copy()
-        store.insert(part)
+    store, known, size = RunStore(layout, None, workers=2, sample=everything[:50]), set[bytes](), 100_000
+
+    def lose(before: Words) -> None:
         columns, _, tiles = store.marks.held
-        assert int(columns[run_loops.TAKEN]) * 8 < 100_000
-        tiles[:100_000] = before | tiles[:100_000] & dice.integers(0, 1 << 63, 100_000, dtype=np.uint64)
+        assert int(columns[run_loops.TAKEN]) * 8 < size
+        tiles[:size] = before | tiles[:size] & dice.integers(0, 1 << 63, size, dtype=np.uint64)
+
+    for _ in range(data.draw(st.integers(1, 4))):
+        part, before = everything[dice.integers(0, 3000, 1000)], store.marks.held[2][:size].copy()
+        store.insert(part)
         count = int(store.filled[0][0])
         store.found[1][:count] = store.found[0][:count]
         store.filled[1][0], store.filled[0][0] = count, 0
+        lose(before)
         store.insert(part)
         fresh = {row.tobytes() for row in part} - known
         assert count == len(fresh)
         assert int(store.filled[0][0]) > 0 or len(fresh) < 20  # most likely, some of many marks were lost
+        lose(before)
         assert store.close() == len(fresh)
         known |= fresh
     # Every mark is set, so nothing is found again.
