@@ -4,7 +4,8 @@
 
 Every row is one tool on one model: distinct states, seconds of the search alone (median over the runs, least and
 greatest), states a second, and the peak memory of the process, in total and for each state. The work before a search
-(tracing, translating, compiling) has its own column. "tuned" is `benchmarks/kip320.pml`, written by hand; "export" is
+(tracing, translating, compiling) has its own column. isrcheck uses what earlier runs have kept in its cache folder, so
+its first run of a model takes longer than the median. "tuned" is `benchmarks/kip320.pml`, written by hand; "export" is
 the output of `isrcheck export`. Spin and Rumur check no invariant here. isrcheck checks weak-isr and strong-isr, or the
 model's own invariants. Memory below some 30 MiB is that of this program, which starts each process. The exit code is 10
 if two tools count different states. `--large` adds kip-320 at 3/3/3/3 with 64.7 million states.

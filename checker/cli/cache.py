@@ -62,5 +62,5 @@ def _nothing_kept() -> Iterator[None]:
 
 def no_cache_option() -> Any:
     """The option `--no-cache` of the commands in `COMPILING` (`isrcheck.checker.cli`)."""
-    words = "Load no compiled code of earlier runs, and keep none for later runs."
+    words = "Use nothing that earlier runs have kept, such as compiled code, and keep nothing for later runs."
     return click.Option(["--no-cache"], is_flag=True, expose_value=False, callback=_asked, help=words)
