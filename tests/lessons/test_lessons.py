@@ -20,6 +20,7 @@ TRACES = [part for part in PARTS if part[1] == "trace"]
 RUNS = [part for part in PARTS if part[1] == "run"]
 TRACELESS = ("20-induction.md",)
 """Lessons without a trace."""
+SOLVER = re.compile(r"z3 \d+(\.\d+)+")
 SLOW = pytest.mark.exhaustive
 """Marks slow tests. The commands of the first three lessons, and all traces, are in the default suite."""
 
@@ -37,7 +38,8 @@ def test_a_recorded_trace_is_told_as_on_the_page(page: str, kind: str, of: str, 
 def test_a_command_prints_what_the_page_shows(page: str, kind: str, of: str, text: str) -> None:
     if not can_be_made(of):
         pytest.skip("Java or Maven is not installed")
-    assert text == made(kind, of), f"run python -m tests.lessons.regenerate, then read {page} again"
+    with_any_z3 = [SOLVER.sub("z3", shown) for shown in (text, made(kind, of))]
+    assert with_any_z3[0] == with_any_z3[1], f"run python -m tests.lessons.regenerate, then read {page} again"
 
 
 @pytest.mark.parametrize(("page", "kind", "of", "text"), TRACES, ids=[of for _, _, of, _ in TRACES])

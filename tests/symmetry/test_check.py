@@ -100,7 +100,7 @@ SLOW = ("majority-three-of-five-fail", "kraft-forgotten-expansion-and-the-isr")
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "folder",
-    one_in(2, [f for f in of_three() if f.name not in SLOW])
+    one_in(4, [f for f in of_three() if f.name not in SLOW])
     + [pytest.param(f, marks=pytest.mark.release) for f in of_three() if f.name in SLOW],
     ids=lambda f: f.name,
 )
