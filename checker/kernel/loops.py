@@ -320,10 +320,10 @@ class Version:
     """
 
     def __init__(self, kinds: tuple[Kind, ...], name: str, returned: str, code: bytes) -> None:
-        self._engine, self._result, self._error = loaded(code), RETURNED[returned], ctypes.c_void_p()
+        self._library, self._result, self._error = loaded(code, [name]), RETURNED[returned], ctypes.c_void_p()
         slots = [ctypes.c_int64] * _slots(kinds)
         form = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *slots)
-        self._call = form(self._engine.get_function_address(name))
+        self._call = form(self._library[name])
 
     def __call__(self, arguments: tuple[Any, ...]) -> Any:
         result = (self._result or ctypes.c_int64)()

@@ -6,10 +6,12 @@ This file needs only llvmlite and nothing of this project, because it is also se
 from __future__ import annotations
 
 import ctypes
+import itertools
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
+from functools import cache
 from typing import Any, Final, Protocol
 
 import llvmlite
@@ -28,6 +30,7 @@ MODULE: Final = "; --- module\n"
 DEFINED: Final = re.compile(r"^define .*?@(\w+)\(", re.MULTILINE)
 COMPILING: Final = "isrcheck compiles"
 """The name of the threads that `begun` starts. They compile code or run compiled code. Python cannot interrupt them."""
+_NUMBERS: Final = itertools.count()
 PASSES: Final = "sroa"
 """The only optimisation pass that is used. It puts variables into registers. Other passes gain little, because the
 LLVM text that the kernel writes already shares expressions and uses vectors.
@@ -57,16 +60,16 @@ class Code:
     def __init__(
         self, text: str, signatures: Mapping[str, tuple[int, bool]] = SIGNATURES, objects: Objects | None = None
     ) -> None:
-        self._objects, self._engines = objects, dict[str, Any]()
+        self._objects, self._signatures, self._loaded = objects, signatures, dict[str, Library]()
         modules = {name: module for module in text.split(MODULE) for name in DEFINED.findall(module)}
         self.addresses: Mapping[str, int] = _Lazily({name: modules[name] for name in signatures}, self._address)
         self.calls: Mapping[str, Any] = _Lazily(signatures, self._call)
 
     def _address(self, name: str, module: str) -> int:
-        if module not in self._engines:
-            self._engines[module] = begun(lambda: _compiled(module, self._objects)).result()
-        address: int = self._engines[module].get_function_address(name)
-        return address
+        if module not in self._loaded:
+            names = [name for name in DEFINED.findall(module) if name in self._signatures]
+            self._loaded[module] = begun(lambda: loaded(_compiled(module, self._objects), names)).result()
+        return self._loaded[module][name]
 
     def _call(self, name: str, signature: tuple[int, bool]) -> Any:
         arguments, returns = signature
@@ -114,32 +117,40 @@ def begun(work: Callable[[], Any]) -> Future[Any]:
     return outcome
 
 
-def _compiled(text: str, objects: Objects | None) -> Any:
-    """An LLVM execution engine with the functions of a module. A module that `objects` has is not compiled."""
-    machine = _machine()
-    if objects is None:
-        return _engine(_optimised(text, machine), machine)
+class Library(Protocol):
+    """Loaded functions: the address of each by its name. They are valid only while this object lives."""
+
+    def __getitem__(self, name: str) -> int: ...
+
+
+def _compiled(text: str, objects: Objects | None) -> bytes:
+    """The object code of a module. A module that `objects` has is not compiled."""
     key = f"{text}\n{surroundings()} {PASSES}"
-    kept = objects.get(key)
-    if kept is not None:
-        return loaded(kept)
-    return _engine(_optimised(text, machine), machine, lambda data: objects.put(key, data))
+    code = None if objects is None else objects.get(key)
+    if code is None:
+        machine = _machine()
+        code = bytes(machine.emit_object(_optimised(text, machine)))
+        if objects is not None:
+            objects.put(key, code)
+    return code
 
 
-def loaded(code: bytes) -> Any:
-    """An LLVM execution engine with the functions of object code that was compiled for this machine."""
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
-    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-    engine.finalize_object()
-    return engine
+def loaded(code: bytes, names: Iterable[str]) -> Library:
+    """The functions with these names in object code that was compiled for this machine."""
+    builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
+    for name in names:
+        builder.export_symbol(name)
+    library: Library = builder.link(_linker(), f"library {next(_NUMBERS)}")
+    return library
 
 
-def _engine(module: Any, machine: Any, tell: Any = None) -> Any:
-    engine = llvm.create_mcjit_compiler(module, machine)
-    if tell is not None:
-        engine.set_object_cache(notify_func=lambda module, data: tell(bytes(data)))
-    engine.finalize_object()
-    return engine
+@cache
+def _linker() -> Any:
+    """LLVM's linker of this process. To make one takes longer than to load code. Its libraries do not see each other.
+
+    Code that was compiled with other options may define functions of the same names, so this matters.
+    """
+    return llvm.create_lljit_compiler(_machine())
 
 
 def surroundings() -> str:
@@ -148,13 +159,14 @@ def surroundings() -> str:
     return " ".join(map(str, (*versions, llvm.get_default_triple(), *_processor())))
 
 
+@cache
 def _processor() -> tuple[str, str]:
     """The name of this machine's processor, and its features."""
     return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
 def _machine() -> Any:
-    """A new LLVM target machine with all features of this processor. Each execution engine needs its own."""
+    """A new LLVM target machine with all features of this processor."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     cpu, features = _processor()

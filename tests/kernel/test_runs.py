@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isrcheck import check
-from isrcheck.checker.engines.local import loops, marks, run_loops, run_search, run_store, runs, sort_loops
+from isrcheck.checker.engines.local import buckets, loops, marks, run_loops, run_search, run_store, runs, sort_loops
 from isrcheck.checker.engines.local.account import Account, OutOfMemory
 from isrcheck.checker.engines.local.buckets import SLICES, Buckets
 from isrcheck.checker.engines.local.levelwise import Stopped
@@ -504,3 +504,50 @@ def test_a_kernel_judges_what_is_new_and_nothing_else() -> None:
     one, _ = search(toy, keep_going=True, deadlock=True, limits=Limits(), report=None)
     assert (found.bounds, found.goals, found.violated) == (one.bounds, one.goals, one.violated)
     assert Kernel(toy).words == 1
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_level_that_cannot_be_read_again_ends_the_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
+) -> None:
+    """Not even the last piece of the level may be missing, which only one of the workers reads."""
+    write = runs.File.write
+
+    def cut(file: runs.File, data: runs.Bytes) -> int:
+        place = write(file, data)
+        if data.nbytes > 1 << 14:
+            os.ftruncate(file.number, place + data.nbytes - 9)
+        return place
+
+    toy, storing = grid([1 << 10] * 3), Storing("disk", str(tmp_path))
+    question: dict[str, Any] = {"keep_going": True, "deadlock": False, "report": None, "workers": workers}
+    limits = Limits(states=2_000_000)
+    search(toy, **question, limits=limits, storing=storing)
+    monkeypatch.setattr(runs.File, "write", cut)
+    with pytest.raises(OSError, match="cannot be read"):
+        search(toy, **question, limits=limits, storing=storing)
+
+
+def test_states_of_pieces_that_are_not_full_are_expanded_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A piece ends where a range ends that was settled at a time."""
+    for name, value in {"LEAST_TOGETHER": 300, "BUCKET": 7}.items():
+        monkeypatch.setattr(buckets, name, value)
+    monkeypatch.setattr(run_store, "TASKS", 1 << 20)
+    encoded, sizes = run_store.encoded, set[int]()
+
+    def watched(names: Words) -> tuple[runs.Bytes, runs.Pieces]:
+        sizes.add(len(names))
+        return encoded(names)
+
+    monkeypatch.setattr(run_store, "encoded", watched)
+    toy = grid([90, 90, 90])
+    for workers in (1, 2):
+        found, levels = search(
+            toy, keep_going=True, deadlock=True, limits=Limits(), report=None, storing=Storing("disk", str(tmp_path)),
+            workers=workers,
+        )  # fmt: skip
+        assert sum(found.levels) == 90**3
+        assert levels.depth == 3 * 89 + 1
+        assert sum(map(sum, found.generated)) == 3 * 89 * 90 * 90
+    assert max(sizes) < run_loops.PIECE
+    assert len(sizes) > 100

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+import time
+from itertools import islice
 from types import SimpleNamespace
 from typing import Any
 
@@ -40,15 +42,68 @@ def test_what_may_wait_for_the_compiler_is_first_called_in_the_main_thread(where
 
     where.clear()
     team.each(one, range(4))
-    assert where.count(MAIN) == 1
+    assert where[0] == MAIN
     assert len(where) == 4
 
     def another(number: int) -> int:
+        meeting.wait()
         return one(number)
 
+    meeting = threading.Barrier(1)
     where.clear()
-    assert list(team.mapped(another, range(9))) == [n * n for n in range(9)]
-    assert (where[0], where.count(MAIN), len(where)) == (MAIN, 1, 9)
+    assert list(islice(team.mapped(another, range(9)), 1)) == [0]
+    assert where == [MAIN]
+    meeting = threading.Barrier(3)  # all three threads must come
     where.clear()
     assert list(Team(2).mapped(another, range(9))) == [n * n for n in range(9)]  # known to the whole process
-    assert where.count(MAIN) == 0
+    assert len({*where}) == 3
+    assert where.count(MAIN) == 3
+
+
+@pytest.mark.parametrize("ahead", [1, 4])
+def test_results_are_computed_only_a_little_ahead(ahead: int) -> None:
+    team, begun = Team(2), list[int]()
+
+    def one(number: int) -> int:
+        begun.append(number)
+        return number
+
+    team.each(one, [-1])
+    begun.clear()
+    for result in team.mapped(one, range(50), ahead):
+        assert result in begun
+        assert max(begun) < result + 3 * ahead
+    assert sorted(begun) == [*range(50)]
+    team.dismiss()
+
+
+@pytest.mark.parametrize("where", ["main", "other"])
+def test_an_exception_in_any_thread_ends_all(where: str) -> None:
+    team, begun = Team(1), list[int]()
+    team.each(lambda number: None, [0])
+
+    def one(number: int) -> int:
+        begun.append(number)
+        time.sleep(0.002)
+        if number > 3 and (threading.current_thread() is MAIN) == (where == "main"):
+            raise ValueError
+        return number
+
+    with pytest.raises(ValueError):
+        list(team.mapped(one, range(200), 200))
+    assert len(begun) < 20
+    count = len(begun)
+    time.sleep(0.01)
+    assert len(begun) == count, "somebody went on"
+    team.dismiss()
+
+
+def test_a_function_may_raise_what_an_empty_queue_raises() -> None:
+    team = Team(1)
+    with pytest.raises(IndexError, match="mine"):
+        team.each(lambda number: _raise(IndexError("mine")), range(40))
+    team.dismiss()
+
+
+def _raise(error: Exception) -> None:
+    raise error

@@ -25,7 +25,9 @@ LEAST_TOGETHER: Final = 1 << 14
 """A task for fewer names than this costs more than it saves."""
 
 SLICES: Final = 4
-"""The approximate number of slices (see `Buckets`) for each worker."""
+FEWER_SLICES: Final = 2
+"""The approximate number of slices (see `Buckets`) for each worker. There are `FEWER_SLICES` if the number of a bucket
+has more bits than usual, because each slice has counters for all buckets."""
 
 Range = tuple[int, int]
 """A range of buckets: the first bucket, and the bucket after the last."""
@@ -39,6 +41,9 @@ class Buckets:
     worker. `spilled` are runs (see `runs`) of further names. `bits` says how many bits the two numbers of a name have
     at most. One worker may have found many more names than another. So each worker's names are cut into *slices* of
     equal size (a worker's last slice may be smaller). Names are counted and distributed by slices.
+
+    The number of a bucket has `more_bits` more bits than usual. If some buckets would nevertheless have far more names
+    than others, `more_bits` grows. The names of the next level are probably distributed in a similar way.
     """
 
     def __init__(
@@ -49,17 +54,20 @@ class Buckets:
         spilled: Sequence[Run],
         bits: tuple[int, int],
         each: Each,
+        more_bits: int = 0,
     ) -> None:
         self._high, low = bits
         self._low, self._spilled, self._names = np.uint64(low), spilled, rooms
         total = sum(filled)
-        self._slices = _slices(filled, SLICES)
-        self._first = min(max((total >> BUCKET).bit_length(), 1), MOST_BUCKETS, max(sum(bits), 1))
-        self._count(each)
-        while self.largest > max(4 << BUCKET, total >> 8) and self._first < min(MOST_BITS, sum(bits)):
-            self._slices = _slices(filled, 1)  # fewer slices, because each slice has counters for all buckets
-            self._first = min(self._first + 2, MOST_BITS, sum(bits))
+        usual = min(max((total >> BUCKET).bit_length(), 1), MOST_BUCKETS)
+        while True:
+            self.more_bits, most = more_bits, min(MOST_BITS, max(sum(bits), 1))
+            self._first = min(usual + more_bits, most)
+            self._slices = _slices(filled, FEWER_SLICES if more_bits else SLICES)
             self._count(each)
+            if self.largest <= max(4 << BUCKET, total >> 8) or self._first == most:
+                break
+            more_bits += 2
         self._room, each_word = rooms.reshape(-1), 1
         if self._rest <= 32:
             self._room, each_word = self._room.view(np.uint32), 2
@@ -106,7 +114,8 @@ class Buckets:
         ends = np.cumsum(sizes)
         each = max(min(LEAST_TOGETHER, most), min(most, int(ends[-1]) // tasks))
         cuts = np.searchsorted(ends, np.arange(each, int(ends[-1]), each), side="left") + 1
-        yield from pairwise([0, *np.unique(cuts[cuts < len(ends)]).tolist(), len(ends)])
+        # Not np.unique, whose first call imports much of numpy.
+        yield from pairwise(sorted({0, *cuts[cuts < len(ends)].tolist(), len(ends)}))
 
     def _bucket_of(self, names: Words) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         keys = names >> np.uint64(32) << self._low | names & np.uint64(0xFFFFFFFF)

@@ -77,19 +77,23 @@ CHUNK: Final = 4
 NEW: Final = 5
 FIRST: Final = 6
 LAST: Final = 7
-CURSOR: Final = 8
+HELD: Final = 8
+CURSOR: Final = 9
 """Entries of a worker's `cursor`; `CURSOR` is their number. `PENDING`: the number of successors of the present batch.
 `INSERTED`: how many of these successors are done. A successor is done when it is in the table or, in a search by runs,
 when it is named. `REJECTED`: how many successors were outside the constraints. `EXPANDED`: how many states were
 expanded. `CHUNK`: the number of the chunk for the names of new states, or -1. `NEW`: how many new states of the batch
-are not judged yet. `FIRST`, `LAST`: where the rest of the worker's stretch begins and ends (`run_loops.gather`)."""
+are not judged yet. `HELD`: the number of the piece whose names the worker has, or
+-1. `FIRST`, `LAST`: where the rest of the worker's stretch begins and ends in this piece (`run_loops.gather`)."""
 
 NEXT: Final = 0
 PAUSE: Final = 8
+UNTIL: Final = 9
 TAKEN: Final = 16
 SHARED: Final = 24
-"""Entries that all workers share, each in a cache line of its own; `SHARED` is the length of their array. `NEXT`: the
-next batch to expand. `PAUSE`: 1 if the workers must pause. `TAKEN`: how many of the free chunks were taken."""
+"""Entries that all workers share; `SHARED` is the length of their array. What workers write often is in a cache line of
+its own. `NEXT`: the next batch or stretch (`run_loops`) to expand. `PAUSE`: 1 if the workers must pause. `UNTIL`: they
+pause before this batch or stretch. `TAKEN`: how many of the free chunks were taken."""
 
 NUMBER_BITS: Final = 28
 MARKED: Final = (1 << NUMBER_BITS) - 1
@@ -104,8 +108,8 @@ AT_ONCE: Final = 256
 
 FINISHED: Final = 0
 PAUSED: Final = 1
-"""Results of `advance`. `FINISHED`: no batch of the level is left to take. `PAUSED`: the call has expanded about `work`
-states, or `PAUSE` is set."""
+"""Results of `advance`. `FINISHED`: no batch of the level is left to take. `PAUSED`: the workers
+have come to the batch `UNTIL`, or `PAUSE` is set."""
 
 OUTSIDE_BIT: Final = 2
 """The mask of the verdict bit that is set if a state is outside the constraints."""
@@ -659,13 +663,19 @@ def batch(number, starts, counts, bits):
 
 
 @Loop
+def until_reached(shared):
+    """Whether the workers have come to the batch or stretch `UNTIL`. `shared` is the address of the shared entries."""
+    return load(shared + np.uint64(8 * NEXT)) >= load(shared + np.uint64(8 * UNTIL))
+
+
+@Loop
 def advance(
     functions, words, half, pairs, dictionaries, pages, partitions, level, constrained, frontier, counts, starts, bits,
-    chunks, filled, shared, cursor, buffers, scratch, memo, tally, totals, weight, work,
+    chunks, filled, shared, cursor, buffers, scratch, memo, tally, totals, weight,
 ):  # fmt: skip
     """Does one worker's part of expanding a level. Returns `FINISHED` or `PAUSED`.
 
-    Pauses after about `work` states, or when any worker finds that something must grow.
+    Pauses before the batch `UNTIL`, or when any worker finds that something must grow.
 
     `frontier` has the addresses of the chunks of names to expand. For each chunk, `counts` has the number of its names,
     and `starts` has the number of batches before it (see `batch`). `level` is the level of the new states.
@@ -673,7 +683,6 @@ def advance(
     without symmetry.
     """
     states, rows, verdicts = buffers
-    until = cursor[EXPANDED] + work
     here = np.uint64(shared.ctypes.data)
     while True:
         if not insert(
@@ -683,7 +692,7 @@ def advance(
             store(here + np.uint64(8 * PAUSE), np.uint64(1))
             return PAUSED
         look_over(functions, rows, cursor, totals, weight)
-        if cursor[EXPANDED] >= until or load(here + np.uint64(8 * PAUSE)) != 0:
+        if load(here + np.uint64(8 * PAUSE)) != 0 or until_reached(here):
             return PAUSED
         number = np.int64(fetch_and_add(here + np.uint64(8 * NEXT), np.uint64(1)))
         if number >= starts[-1]:

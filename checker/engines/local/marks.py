@@ -128,11 +128,15 @@ class Marks:
         return True
 
     def _add_tiles(self) -> bool:
-        """Makes room for at least an eighth more tiles if few are left. Returns False if there is not enough memory."""
+        """Makes room for more tiles if few are left. Returns False if there is not enough memory.
+
+        There is room for an eighth more, but for twice as many as long as they take less than `LITTLE` / 16, because
+        all workers wait meanwhile.
+        """
         taken, room = int(self.columns[loops.TAKEN]), int(self.columns[loops.ROOM])
         if taken + taken // 16 < room:
             return True
-        more = FIRST_TILES + taken // 8
+        more = FIRST_TILES + max(taken // 8, min(taken, LITTLE // 16 // TILE))
         # Each worker may take one number too many before it notices that there is no room.
         if TILE * (room + more + FIRST_TILES) > self._tiles.nbytes or not self._account.took(TILE * more):
             return False

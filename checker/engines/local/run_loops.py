@@ -13,6 +13,7 @@ from isrcheck.checker.engines.local.loops import (
     EXPANDED,
     FINISHED,
     FIRST,
+    HELD,
     INSERTED,
     LAST,
     NEXT,
@@ -23,6 +24,7 @@ from isrcheck.checker.engines.local.loops import (
     keep_counted,
     named,
     unnamed,
+    until_reached,
 )
 from isrcheck.checker.kernel.instructions import (
     call_batch,
@@ -41,7 +43,8 @@ from isrcheck.checker.kernel.instructions import (
 )
 from isrcheck.checker.kernel.loops import Loop
 
-PIECE: Final = 1 << 12
+PIECE_BITS: Final = 12
+PIECE: Final = 1 << PIECE_BITS
 """Each piece of a run (see `runs`) has this many names, except the last piece. The index of the run has one entry for
 each piece, and is in memory."""
 TOGETHER: Final = 16
@@ -71,8 +74,10 @@ LINE_BITS: Final = 6
 has one word for each first number."""
 
 STRETCH_BITS: Final = 3
-"""A worker takes 2**3 successive batches at a time. Neighbouring states have neighbouring successors, so workers in the
-same batches would often wait for each other's cache lines."""
+"""A worker takes a *stretch* of 2**3 successive batches at a time, all in one piece. Neighbouring states have
+neighbouring successors, so workers in the same batches would often wait for each other's cache lines."""
+UNREADABLE: Final = 2
+"""A result of `gather`: a piece could not be read. Other results are `FINISHED` and `PAUSED`."""
 
 
 # --- finding --------------------------------------------------------------------------------------------------------
@@ -183,17 +188,19 @@ def word_of(name, tile, marks):
 
 @Loop
 def gather(
-    functions, words, half, pairs, dictionaries, pages, turn, marks, constrained, frontier, bits, shared, cursor,
-    buffers, scratch, memo, found, filled, tally, totals, work,
+    functions, words, half, pairs, dictionaries, pages, turn, marks, constrained, level, bits, shared, cursor, buffers,
+    scratch, memo, found, filled, tally, totals,
 ):  # fmt: skip
-    """Does one worker's part of expanding the states with the names in `frontier`. Returns `FINISHED` or `PAUSED`.
+    """Does one worker's part of expanding a level. Returns `FINISHED`, `PAUSED` or `UNREADABLE`.
 
-    The worker pauses after about `work` states, or when any worker has no room (see `collected`). The names of the
-    successors go into `found`, after its first `filled[0]` names. A batch has `1 << bits` states. `functions` has
-    the same addresses as in `loops.advance`.
+    `level` has the file and the addresses of its chunks (as in `struck`), the index of the level's run
+    (`runs.Pieces`), and the worker's arrays for a piece: its bytes and its names. The worker pauses before the stretch
+    `UNTIL`, or when any worker has no room (see `collected`). The names of the successors go into `found`, after its
+    first `filled[0]` names. A batch has `1 << bits` states. `functions` has the same addresses as in `loops.advance`.
     """
+    file, bases, (firsts, places, sizes, counts), data, names = level
     states, rows, verdicts = buffers
-    until, here = cursor[EXPANDED] + work, np.uint64(shared.ctypes.data)
+    here, stretch = np.uint64(shared.ctypes.data), bits + STRETCH_BITS
     while True:
         if not collected(
             np.uint64(rows.ctypes.data), words, half, pairs, dictionaries, pages, turn, marks, cursor, scratch, memo,
@@ -201,19 +208,28 @@ def gather(
         ):  # fmt: skip
             store(here + np.uint64(8 * PAUSE), np.uint64(1))
             return PAUSED
-        if cursor[EXPANDED] >= until or load(here + np.uint64(8 * PAUSE)) != 0:
+        if load(here + np.uint64(8 * PAUSE)) != 0:
             return PAUSED
-        if cursor[FIRST] == cursor[LAST]:
-            stretch = bits + STRETCH_BITS
-            first = np.int64(fetch_and_add(here + np.uint64(8 * NEXT), np.uint64(1))) << stretch
-            if first >= len(frontier):
+        while cursor[FIRST] >= cursor[LAST]:  # more than once only in a piece that is not full
+            if until_reached(here):
+                return PAUSED
+            number = np.int64(fetch_and_add(here + np.uint64(8 * NEXT), np.uint64(1)))
+            piece = number >> PIECE_BITS - stretch
+            if piece >= len(firsts):
                 return FINISHED
-            cursor[FIRST], cursor[LAST] = first, min(len(frontier), first + (1 << stretch))
+            if cursor[HELD] != piece:
+                if not _read(file, bases, places[piece], data[: sizes[piece]]):
+                    store(here + np.uint64(8 * PAUSE), np.uint64(1))
+                    return UNREADABLE
+                _decoded(np.uint64(data.ctypes.data), firsts[piece], names[: counts[piece]])
+                cursor[HELD] = piece
+            cursor[FIRST] = number << stretch & PIECE - 1
+            cursor[LAST] = min(cursor[FIRST] + (1 << stretch), counts[piece])
         first = cursor[FIRST]
         count = min(cursor[LAST] - first, 1 << bits)
         cursor[FIRST] += count
         for k in range(count):
-            scratch[0, k] = turned(frontier[first + k], turn)
+            scratch[0, k] = turned(names[first + k], turn)
         unnamed(
             np.uint64(scratch.ctypes.data), count, words, half, pairs, pages, scratch, np.uint64(states.ctypes.data)
         )

@@ -20,10 +20,6 @@ from isrcheck.checker.exploration import Exploration
 from isrcheck.checker.kernel.layout import Words
 
 ALONE: Final = Team(0)
-FRONTIER: Final = 1 << 18
-"""About how many names of a level are read at a time, to expand their states."""
-
-
 MOST_PASSED: Final = 96
 """If more names than this are read from runs for each state, a table takes less time. Reading so many names takes as
 long as inserting a state into a table."""
@@ -42,6 +38,7 @@ class RunSearch(Search):
 
     store: RunStore
     may_give_up = too_deep = False
+    stretch_bits = run_loops.STRETCH_BITS
 
     def _between_levels(self) -> None:
         super()._between_levels()
@@ -68,25 +65,25 @@ class RunSearch(Search):
         table.store.account(self.store.held - held)
 
     def _expand(self, level: int) -> None:
+        functions, constrained, store = self._functions, bool(self.system.constraints), self.store
+        run = store.run(level)
         for worker in self._workers:
             worker.begin()
-        for names in self._team_for(self.history[-1].distinct).ahead(self.store.names(level, FRONTIER)):
-            self._expand_some(level, names)
-
-    def _expand_some(self, level: int, frontier: Words) -> None:
-        functions, constrained, store = self._functions, bool(self.system.constraints), self.store
 
         def part(worker: Worker) -> int:
             number = self._workers.index(worker)
+            expanded = run.file.number, run.file.bases, run.pieces, *store.pieces[number]
             outcome: int = run_loops.gather(
                 functions, store.words, store.half, store.pairs, store.dictionaries.columns, store.dictionaries.pages,
-                store.turn, store.marks.columns, constrained, frontier, self._bits, store.shared, worker.cursor,
-                worker.buffers, *worker.own, store.found[number], store.filled[number], worker.tally, worker.totals,
-                self._work,
+                store.turn, store.marks.columns, constrained, expanded, self._bits, store.shared,
+                worker.cursor, worker.buffers, *worker.own, store.found[number], store.filled[number], worker.tally,
+                worker.totals,
             )  # fmt: skip
+            if outcome == run_loops.UNREADABLE:
+                raise run.file.unreadable()
             return outcome
 
-        self._together(level, part, -(-len(frontier) >> self._bits), lambda: None)
+        self._together(level, part, -(-run.count >> self._bits), lambda: None)
 
     def _take(self, states: Words) -> None:
         self.store.insert(states)

@@ -35,6 +35,8 @@ GROWING: Final = 24
 """If memory is limited, there is room for at most one name (found or being sorted) for each `GROWING` bytes of the
 limit. A name has 8 bytes, so this room takes at most a third of the limit. But every worker has room for at least
 `LEAST` found names."""
+FOR_A_PIECE: Final = (LARGEST + 8) * PIECE + 8
+"""To expand the states of a piece, a worker needs this many bytes: for the piece as in the file, and for its names."""
 SETTLING: Final = (LARGEST + 8 * 8) * PIECE
 """To *settle* names means to sort, judge and encode them (`RunStore.settle`). For each `PIECE` names that a worker
 settles at a time, it needs this many bytes for the names, their copies and their encoding."""
@@ -51,20 +53,21 @@ TASKS: Final = 4
 """The names of a large level are settled in about this many tasks for each worker, or in more."""
 
 
-Encoded = list[tuple[Bytes, Pieces]]
+Encoded = tuple[Bytes, Pieces]
 Mapped = Callable[[Callable[[Range], Encoded], Iterable[Range]], Iterable[Encoded]]
 """A function like `map`. It gives the results of another function for some ranges, in the order of the ranges."""
 
 
 def least_memory(workers: int) -> int:
     """The fewest bytes that the store needs besides the dictionaries."""
-    return (16 * LEAST + SETTLING * LEAST_RANGE) * workers
+    return (16 * LEAST + FOR_A_PIECE + SETTLING * LEAST_RANGE) * workers
 
 
 class RunStore(Stored):
     """The states in runs. The runs are in files of a folder or, without a folder, in memory.
 
-    `found` has the names that each worker has found, and `filled` their number. `passed` measures the time that was
+    `found` has the names that each worker has found, and `filled` their number. `pieces` has each worker's arrays for a
+    piece of a run: its bytes and its names. `passed` measures the time that was
     taken to find out which names are new. At a level without marks, it grows by the number of names read from runs, and
     by `FOR_A_RUN` for each earlier level. With marks, it does not grow. A name is two numbers. In a *turned* name, the
     number with fewer values in the sample comes first, because then the differences between sorted names are smaller.
@@ -86,13 +89,17 @@ class RunStore(Stored):
         self.account(16 * LEAST * workers)
         self.found = [names[:LEAST] for names in self._reserved]
         self.filled = [np.zeros(1, dtype=np.int64) for _ in range(workers)]
+        self.pieces = [
+            (np.empty(LARGEST * PIECE + 8, dtype=np.uint8), np.empty(PIECE, dtype=np.uint64)) for _ in range(workers)
+        ]
+        self.account(FOR_A_PIECE * workers)
         wanted = LARGEST_RANGE if limit is None else limit // FOR_RANGES // SETTLING // workers
         self._range = max(LEAST_RANGE, min(wanted, LARGEST_RANGE))
         self.account(SETTLING * self._range * workers)
         self._levels: list[Run] = []
         self._spilled: list[Run] = []
         self._next: Run | None = None
-        self._settled = False
+        self._settled, self._more_bits = False, 0
         self._states, *self._overflow = (self._file(folder) for _ in range(1 + workers))
         self.passed = 0
         self.marks = Marks(self._account, MOST_IN_MEMORY if folder is None else MOST_ON_DISK)
@@ -188,12 +195,12 @@ class RunStore(Stored):
         return found
 
     def blocks(self, level: int, largest: int) -> Iterator[Words]:
-        for names in self.names(level, largest):
+        for names in self.run(level).blocks(largest):
             yield self.states(run_loops.turned.function(names, self.turn))
 
-    def names(self, level: int, largest: int) -> Iterator[Words]:
-        """The turned names of the states of a whole level, about `largest` at a time."""
-        yield from self._levels[level - 1].blocks(largest)
+    def run(self, level: int) -> Run:
+        """The run of a whole level, with the turned names of its states."""
+        return self._levels[level - 1]
 
     def settle(self, look: Callable[[Words], None], each: Each = one_by_one, mapped: Mapped = map) -> None:
         """Makes the next level from the found names that are not known yet.
@@ -202,7 +209,8 @@ class RunStore(Stored):
         call the functions that they get in several threads.
         """
         filled = [int(count[0]) for count in self.filled]
-        buckets = Buckets(self._reserved, self._room, filled, self._spilled, self._halves(), each)
+        buckets = Buckets(self._reserved, self._room, filled, self._spilled, self._halves(), each, self._more_bits)
+        self._more_bits = buckets.more_bits
         self._next = run = Run(self._states, self._account)
         # With marks, only new names were found.
         known, passed = None, list[int]()
@@ -220,11 +228,10 @@ class RunStore(Stored):
                 scratch = np.empty((2, loops.AT_ONCE), dtype=np.uint64)
                 run_loops.marked_again(names, self.turn, marks[0], scratch)
             look(names)
-            return list(encoded(names))
+            return encoded(names)
 
-        for parts in mapped(fresh, buckets.ranges(TASKS * len(filled), self._range * PIECE)):
-            for part in parts:
-                run.append(*part)
+        for part in mapped(fresh, buckets.ranges(TASKS * len(filled), self._range * PIECE)):
+            run.append(*part)
         self.passed += sum(passed)
         self._settled = True
 

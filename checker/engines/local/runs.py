@@ -56,21 +56,17 @@ def joined(parts: Sequence[Pieces]) -> Pieces:
     )
 
 
-def encoded(names: Words) -> Iterator[tuple[Bytes, Pieces]]:
-    """Encodes distinct ascending names for a file, up to `TOGETHER` names at a time.
+def encoded(names: Words) -> tuple[Bytes, Pieces]:
+    """Encodes distinct ascending names for a file.
 
-    Each time, yields the bytes of the pieces that have these names, and the index of these pieces. The places in the
-    index are positions in these bytes.
+    Returns the bytes of the pieces that have these names, and the index of these pieces. The places in the index are
+    positions in these bytes.
     """
-    for first in range(0, len(names), TOGETHER):
-        some = names[first : first + TOGETHER]
-        pieces = -(-len(some) // PIECE)
-        firsts, sizes = np.empty(pieces, dtype=np.uint64), np.empty(pieces, dtype=np.int64)
-        out = np.empty(LARGEST * len(some) + 8 * pieces, dtype=np.uint8)
-        data = out[: loops.encoded(some, firsts, sizes, out)].copy()
-        counts = np.full(pieces, PIECE, dtype=np.int64)
-        counts[-1] = len(some) - PIECE * (pieces - 1)
-        yield data, Pieces(firsts, np.cumsum(sizes) - sizes, sizes, counts)
+    begins = np.arange(0, len(names), PIECE)
+    firsts, sizes = np.empty(len(begins), dtype=np.uint64), np.empty(len(begins), dtype=np.int64)
+    out = np.empty(LARGEST * len(names) + 8 * len(begins), dtype=np.uint8)
+    data = out[: loops.encoded(names, firsts, sizes, out)].copy()
+    return data, Pieces(firsts, np.cumsum(sizes) - sizes, sizes, np.minimum(len(names) - begins, PIECE))
 
 
 class RunFile(Protocol):
@@ -151,11 +147,11 @@ class Run:
 
         The pieces of a run must lie one after another. So nothing else may write to the file until the run is complete.
         """
-        for data, pieces in encoded(names):
-            self.append(data, pieces)
+        for first in range(0, len(names), TOGETHER):
+            self.append(*encoded(names[first : first + TOGETHER]))
 
     def append(self, data: Bytes, pieces: Pieces) -> None:
-        """Adds the bytes and the index of some pieces, as `encoded` yields them."""
+        """Adds the bytes and the index of some pieces, as `encoded` returns them."""
         more = pieces._replace(place=self.file.write(data) + pieces.place)
         self._account.take(more.nbytes)
         self.pieces = joined([self.pieces, more])

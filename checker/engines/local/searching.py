@@ -38,7 +38,12 @@ SLICE: Final = 0.05
 
 
 class Search(Levelwise):
-    """A search over a store. Only whole levels are in `history`: an interruption at any moment loses none of them."""
+    """A search over a store. Only whole levels are in `history`: an interruption at any moment loses none of them.
+
+    A worker takes 2**`stretch_bits` successive batches at a time.
+    """
+
+    stretch_bits = 0
 
     def __init__(
         self,
@@ -183,6 +188,7 @@ class Search(Levelwise):
         while True:
             before, already = time.perf_counter(), self._sum(loops.EXPANDED)
             shared[loops.PAUSE] = 0
+            shared[loops.UNTIL] = shared[loops.NEXT] + max(1, self._work * len(hands) >> self._bits + self.stretch_bits)
             outcomes = self._team.together(part, hands, self._pause)
             if all(outcome == loops.FINISHED for outcome in outcomes):
                 return

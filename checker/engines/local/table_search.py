@@ -44,7 +44,7 @@ class TableSearch(Search):
                 functions, store.words, store.half, store.pairs, store.dictionaries.columns, store.dictionaries.pages,
                 store.partitions, number, constrained, work.chunks, work.counts, work.starts, work.bits, queue.free,
                 queue.filled, queue.shared, worker.cursor, worker.buffers, *worker.own, worker.tally, worker.totals,
-                worker.weight, self._work,
+                worker.weight,
             )  # fmt: skip
             return outcome
 

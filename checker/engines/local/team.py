@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import islice
 from typing import Any, ClassVar, Final, TypeVar
@@ -22,8 +22,9 @@ BATCH_BITS: Final = 8
 inserted."""
 assert 1 << BATCH_BITS <= loops.AT_ONCE, "a batch is named at once"
 LARGEST_BATCH_ROWS: Final = 1 << 19
-AHEAD: Final = 4
-"""For each worker, `mapped` asks for at most this many results ahead of the result that it yields next."""
+AHEAD: Final = 8
+ALL: Final = 1 << 30
+"""For each worker, `mapped` computes at most `AHEAD` results before it yields them, and `each` at most `ALL`."""
 
 
 def batch_bits(transitions: int) -> int:
@@ -58,7 +59,7 @@ class Worker:
         self.totals = np.zeros((1, self._kernel.verdicts.words), dtype=np.uint64)
         self.weight = np.zeros((1, 1), dtype=np.uint64)
         self.cursor = np.zeros(loops.CURSOR, dtype=np.int64)
-        self.cursor[loops.CHUNK] = -1
+        self.cursor[[loops.CHUNK, loops.HELD]] = -1
 
     @property
     def nbytes(self) -> int:
@@ -76,20 +77,23 @@ class Team:
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._pool = ThreadPoolExecutor(size + 1) if size > 0 else None
+        self._pool = ThreadPoolExecutor(size) if size > 0 else None
 
-    def together(self, part: Callable[[Worker], Any], hands: Sequence[Worker], stop: Callable[[], None]) -> list[Any]:
+    def together(self, part: Callable[[A], B], hands: Sequence[A], stop: Callable[[], None]) -> list[B]:
         """Calls `part` for all workers at once, and returns the results. Calls `stop` if there is an exception.
 
         The call for the first worker runs in this thread. It is the only call if there are no threads, or if `part` is
         called for the first time. An exception is raised again after all calls have ended.
         """
-        first, *others = hands
-        if self._pool is None or not others or self._is_first(part):
-            return [part(first)]
-        tasks = [self._pool.submit(part, worker) for worker in others]
+        if self._pool is None or len(hands) < 2 or self._is_first(part):
+            return [part(hands[0])]
+        return self._at_once(part, hands, stop)
+
+    def _at_once(self, part: Callable[[A], B], hands: Sequence[A], stop: Callable[[], None]) -> list[B]:
+        assert self._pool is not None
+        tasks = [self._pool.submit(part, hand) for hand in hands[1:]]
         try:
-            return [part(first), *(task.result() for task in tasks)]
+            return [part(hands[0]), *(task.result() for task in tasks)]
         except BaseException:
             stop()
             for task in tasks:
@@ -107,46 +111,49 @@ class Team:
 
     def each(self, function: Callable[[int], None], numbers: Iterable[int]) -> None:
         """Calls a function with each number, in several threads if there are any."""
-        numbers = list(numbers)
-        if self._pool is not None and numbers and self._is_first(function):
-            function(numbers.pop(0))
-        for _ in map(function, numbers) if self._pool is None else self._pool.map(function, numbers):
+        for _ in self.mapped(function, numbers, ALL):
             pass
 
-    def mapped(self, function: Callable[[A], B], items: Iterable[A]) -> Iterator[B]:
-        """The results of a function for the items, in order. Only a few results are computed ahead."""
-        if self._pool is None:
-            yield from map(function, items)
-            return
-        ahead = deque[Future[B]]()
-        try:
-            for item in items:
-                if not ahead and self._is_first(function):
-                    yield function(item)
-                    continue
-                ahead.append(self._pool.submit(function, item))
-                if len(ahead) > AHEAD * (self._size + 1):
-                    yield ahead.popleft().result()
-            while ahead:
-                yield ahead.popleft().result()
-        finally:
-            for task in ahead:
-                task.cancel()
-            wait(ahead)
+    def mapped(self, function: Callable[[A], B], items: Iterable[A], ahead: int = AHEAD) -> Iterator[B]:
+        """The results of a function for the items, in order.
 
-    def ahead(self, items: Iterator[A]) -> Iterator[A]:
-        """Yields the items. If there are threads, each item is made while the caller uses the item before it."""
-        if self._pool is None:
-            yield from items
-            return
-        coming = self._pool.submit(lambda: [*islice(items, 1)])
-        try:
-            while made := coming.result():
-                coming = self._pool.submit(lambda: [*islice(items, 1)])
-                yield made[0]
-        finally:
-            wait([coming])
+        Computes at most `ahead` results for each worker before it yields them. This thread also computes. A thread
+        takes one item after another without a word to the others, because a thread that is woken may have to wait
+        milliseconds for a processor.
+        """
+        items = iter(items)
+        if self._pool is None or self._is_first(function):
+            yield from map(function, items if self._pool is None else islice(items, 1))
+        while some := list(islice(items, ahead * (self._size + 1))):
+            yield from self._shared(function, some)
+
+    def _shared(self, function: Callable[[A], B], items: Sequence[A]) -> list[B]:
+        """The results of a function for the items, in order. All threads take items from one queue.
+
+        After an exception no thread begins with another item.
+        """
+        queue, results = deque(enumerate(items)), dict[int, B]()
+
+        def part(hand: int) -> None:
+            try:
+                while taken := _first_of(queue):
+                    number, item = taken
+                    results[number] = function(item)
+            except BaseException:
+                queue.clear()
+                raise
+
+        self._at_once(part, range(min(self._size + 1, len(items))), queue.clear)
+        return [results[number] for number in range(len(items))]
 
     def dismiss(self) -> None:
         if self._pool is not None:
             self._pool.shutdown()
+
+
+def _first_of(queue: deque[A]) -> A | None:
+    """Takes the first item of a queue, if there is one. Several threads may do this at once."""
+    try:
+        return queue.popleft()
+    except IndexError:
+        return None
