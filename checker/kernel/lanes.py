@@ -10,6 +10,7 @@ the width of their first operand, which is a set. A flag is a byte, all ones or 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Final
 
 from isrcheck.checker.kernel.layout import Layout, Place
@@ -23,6 +24,7 @@ SIZES: Final = (8, 16, 32, 64)
 _ARITHMETIC: Final = {"add": "add", "subtract": "sub", "multiply": "mul", "union": "or", "intersection": "and"}
 
 
+@cache
 def width(low: int, high: int) -> int:
     """The width in bits of the narrowest lane that holds all numbers of an interval as signed integers."""
     return next(bits for bits in SIZES if -(1 << bits - 1) <= low and high < 1 << bits - 1)
@@ -30,14 +32,16 @@ def width(low: int, high: int) -> int:
 
 def width_of(*nodes: Expression) -> int:
     """The width in bits of the narrowest lane that can hold the value of any of these expressions."""
-    return max(8 if node.kind == "flag" else width(node.low, node.high) for node in nodes)
+    return max([8 if node.kind == "flag" else width(node.low, node.high) for node in nodes])
 
 
+@cache
 def stored_width(bits: int) -> int:
     """The width in bits of the narrowest lane that holds an unsigned integer of `bits` bits."""
     return next(size for size in SIZES if bits <= size)
 
 
+@cache
 def vector(bits: int) -> str:
     return f"<{GROUP} x i{bits}>"
 
@@ -45,19 +49,20 @@ def vector(bits: int) -> str:
 class Lanes:
     """Writes the values of expressions, each value once, where it is first needed.
 
-    `known` maps an expression and a width to the name of the value in the text. It also has helper values, such as
-    planes. A block of the text that does not always run is written with a copy of this object (`fork`), because later
+    `values` maps an expression to the name of its value in the text, in its own width. `resized` has the names of
+    values in other widths, and of helper values, such as planes. A block of the text that does not always run is written with a copy of this object (`fork`), because later
     blocks cannot use the values that such a block computes.
     """
 
     def __init__(self, writer: Writer, layout: Layout) -> None:
         self.writer = writer
         self.layout = layout
-        self.known: dict[tuple[object, int], str] = {}
+        self.values: dict[Expression, str] = {}
+        self.resized: dict[tuple[object, int], str] = {}
 
     def fork(self) -> Lanes:
         copy = Lanes(self.writer, self.layout)
-        copy.known = dict(self.known)
+        copy.values, copy.resized = dict(self.values), dict(self.resized)
         return copy
 
     def flag(self, of: Expression) -> str:
@@ -73,33 +78,35 @@ class Lanes:
         stack = [root]
         while stack:
             node = stack[-1]
-            missing = [a for a in _needed(node) if (a, width_of(a)) not in self.known]
+            missing = [a for a in _needed(node) if a not in self.values]
             if missing:
                 stack.extend(reversed(missing))
                 continue
             stack.pop()
-            if (node, width_of(node)) not in self.known:
-                self.known[node, width_of(node)] = self._node(node)
-        return self.known[root, width_of(root)]
+            if node not in self.values:
+                self.values[node] = self._node(node)
+        return self.values[root]
 
     def _once(self, key: object, bits: int, write: Callable[[], str]) -> str:
-        found = self.known.get((key, bits))
+        found = self.resized.get((key, bits))
         if found is None:
-            found = self.known[key, bits] = write()
+            found = self.resized[key, bits] = write()
         return found
 
     def _as(self, of: Expression, bits: int) -> str:
         """The value of an expression as an integer of `bits` bits.
 
-        If the expression is not a constant, `known` must already have its value.
+        If the expression is not a constant, `values` must already have its value.
         """
         if isinstance(of.value, int):
             return splat(of.value, bits)
         if of.kind == "flag":
-            one = self._once(("integer", of), 8, lambda: self._let(f"and {BYTES} {self.known[of, 8]}, {splat(1, 8)}"))
+            one = self._once(("integer", of), 8, lambda: self._let(f"and {BYTES} {self.values[of]}, {splat(1, 8)}"))
             return self._once(("integer", of), bits, lambda: self._resized(one, 8, bits))
         has = width_of(of)
-        return self._once(of, bits, lambda: self._resized(self.known[of, has], has, bits))
+        if bits == has:
+            return self.values[of]
+        return self._once(of, bits, lambda: self._resized(self.values[of], has, bits))
 
     def _resized(self, name: str, before: int, after: int) -> str:
         if before == after:
@@ -165,10 +172,10 @@ class Lanes:
             return self._flag_leaf(of.value, False)
         if of.operator in _RELATIONS:
             return _RELATIONS[of.operator](self, of, False)
-        return self._let(f"xor {BYTES} {self.known[of, 8]}, {ONES}")
+        return self._let(f"xor {BYTES} {self.values[of]}, {ONES}")
 
     def junction(self, node: Expression) -> str:
-        result, *others = (self.known[a, 8] for a in node.arguments)
+        result, *others = (self.values[a] for a in node.arguments)
         for other in others:
             result = self._let(f"{node.operator} {BYTES} {result}, {other}")
         return result
@@ -182,7 +189,7 @@ class Lanes:
     def _compared(self, node: Expression, relation: str) -> str:
         bits = width_of(*node.arguments)
         if all(x.kind == "flag" for x in node.arguments):
-            a, b = (self.known[x, 8] for x in node.arguments)
+            a, b = (self.values[x] for x in node.arguments)
         else:
             a, b = (self._as(x, bits) for x in node.arguments)
         return self._where(relation, a, b, bits)
@@ -201,10 +208,10 @@ class Lanes:
         bits = width_of(node)
         kind = vector(bits)
         if node.kind == "flag":
-            a, b = self.known[yes, 8], self.known[no, 8]
+            a, b = self.values[yes], self.values[no]
         else:
             a, b = self._as(yes, bits), self._as(no, bits)
-        mask = self._once(("mask", condition), bits, lambda: self._resized(self.known[condition, 8], 8, bits))
+        mask = self._once(("mask", condition), bits, lambda: self._resized(self.values[condition], 8, bits))
         if isinstance(yes.value, int) and isinstance(no.value, int) and node.kind != "flag":
             unlike = splat(yes.value ^ no.value, bits)
         else:

@@ -39,7 +39,8 @@ class Writer:
 
     def let(self, text: str) -> str:
         """Writes an instruction. Returns the new name of its value."""
-        result = self.name()
+        self._count += 1
+        result = f"%v{self._count}"
         self.lines.append(f"  {result} = {text}")
         return result
 
