@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 import numpy as np
@@ -18,6 +20,8 @@ HUGE_PAGE: Final = 1 << 21
 HUGE_PAGES: Final = 1 << 22
 """On Linux, `Account.reserve` asks for huge pages, of `HUGE_PAGE` bytes each, for an array of at least this many bytes
 and for an array that fills huge pages exactly. With huge pages the processor finds scattered addresses faster."""
+POPULATE_WRITE: Final = 23
+"""Linux's `MADV_POPULATE_WRITE`, which Python does not name."""
 OWN_PAGES: Final = 1 << 14
 """An array of at least this many bytes has memory pages of its own, so the system gets the pages back when the array is
 deleted. Otherwise the C library would keep memory that growing tables have freed (up to 280 MB), and `Account.held`
@@ -88,28 +92,32 @@ class Account:
         """An array of `size` zero bytes, with all pages in memory from the beginning.
 
         `size` is a multiple of the page size. Filling this array takes half as long as filling an array from
-        `allocate`, because the processor does not stop at each new page. Without `MAP_POPULATE` (outside Linux), pages
-        come into memory only when they are written.
+        `allocate`, because the processor does not stop at each new page. Before Linux 5.14, pages come into memory only
+        when they are written.
         """
-        return self._counted(size, getattr(mmap, "MAP_POPULATE", 0))
+        return self._counted(size, present=True)
 
-    def _counted(self, size: int, more: int = 0) -> Words:
+    def _counted(self, size: int, present: bool = False) -> Words:
         self.take(size)
         try:
-            return self.reserve(size, more)
+            return self.reserve(size, present=present)
         except OutOfMemory:
             self.give_back(size)
             raise
 
-    def reserve(self, size: int, more: int = 0) -> Words:
-        """Returns an array of `size` zero bytes, without counting them. Only pages that are written use memory.
+    def reserve(self, size: int, more: int = 0, present: bool = False) -> Words:
+        """Returns an array of `size` zero bytes, without counting them.
 
-        `more` are further flags of `mmap`. With `MAP_POPULATE`, all pages use memory from the beginning.
+        Only pages that are written use memory, unless all of them shall be `present`. `more` are further flags of
+        `mmap`.
         """
         try:
             memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | more)
             if hasattr(mmap, "MADV_HUGEPAGE") and (size >= HUGE_PAGES or size % HUGE_PAGE == 0):
                 memory.madvise(mmap.MADV_HUGEPAGE)
+            if present and sys.platform == "linux":
+                with suppress(OSError):
+                    memory.madvise(POPULATE_WRITE)  # not MAP_POPULATE, which knows nothing of huge pages yet
             return np.frombuffer(memory, dtype=np.uint64)
         except (MemoryError, OSError) as error:
             raise OutOfMemory from error
