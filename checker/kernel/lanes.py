@@ -50,8 +50,8 @@ class Lanes:
     """Writes the values of expressions, each value once, where it is first needed.
 
     `values` maps an expression to the name of its value in the text, in its own width. `resized` has the names of
-    values in other widths, and of helper values, such as planes. A block of the text that does not always run is written with a copy of this object (`fork`), because later
-    blocks cannot use the values that such a block computes.
+    values in other widths, and of helper values, such as planes. A block of the text that does not always run is
+    written with a copy of this object (`fork`), because later blocks cannot use the values that such a block computes.
     """
 
     def __init__(self, writer: Writer, layout: Layout) -> None:

@@ -164,7 +164,7 @@ def test_the_memory_of_a_container_counts(
 
 
 def test_without_memory_there_are_no_marks(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(self: Account, size: int, more: int = 0) -> Any:
+    def refuse(self: Account, size: int, more: int = 0, present: bool = False) -> Any:
         raise OutOfMemory
 
     monkeypatch.setattr(Account, "reserve", refuse)

@@ -19,11 +19,12 @@ from hypothesis import strategies as st
 from isrcheck import check
 from isrcheck.checker.engines.local import buckets, loops, marks, run_loops, run_search, run_store, runs, sort_loops
 from isrcheck.checker.engines.local.account import Account, OutOfMemory
-from isrcheck.checker.engines.local.buckets import SLICES, Buckets
+from isrcheck.checker.engines.local.buckets import FEWER_SLICES, MOST_BITS, SLICES, Buckets
 from isrcheck.checker.engines.local.levelwise import Stopped
 from isrcheck.checker.engines.local.memory_file import MemoryFile
 from isrcheck.checker.engines.local.run_search import RunSearch
 from isrcheck.checker.engines.local.run_store import RunStore
+from isrcheck.checker.engines.local.searching import Search
 from isrcheck.checker.engines.local.small import PLENTY
 from isrcheck.checker.engines.local.stored import one_by_one
 from isrcheck.checker.engines.local.table_search import TableSearch
@@ -169,15 +170,16 @@ def test_buckets_have_the_names_of_all_workers(data: st.DataObject) -> None:
         spilled.append(runs.Run(MemoryFile(account), account))
         found.append(np.unique(dice.choice(everything, count // 3 + 1)))
         spilled[-1].add(found[-1])
-    buckets = Buckets(rooms, room, filled, spilled, bits, one_by_one)
+    buckets = Buckets(rooms, room, filled, spilled, bits, one_by_one, data.draw(st.sampled_from([0, 0, 1, 4])))
+    enough = max(4 << sort_loops.BUCKET, sum(filled) >> 8)
+    assert buckets.largest <= enough or len(buckets._sizes) == 1 << min(MOST_BITS, max(sum(bits), 1))
     tasks = data.draw(st.integers(1, 9))
     ranges = list(buckets.ranges(tasks, data.draw(st.sampled_from([1, 5000, 1 << 20]))))
     assert ranges[0][0] == 0 and all(one[1] == other[0] for one, other in pairwise(ranges))
     parts = [buckets.names(some) for some in ranges]
     assert np.array_equal(np.concatenate(parts), np.unique(np.concatenate(found)))
     # What is counted for each slice stays small where names are uneven, and there are many buckets.
-    most = 2 * workers if buckets._ends.shape[1] > 1 << sort_loops.MOST_BUCKETS else (SLICES + 1) * workers
-    assert len(buckets._ends) <= most
+    assert len(buckets._ends) <= ((FEWER_SLICES if buckets.more_bits else SLICES) + 1) * workers
 
 
 # --- the store ------------------------------------------------------------------------------------------------------
@@ -551,3 +553,46 @@ def test_states_of_pieces_that_are_not_full_are_expanded_once(monkeypatch: pytes
         assert sum(map(sum, found.generated)) == 3 * 89 * 90 * 90
     assert max(sizes) < run_loops.PIECE
     assert len(sizes) > 100
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+@pytest.mark.parametrize("work", [1, 2047, 2560])
+@pytest.mark.parametrize("store", ["runs", "table"])
+def test_workers_come_to_the_end_of_a_level_however_little_they_do_at_a_time(
+    monkeypatch: pytest.MonkeyPatch, workers: int, work: int, store: str
+) -> None:
+    """With several workers, one may find nothing left to take while another one must pause."""
+    kind: Any = RunSearch if store == "runs" else TableSearch
+    between, rounds = Search._between, list[int]()
+
+    def slow(self: Search, level: int, seconds: float, expanded: int) -> None:
+        between(self, level, seconds, expanded)
+        self._work = work
+        rounds.append(expanded)
+
+    monkeypatch.setattr(kind, "_between", slow)
+    limits = Limits(memory=PLENTY - 1) if store == "table" else Limits()
+    found, _ = search(
+        grid([130, 130, 30]), keep_going=True, deadlock=False, limits=limits, report=None, workers=workers
+    )
+    assert sum(found.levels) == 130 * 130 * 30
+    assert len(rounds) < 20_000
+    assert rounds.count(0) <= len(found.levels) * (1 + 2 * (store == "runs"))
+
+
+@pytest.mark.parametrize("work", [256, 2560, 5000])
+def test_what_is_done_at_a_time_adapts_to_the_speed(monkeypatch: pytest.MonkeyPatch, work: int) -> None:
+    """Whatever it was: it doubles as long as no time passes, and after a stall it is the least."""
+    between, seen = Search._between, list[int]()
+    pretended = iter([1e-9] * 2 + [100.0] * 3)
+
+    def told(self: Search, level: int, seconds: float, expanded: int) -> None:
+        if expanded and self.history[-1].distinct > 25_000 and len(seen) < 5:
+            self._work = self._work if seen else work
+            between(self, level, next(pretended), expanded if seen else work)
+            seen.append(self._work)
+
+    monkeypatch.setattr(RunSearch, "_between", told)
+    search(grid([200] * 3), keep_going=True, deadlock=False, limits=Limits(states=6_000_000), report=None)
+    assert seen[1] == 4 * work
+    assert seen[4] == 256

@@ -107,3 +107,15 @@ def test_a_function_may_raise_what_an_empty_queue_raises() -> None:
 
 def _raise(error: Exception) -> None:
     raise error
+
+
+def test_nothing_to_call_is_no_first_call(where: list[threading.Thread]) -> None:
+    team = Team(1)
+
+    def one(number: int) -> None:
+        where.append(threading.current_thread())
+
+    team.each(one, [])
+    assert list(islice(team.mapped(one, range(2)), 1)) == [None]
+    assert where == [MAIN]
+    team.dismiss()

@@ -92,8 +92,8 @@ class Account:
         """An array of `size` zero bytes, with all pages in memory from the beginning.
 
         `size` is a multiple of the page size. Filling this array takes half as long as filling an array from
-        `allocate`, because the processor does not stop at each new page. Before Linux 5.14, pages come into memory only
-        when they are written.
+        `allocate`, because the processor does not stop at each new page. Outside Linux, and before Linux 5.14, pages
+        come into memory only when they are written.
         """
         return self._counted(size, present=True)
 

@@ -83,8 +83,8 @@ CURSOR: Final = 9
 `INSERTED`: how many of these successors are done. A successor is done when it is in the table or, in a search by runs,
 when it is named. `REJECTED`: how many successors were outside the constraints. `EXPANDED`: how many states were
 expanded. `CHUNK`: the number of the chunk for the names of new states, or -1. `NEW`: how many new states of the batch
-are not judged yet. `HELD`: the number of the piece whose names the worker has, or
--1. `FIRST`, `LAST`: where the rest of the worker's stretch begins and ends in this piece (`run_loops.gather`)."""
+are not judged yet. `HELD`: the number of the piece whose names the worker has, or -1. `FIRST`, `LAST`: where the rest
+of the worker's stretch begins and ends in this piece (`run_loops.gather`)."""
 
 NEXT: Final = 0
 PAUSE: Final = 8
@@ -105,6 +105,10 @@ FARTHEST: Final = 8
 """The entry of a state lies in the state's own bucket, or in one of the `FARTHEST` - 1 buckets after this bucket."""
 AT_ONCE: Final = 256
 """How many states are named and inserted at once. The data that they need is fetched ahead."""
+
+NONE: Final = -1
+LATER: Final = -2
+"""Results of `taken` that are no numbers."""
 
 FINISHED: Final = 0
 PAUSED: Final = 1
@@ -663,9 +667,18 @@ def batch(number, starts, counts, bits):
 
 
 @Loop
-def until_reached(shared):
-    """Whether the workers have come to the batch or stretch `UNTIL`. `shared` is the address of the shared entries."""
-    return load(shared + np.uint64(8 * NEXT)) >= load(shared + np.uint64(8 * UNTIL))
+def taken(shared, count):
+    """Takes the next of `count` batches or stretches. `shared` is the address of the shared entries.
+
+    Returns its number, `NONE` if all were taken, or `LATER` if the workers have come to `UNTIL`.
+    """
+    place = shared + np.uint64(8 * NEXT)
+    if np.int64(load(place)) >= count:
+        return NONE
+    if load(place) >= load(shared + np.uint64(8 * UNTIL)):
+        return LATER
+    number = np.int64(fetch_and_add(place, np.uint64(1)))
+    return number if number < count else NONE
 
 
 @Loop
@@ -692,11 +705,11 @@ def advance(
             store(here + np.uint64(8 * PAUSE), np.uint64(1))
             return PAUSED
         look_over(functions, rows, cursor, totals, weight)
-        if load(here + np.uint64(8 * PAUSE)) != 0 or until_reached(here):
+        if load(here + np.uint64(8 * PAUSE)) != 0:
             return PAUSED
-        number = np.int64(fetch_and_add(here + np.uint64(8 * NEXT), np.uint64(1)))
-        if number >= starts[-1]:
-            return FINISHED
+        number = taken(here, starts[-1])
+        if number < 0:
+            return FINISHED if number == NONE else PAUSED
         chunk, first, count = batch(number, starts, counts, bits)
         names = frontier[chunk] + np.uint64(8 * first)
         unnamed(names, count, words, half, pairs, pages, scratch, np.uint64(states.ctypes.data))

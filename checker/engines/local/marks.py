@@ -40,6 +40,7 @@ LITTLE: Final = 1 << 26
 MOST_EACH: Final = 8
 """Marks may take `LITTLE` bytes, and this many bytes for each state. (A state in a table takes about ten bytes.)"""
 FIRST_TILES: Final = 1 << 10
+FEW_TILES: Final = 1 << 16
 CONTAINER: Final = (
     Path("/sys/fs/cgroup/memory.max"),
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
@@ -130,18 +131,19 @@ class Marks:
     def _add_tiles(self) -> bool:
         """Makes room for more tiles if few are left. Returns False if there is not enough memory.
 
-        There is room for an eighth more, but for twice as many as long as they take less than `LITTLE` / 16, because
-        all workers wait meanwhile.
+        There is room for an eighth more, or for twice as many as long as they are few, because all workers wait
+        meanwhile.
         """
         taken, room = int(self.columns[loops.TAKEN]), int(self.columns[loops.ROOM])
         if taken + taken // 16 < room:
             return True
-        more = FIRST_TILES + max(taken // 8, min(taken, LITTLE // 16 // TILE))
-        # Each worker may take one number too many before it notices that there is no room.
-        if TILE * (room + more + FIRST_TILES) > self._tiles.nbytes or not self._account.took(TILE * more):
-            return False
-        self.columns[loops.ROOM] = room + more
-        return True
+        for more in (FIRST_TILES + min(taken, FEW_TILES), FIRST_TILES + taken // 8):
+            # Each worker may take one number too many before it notices that there is no room.
+            enough = TILE * (room + more + FIRST_TILES) <= self._tiles.nbytes
+            if 8 * more >= taken and enough and self._account.took(TILE * more):
+                self.columns[loops.ROOM] = room + more
+                return True
+        return False
 
     def drop(self) -> None:
         """Frees the memory of all marks. From now on there are none."""

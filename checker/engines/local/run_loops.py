@@ -16,15 +16,15 @@ from isrcheck.checker.engines.local.loops import (
     HELD,
     INSERTED,
     LAST,
-    NEXT,
+    NONE,
     PAUSE,
     PAUSED,
     PENDING,
     REJECTED,
     keep_counted,
     named,
+    taken,
     unnamed,
-    until_reached,
 )
 from isrcheck.checker.kernel.instructions import (
     call_batch,
@@ -45,8 +45,8 @@ from isrcheck.checker.kernel.loops import Loop
 
 PIECE_BITS: Final = 12
 PIECE: Final = 1 << PIECE_BITS
-"""Each piece of a run (see `runs`) has this many names, except the last piece. The index of the run has one entry for
-each piece, and is in memory."""
+"""A piece of a run (see `runs`) has this many names, or fewer if it has the last of those that were encoded together.
+The index of the run has one entry for each piece, and is in memory."""
 TOGETHER: Final = 16
 """At most this many pieces are read at once."""
 CHUNK_BITS: Final = 22
@@ -211,12 +211,10 @@ def gather(
         if load(here + np.uint64(8 * PAUSE)) != 0:
             return PAUSED
         while cursor[FIRST] >= cursor[LAST]:  # more than once only in a piece that is not full
-            if until_reached(here):
-                return PAUSED
-            number = np.int64(fetch_and_add(here + np.uint64(8 * NEXT), np.uint64(1)))
+            number = taken(here, len(firsts) << PIECE_BITS - stretch)
+            if number < 0:
+                return FINISHED if number == NONE else PAUSED
             piece = number >> PIECE_BITS - stretch
-            if piece >= len(firsts):
-                return FINISHED
             if cursor[HELD] != piece:
                 if not _read(file, bases, places[piece], data[: sizes[piece]]):
                     store(here + np.uint64(8 * PAUSE), np.uint64(1))

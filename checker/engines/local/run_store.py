@@ -39,7 +39,8 @@ FOR_A_PIECE: Final = (LARGEST + 8) * PIECE + 8
 """To expand the states of a piece, a worker needs this many bytes: for the piece as in the file, and for its names."""
 SETTLING: Final = (LARGEST + 8 * 8) * PIECE
 """To *settle* names means to sort, judge and encode them (`RunStore.settle`). For each `PIECE` names that a worker
-settles at a time, it needs this many bytes for the names, their copies and their encoding."""
+settles at a time, it needs this many bytes for the names, their copies and their encoding, and for what was encoded and
+is not yet written (eight times as many names, mostly of two to four bytes)."""
 LEAST_RANGE: Final = 4
 LARGEST_RANGE: Final = 32
 FOR_A_RUN: Final = 256
@@ -67,11 +68,11 @@ class RunStore(Stored):
     """The states in runs. The runs are in files of a folder or, without a folder, in memory.
 
     `found` has the names that each worker has found, and `filled` their number. `pieces` has each worker's arrays for a
-    piece of a run: its bytes and its names. `passed` measures the time that was
-    taken to find out which names are new. At a level without marks, it grows by the number of names read from runs, and
-    by `FOR_A_RUN` for each earlier level. With marks, it does not grow. A name is two numbers. In a *turned* name, the
-    number with fewer values in the sample comes first, because then the differences between sorted names are smaller.
-    The names in `found` and in the runs are turned.
+    piece of a run: its bytes and its names. `passed` measures the time that was taken to find out which names are new.
+    At a level without marks, it grows by the number of names read from runs, and by `FOR_A_RUN` for each earlier level.
+    With marks, it does not grow. A name is two numbers. In a *turned* name, the number with fewer values in the sample
+    comes first, because then the differences between sorted names are smaller. The names in `found` and in the runs are
+    turned.
     """
 
     def __init__(
@@ -251,7 +252,10 @@ class RunStore(Stored):
         return 16 * self._room * len(self.found)
 
     def release(self) -> None:
-        """Frees the memory of the states and of the found names. Only the dictionaries remain."""
+        """Frees the memory of the states and of the found names.
+
+        Only the dictionaries remain, and what counts for settling and for a piece of each worker.
+        """
         self._forget()
         self.marks.drop()
         for run in self._levels:

@@ -34,7 +34,9 @@ from isrcheck.model.language.system import TransitionSystem
 BATCHES_EACH: Final = 16
 """Two or more workers are used in a level only if it has at least this many batches for each of them."""
 SLICE: Final = 0.05
-"""About this many seconds of work pass between two checks of the clock, the limits and signals."""
+"""About this many seconds of work pass between two checks of the clock, the limits and signals. (But every worker does
+at least what it takes at a time, which is 2,048 states in a search by runs, and fewer if a state may have very many
+successors.)"""
 
 
 class Search(Levelwise):
@@ -188,7 +190,8 @@ class Search(Levelwise):
         while True:
             before, already = time.perf_counter(), self._sum(loops.EXPANDED)
             shared[loops.PAUSE] = 0
-            shared[loops.UNTIL] = shared[loops.NEXT] + max(1, self._work * len(hands) >> self._bits + self.stretch_bits)
+            some = self._work * len(hands) >> self._bits + self.stretch_bits
+            shared[loops.UNTIL] = shared[loops.NEXT] + max(some, len(hands))
             outcomes = self._team.together(part, hands, self._pause)
             if all(outcome == loops.FINISHED for outcome in outcomes):
                 return
@@ -201,8 +204,11 @@ class Search(Levelwise):
         self.store.shared[loops.PAUSE] = 1
 
     def _between(self, level: int, seconds: float, expanded: int) -> None:
-        """Checks the time, reports progress, and decides how much to do until the next check."""
-        if expanded >= self._work:
+        """Checks the time, reports progress, and decides how much to do until the next check.
+
+        `expanded` is at least half of `_work` unless workers had to pause earlier, which says little about their speed.
+        """
+        if 2 * expanded >= self._work or seconds > SLICE:
             self._work = max(1 << BATCH_BITS, int(self._work * min(2.0, SLICE / max(seconds, 1e-6))))
         elapsed = time.perf_counter() - self._began
         if self.limits.seconds is not None and elapsed > self.limits.seconds:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from itertools import islice
+from itertools import chain, islice
+from queue import SimpleQueue
 from typing import Any, ClassVar, Final, TypeVar
 
 import numpy as np
@@ -91,16 +93,30 @@ class Team:
 
     def _at_once(self, part: Callable[[A], B], hands: Sequence[A], stop: Callable[[], None]) -> list[B]:
         assert self._pool is not None
-        tasks = [self._pool.submit(part, hand) for hand in hands[1:]]
+        tasks, results, done = list[Future[None]](), dict[int, B](), SimpleQueue[BaseException | None]()
+
+        def run(number: int) -> None:
+            try:
+                results[number] = part(hands[number])
+                done.put(None)
+            except BaseException as error:
+                done.put(error)
+
         try:
-            return [part(hands[0]), *(task.result() for task in tasks)]
+            for number in range(1, len(hands)):
+                tasks.append(self._pool.submit(run, number))
+            results[0] = part(hands[0])
+            for _ in tasks:
+                # Ctrl-C may interrupt this. A Future's `result` would raise an error of its own if it came too early.
+                if (error := done.get()) is not None:
+                    raise error
         except BaseException:
             stop()
-            for task in tasks:
-                while not task.done():
-                    with suppress(BaseException):
-                        task.exception()
+            while not all(task.done() for task in tasks):
+                with suppress(KeyboardInterrupt):
+                    time.sleep(0.001)
             raise
+        return [results[number] for number in range(len(hands))]
 
     def _is_first(self, function: Callable[..., Any]) -> bool:
         """Whether a function is called for the first time in this process. Remembers the function."""
@@ -122,8 +138,13 @@ class Team:
         milliseconds for a processor.
         """
         items = iter(items)
-        if self._pool is None or self._is_first(function):
-            yield from map(function, items if self._pool is None else islice(items, 1))
+        if self._pool is None:
+            yield from map(function, items)
+        for item in islice(items, 1):
+            if self._is_first(function):
+                yield function(item)
+            else:
+                items = chain([item], items)
         while some := list(islice(items, ahead * (self._size + 1))):
             yield from self._shared(function, some)
 
