@@ -163,6 +163,20 @@ def test_the_memory_of_a_container_counts(
     assert Marks(Account(None), 1 << 60)._most == (most or machine)
 
 
+def test_marks_grow_by_less_where_there_is_no_room_for_twice_as_many() -> None:
+    some = Marks(Account(None), TILE * 4000)
+    some.begin(100, 100)
+    room = int(some.columns[run_loops.ROOM])
+    some.columns[run_loops.TAKEN] = room
+    some.make_room(100, 100, 1 << 20)
+    assert some
+    assert room * 9 // 8 < int(some.columns[run_loops.ROOM]) < 2 * room + room // 4
+    some.columns[run_loops.TAKEN] = 3800
+    some.columns[run_loops.ROOM] = 3900
+    some.make_room(100, 100, 1 << 20)
+    assert not some, "there is no room at all"
+
+
 def test_without_memory_there_are_no_marks(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(self: Account, size: int, more: int = 0, present: bool = False) -> Any:
         raise OutOfMemory

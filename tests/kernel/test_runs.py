@@ -35,6 +35,7 @@ from isrcheck.model.language.domains import number
 from tests.agreement.profiles import examples
 from tests.kernel.large import search
 from tests.kernel.toys import grid
+from tests.marks import EXHAUSTIVE, one_in
 
 TOP = (1 << 64) - 1
 WIDE = (1 << 32) - 1
@@ -180,6 +181,29 @@ def test_buckets_have_the_names_of_all_workers(data: st.DataObject) -> None:
     assert np.array_equal(np.concatenate(parts), np.unique(np.concatenate(found)))
     # What is counted for each slice stays small where names are uneven, and there are many buckets.
     assert len(buckets._ends) <= ((FEWER_SLICES if buckets.more_bits else SLICES) + 1) * workers
+
+
+def test_uneven_names_get_more_buckets_which_the_next_level_has_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    dice, room = np.random.default_rng(1), 1 << 17
+    rooms = np.zeros((2, 2 * room), dtype=np.uint64)
+    rooms[:, :room] = dice.integers(0, 32, (2, room), dtype=np.uint64) << np.uint64(32)
+    rooms[:, :room] |= dice.integers(0, 1 << 20, (2, room), dtype=np.uint64)
+    rooms[0, 0] = (1 << 17) - 1 << 32
+    counted, count = list[int](), Buckets._count
+
+    def watched(self: Buckets, each: Any) -> None:
+        counted.append(self._first)
+        count(self, each)
+
+    monkeypatch.setattr(Buckets, "_count", watched)
+    first = Buckets(rooms, room, [room, room], [], (17, 20), one_by_one)
+    assert counted == [5, 7, 9, 11, 13, 15][: len(counted)]
+    assert len(counted) > 2
+    assert first.largest <= 4 << sort_loops.BUCKET
+    counted.clear()
+    again = Buckets(rooms, room, [room, room], [], (17, 20), one_by_one, first.more_bits)
+    assert len(counted) == 1
+    assert again.largest == first.largest
 
 
 # --- the store ------------------------------------------------------------------------------------------------------
@@ -555,29 +579,30 @@ def test_states_of_pieces_that_are_not_full_are_expanded_once(monkeypatch: pytes
     assert len(sizes) > 100
 
 
-@pytest.mark.parametrize("workers", [1, 2, 5])
-@pytest.mark.parametrize("work", [1, 2047, 2560])
-@pytest.mark.parametrize("store", ["runs", "table"])
+SLOWLY = [(workers, work, store) for workers in (2, 5) for work in (1, 2560) for store in ("runs", "table")]
+
+
+@pytest.mark.parametrize(("workers", "work", "store"), one_in(len(SLOWLY), SLOWLY, EXHAUSTIVE))
 def test_workers_come_to_the_end_of_a_level_however_little_they_do_at_a_time(
     monkeypatch: pytest.MonkeyPatch, workers: int, work: int, store: str
 ) -> None:
-    """With several workers, one may find nothing left to take while another one must pause."""
+    """One of them may find nothing left to take while another one must pause."""
     kind: Any = RunSearch if store == "runs" else TableSearch
-    between, rounds = Search._between, list[int]()
+    between, rounds, idle = Search._between, list[int](), list[int]()
 
     def slow(self: Search, level: int, seconds: float, expanded: int) -> None:
         between(self, level, seconds, expanded)
         self._work = work
         rounds.append(expanded)
+        if seconds and not expanded:
+            idle.append(level)
+            assert len(idle) < 20, "the workers do nothing, again and again"
 
     monkeypatch.setattr(kind, "_between", slow)
     limits = Limits(memory=PLENTY - 1) if store == "table" else Limits()
-    found, _ = search(
-        grid([130, 130, 30]), keep_going=True, deadlock=False, limits=limits, report=None, workers=workers
-    )
-    assert sum(found.levels) == 130 * 130 * 30
-    assert len(rounds) < 20_000
-    assert rounds.count(0) <= len(found.levels) * (1 + 2 * (store == "runs"))
+    found, _ = search(grid([140] * 3), keep_going=True, deadlock=False, limits=limits, report=None, workers=workers)
+    assert sum(found.levels) == 140**3
+    assert len(rounds) > len(found.levels)
 
 
 @pytest.mark.parametrize("work", [256, 2560, 5000])
