@@ -532,7 +532,7 @@ def test_a_kernel_judges_what_is_new_and_nothing_else() -> None:
     assert Kernel(toy).words == 1
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=EXHAUSTIVE), 2])
 def test_a_level_that_cannot_be_read_again_ends_the_search(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
 ) -> None:
@@ -547,7 +547,7 @@ def test_a_level_that_cannot_be_read_again_ends_the_search(
 
     toy, storing = grid([1 << 10] * 3), Storing("disk", str(tmp_path))
     question: dict[str, Any] = {"keep_going": True, "deadlock": False, "report": None, "workers": workers}
-    limits = Limits(states=2_000_000)
+    limits = Limits(states=700_000)
     search(toy, **question, limits=limits, storing=storing)
     monkeypatch.setattr(runs.File, "write", cut)
     with pytest.raises(OSError, match="cannot be read"):
@@ -605,7 +605,7 @@ def test_workers_come_to_the_end_of_a_level_however_little_they_do_at_a_time(
     assert len(rounds) > len(found.levels)
 
 
-@pytest.mark.parametrize("work", [256, 2560, 5000])
+@pytest.mark.parametrize("work", one_in(3, [2560, 256, 5000], EXHAUSTIVE))
 def test_what_is_done_at_a_time_adapts_to_the_speed(monkeypatch: pytest.MonkeyPatch, work: int) -> None:
     """Whatever it was: it doubles as long as no time passes, and after a stall it is the least."""
     between, seen = Search._between, list[int]()
