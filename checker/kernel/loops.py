@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import llvmlite.binding as llvm
 import numpy as np
 
-from isrcheck.checker.kernel.native import begun, loaded, surroundings
+from isrcheck.checker.kernel.native import Linker, begun, surroundings
 from isrcheck.checker.kernel.objects import objects, version_of
 
 if TYPE_CHECKING:
@@ -320,7 +320,8 @@ class Version:
     """
 
     def __init__(self, kinds: tuple[Kind, ...], name: str, returned: str, code: bytes) -> None:
-        self._library, self._result, self._error = loaded(code, [name]), RETURNED[returned], ctypes.c_void_p()
+        self._library = _linker().loaded(code, [name])
+        self._result, self._error = RETURNED[returned], ctypes.c_void_p()
         slots = [ctypes.c_int64] * _slots(kinds)
         form = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *slots)
         self._call = form(self._library[name])
@@ -331,6 +332,12 @@ class Version:
         if status not in (0, NOTHING):
             raise RuntimeError(f"a loop ended with status {status}")
         return None if self._result is None else result.value
+
+
+@cache
+def _linker() -> Linker:
+    """The linker of all loops of this process."""
+    return Linker()
 
 
 @cache

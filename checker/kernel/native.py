@@ -1,6 +1,7 @@
 """Makes functions from LLVM text: parses, verifies and optimises the text for this machine, and keeps the code alive.
 
-This file needs only llvmlite and nothing of this project, because it is also sent to machines without the project.
+This file needs only llvmlite and nothing of this project, because it is also sent to machines without the project. It
+is sent as values, so it must not keep anything in global variables, and no function may be cached.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
-from functools import cache
 from typing import Any, Final, Protocol
 
 import llvmlite
@@ -30,7 +30,6 @@ MODULE: Final = "; --- module\n"
 DEFINED: Final = re.compile(r"^define .*?@(\w+)\(", re.MULTILINE)
 COMPILING: Final = "isrcheck compiles"
 """The name of the threads that `begun` starts. They compile code or run compiled code. Python cannot interrupt them."""
-_NUMBERS: Final = itertools.count()
 PASSES: Final = "sroa"
 """The only optimisation pass that is used. It puts variables into registers. Other passes gain little, because the
 LLVM text that the kernel writes already shares expressions and uses vectors.
@@ -68,7 +67,7 @@ class Code:
     def _address(self, name: str, module: str) -> int:
         if module not in self._loaded:
             names = [name for name in DEFINED.findall(module) if name in self._signatures]
-            self._loaded[module] = begun(lambda: loaded(_compiled(module, self._objects), names)).result()
+            self._loaded[module] = begun(lambda: Linker().loaded(_compiled(module, self._objects), names)).result()
         return self._loaded[module][name]
 
     def _call(self, name: str, signature: tuple[int, bool]) -> Any:
@@ -135,22 +134,23 @@ def _compiled(text: str, objects: Objects | None) -> bytes:
     return code
 
 
-def loaded(code: bytes, names: Iterable[str]) -> Library:
-    """The functions with these names in object code that was compiled for this machine."""
-    builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
-    for name in names:
-        builder.export_symbol(name)
-    library: Library = builder.link(_linker(), f"library {next(_NUMBERS)}")
-    return library
+class Linker:
+    """LLVM's linker. To make one takes longer than to load code.
 
-
-@cache
-def _linker() -> Any:
-    """LLVM's linker of this process. To make one takes longer than to load code. Its libraries do not see each other.
-
-    Code that was compiled with other options may define functions of the same names, so this matters.
+    The libraries that it loads do not see each other. This matters, because code that was compiled with other options
+    may define functions of the same names.
     """
-    return llvm.create_lljit_compiler(_machine())
+
+    def __init__(self) -> None:
+        self._linker, self._numbers = llvm.create_lljit_compiler(_machine()), itertools.count()
+
+    def loaded(self, code: bytes, names: Iterable[str]) -> Library:
+        """The functions with these names in object code that was compiled for this machine."""
+        builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
+        for name in names:
+            builder.export_symbol(name)
+        library: Library = builder.link(self._linker, f"library {next(self._numbers)}")
+        return library
 
 
 def surroundings() -> str:
@@ -159,7 +159,6 @@ def surroundings() -> str:
     return " ".join(map(str, (*versions, llvm.get_default_triple(), *_processor())))
 
 
-@cache
 def _processor() -> tuple[str, str]:
     """The name of this machine's processor, and its features."""
     return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()

