@@ -39,8 +39,7 @@ class Writer:
 
     def let(self, text: str) -> str:
         """Writes an instruction. Returns the new name of its value."""
-        self._count += 1
-        result = f"%v{self._count}"
+        result = self.name()
         self.lines.append(f"  {result} = {text}")
         return result
 

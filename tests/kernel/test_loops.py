@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 from isrcheck.checker.engines.local import ready
-from isrcheck.checker.kernel import loops
+from isrcheck.checker.kernel import loops, native
 from isrcheck.checker.kernel.instructions import fetch_and_add, load, lowest_bit, store, take_wide
 from isrcheck.checker.kernel.loops import Loop
 from isrcheck.checker.kernel.objects import VARIABLE, Folder
@@ -273,3 +274,22 @@ def test_a_change_of_any_file_with_loops_of_the_search_is_noticed() -> None:
     loops = [path for path in ready.HERE.glob("*.py") if "\n@Loop\n" in path.read_text()]
     assert len(loops) == 3
     assert {*loops, *(ready.KERNEL / name for name in ("loops.py", "instructions.py"))} == {*ready.FILES}
+
+
+EQUAL_NAMES = """
+define weak i64 @inner() noinline {{
+  ret i64 {0}
+}}
+define i64 @outer() {{
+  %it = call i64 @inner()
+  ret i64 %it
+}}
+"""
+
+
+def test_code_calls_its_own_functions_though_others_have_the_same_names() -> None:
+    """A process may have code of a loop that was changed since, as tests do, or that another process has compiled."""
+    linker = native.Linker()
+    libraries = [linker.loaded(native._compiled(EQUAL_NAMES.format(n), None), ["outer"]) for n in range(5)]
+    given = [ctypes.CFUNCTYPE(ctypes.c_int64)(library["outer"])() for library in libraries]
+    assert given == [0, 1, 2, 3, 4]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -17,7 +18,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isrcheck import check
-from isrcheck.checker.engines.local import buckets, loops, marks, run_loops, run_search, run_store, runs, sort_loops
+from isrcheck.checker.engines.local import (
+    buckets,
+    loops,
+    marks,
+    run_loops,
+    run_search,
+    run_store,
+    runs,
+    searching,
+    sort_loops,
+)
 from isrcheck.checker.engines.local.account import Account, OutOfMemory
 from isrcheck.checker.engines.local.buckets import FEWER_SLICES, MOST_BITS, SLICES, Buckets
 from isrcheck.checker.engines.local.levelwise import Stopped
@@ -619,3 +630,40 @@ def test_what_is_done_at_a_time_adapts_to_the_speed(monkeypatch: pytest.MonkeyPa
     search(grid([60] * 4), keep_going=True, deadlock=False, limits=Limits(states=1_500_000), report=None)
     assert seen[1] == 4 * work
     assert seen[4] == 256
+
+
+@pytest.mark.exhaustive
+@examples(60)
+@given(data=st.data())
+def test_however_little_fits_anywhere_every_state_is_expanded_once(data: st.DataObject) -> None:
+    """Small batches, pieces that are not full, workers that pause all the time, too little room for names and marks."""
+    bits, work = data.draw(st.sampled_from([3, 5, 8])), data.draw(st.sampled_from([1, 300, 1 << 14]))
+    least, most = (data.draw(st.sampled_from(some)) * loops.AT_ONCE for some in ([2, 4, 64], [4, 16, 1 << 16]))
+    little: dict[Any, dict[str, Any]] = {
+        searching: {"batch_bits": lambda transitions: bits, "BATCHES_EACH": 1},
+        buckets: {
+            "LEAST_TOGETHER": data.draw(st.sampled_from([100, 5000])),
+            "BUCKET": data.draw(st.sampled_from([5, 14])),
+        },
+        run_store: {"TASKS": data.draw(st.sampled_from([4, 1 << 20])), "LEAST": least, "MOST": most}
+        | dict.fromkeys(("MOST_IN_MEMORY", "MOST_ON_DISK"), data.draw(st.sampled_from([0, 1 << 18, 1 << 29]))),
+    }
+    between = Search._between
+
+    def hindered(self: Search, level: int, seconds: float, expanded: int) -> None:
+        between(self, level, seconds, expanded)
+        self._work = work
+
+    storing = Storing("disk", tempfile.gettempdir()) if data.draw(st.booleans()) else Storing()
+    with pytest.MonkeyPatch.context() as patched:
+        for module, names in little.items():
+            for name, value in names.items():
+                patched.setattr(module, name, value)
+        patched.setattr(RunSearch, "_between", hindered)
+        found, _ = search(
+            grid([40] * 3), keep_going=True, deadlock=True, limits=Limits(), report=None, storing=storing,
+            workers=data.draw(st.sampled_from([1, 2, 3, 5])),
+        )  # fmt: skip
+    assert found.stopped is None
+    assert sum(found.levels) == 40**3
+    assert sum(map(sum, found.generated)) == 3 * 39 * 40 * 40

@@ -112,8 +112,8 @@ LATER: Final = -2
 
 FINISHED: Final = 0
 PAUSED: Final = 1
-"""Results of `advance`. `FINISHED`: no batch of the level is left to take. `PAUSED`: the workers
-have come to the batch `UNTIL`, or `PAUSE` is set."""
+"""Results of `advance`. `FINISHED`: no batch of the level is left to take. `PAUSED`: the workers have come to
+the batch `UNTIL`, or `PAUSE` is set."""
 
 OUTSIDE_BIT: Final = 2
 """The mask of the verdict bit that is set if a state is outside the constraints."""

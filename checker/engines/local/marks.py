@@ -41,6 +41,8 @@ MOST_EACH: Final = 8
 """Marks may take `LITTLE` bytes, and this many bytes for each state. (A state in a table takes about ten bytes.)"""
 FIRST_TILES: Final = 1 << 10
 FEW_TILES: Final = 1 << 16
+"""Up to this many tiles, room for tiles doubles when it grows. Growing by an eighth, workers would wait dozens of times
+before there are as many."""
 CONTAINER: Final = (
     Path("/sys/fs/cgroup/memory.max"),
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
