@@ -32,6 +32,8 @@ from isrcheck.checker.engines.local import (
 from isrcheck.checker.engines.local.account import Account, OutOfMemory
 from isrcheck.checker.engines.local.buckets import FEWER_SLICES, MOST_BITS, SLICES, Buckets
 from isrcheck.checker.engines.local.levelwise import Stopped
+from isrcheck.checker.engines.local.loops import NONE, UNTIL
+from isrcheck.checker.engines.local.loops import taken as loops_taken
 from isrcheck.checker.engines.local.memory_file import MemoryFile
 from isrcheck.checker.engines.local.run_search import RunSearch
 from isrcheck.checker.engines.local.run_store import RunStore
@@ -42,6 +44,7 @@ from isrcheck.checker.engines.local.table_search import TableSearch
 from isrcheck.checker.exploration import Exploration, Limits, Storing
 from isrcheck.checker.kernel.compile import Kernel
 from isrcheck.checker.kernel.layout import Layout, Words
+from isrcheck.checker.kernel.loops import Loop
 from isrcheck.model.language.domains import number
 from tests.agreement.profiles import examples
 from tests.kernel.large import search
@@ -667,3 +670,28 @@ def test_however_little_fits_anywhere_every_state_is_expanded_once(data: st.Data
     assert found.stopped is None
     assert sum(found.levels) == 40**3
     assert sum(map(sum, found.generated)) == 3 * 39 * 40 * 40
+
+
+@Loop
+def taking(shared, count, until, out):  # type: ignore[no-untyped-def]
+    """Takes numbers until none is left. Puts them into `out`, and returns how many there are."""
+    here, taken = np.uint64(shared.ctypes.data), 0
+    while True:
+        number = loops_taken(here, count)
+        if number == NONE:
+            return taken
+        if number < 0:
+            shared[UNTIL] += until
+        else:
+            out[taken] = number
+            taken += 1
+
+
+def test_each_number_is_taken_by_one_worker() -> None:
+    count, shared = 1 << 20, np.zeros(loops.SHARED, dtype=np.int64)
+    outs = np.empty((4, count), dtype=np.int64)
+    taking(shared, 0, 1, outs[0])  # compiled here, not by all at once
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda out: taking(shared, count, 1000, out), outs))
+    assert sum(found) == count
+    assert (np.sort(np.concatenate([out[:n] for out, n in zip(outs, found, strict=True)])) == np.arange(count)).all()
