@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from ctypes import CFUNCTYPE, c_int64
 from pathlib import Path
 from typing import Any
 
@@ -291,5 +291,5 @@ def test_code_calls_its_own_functions_though_others_have_the_same_names() -> Non
     """A process may have code of a loop that was changed since, as tests do, or that another process has compiled."""
     linker = native.Linker()
     libraries = [linker.loaded(native._compiled(EQUAL_NAMES.format(n), None), ["outer"]) for n in range(5)]
-    given = [ctypes.CFUNCTYPE(ctypes.c_int64)(library["outer"])() for library in libraries]
+    given = [CFUNCTYPE(c_int64)(library["outer"])() for library in libraries]
     assert given == [0, 1, 2, 3, 4]
