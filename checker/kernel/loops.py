@@ -243,7 +243,7 @@ def _numbers(function: Any) -> Iterator[tuple[str, Any]]:
 def _globals(function: Any) -> Iterator[tuple[str, Any]]:
     """The globals that a function uses (names that its file defines or imports), with their values.
 
-    Bytecode does not tell attributes from globals here: a global whose name is that of an attribute counts as used.
+    `co_names` does not tell attributes from globals: a global with the name of an attribute counts as used.
     """
     known = function.__globals__
     yield from ((name, known[name]) for name in sorted(set(_names(function.__code__))) if name in known)
