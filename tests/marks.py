@@ -13,10 +13,15 @@ RELEASE: Final = (pytest.mark.exhaustive, pytest.mark.release)
 """The marks of a test that is for a release only."""
 
 
-def one_in(every: int, values: Iterable[Any], rest: tuple[pytest.MarkDecorator, ...] = RELEASE) -> list[Any]:
-    """The parameters of tests. All are marked as `rest`, except the first and every `every`th after it.
+def one_in(
+    every: int,
+    values: Iterable[Any],
+    rest: tuple[pytest.MarkDecorator, ...] = RELEASE,
+    sample: tuple[pytest.MarkDecorator, ...] = (),
+) -> list[Any]:
+    """The parameters of tests. The first and every `every`th after it are marked as `sample`, the others as `rest`.
 
     A set of several groups takes a sample of each group, so that no group is without one.
     """
     together = [value if isinstance(value, tuple) else (value,) for value in values]
-    return [pytest.param(*value, marks=rest if i % every else ()) for i, value in enumerate(together)]
+    return [pytest.param(*value, marks=rest if i % every else sample) for i, value in enumerate(together)]

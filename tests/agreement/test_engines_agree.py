@@ -169,6 +169,7 @@ def test_a_wrong_operator_in_the_code_generator_is_noticed(operator: str, monkey
     assert_noticed(by_native_code)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("operator", broken(BROKEN_COLUMNS))
 def test_a_wrong_operator_on_columns_is_noticed(operator: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(operators.OPERATORS, operator, BROKEN_COLUMNS[operator])
@@ -187,11 +188,13 @@ def test_an_assignment_that_the_tracer_drops_is_noticed(monkeypatch: pytest.Monk
     assert_noticed(by_evaluation)
 
 
+@pytest.mark.exhaustive
 def test_a_frame_that_the_tracer_does_not_keep_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(places.Place, "_old", lambda place, leaf: e.leaf(place.state._leaves[place.start]))
     assert_noticed(by_evaluation)
 
 
+@pytest.mark.exhaustive
 def test_a_read_of_the_wrong_element_by_the_tracer_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         places.Step, "chosen", lambda step, i: e.eq(step.index, e.constant(step.index.kind, step.first))

@@ -31,7 +31,7 @@ def switched(name: str, cls: type[Model]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(
     ("name", "settings"),
-    [one for name, cls in DESIGNS.items() for one in one_in(6, ((name, s) for s in switched(name, cls)))],
+    [one for name, cls in DESIGNS.items() for one in one_in(12, ((name, s) for s in switched(name, cls)))],
     ids=str,
 )
 def test_every_setting_switched_alone(name: str, settings: dict[str, Any]) -> None:
@@ -39,14 +39,14 @@ def test_every_setting_switched_alone(name: str, settings: dict[str, Any]) -> No
 
 
 @pytest.mark.parametrize(
-    ("name", "draw"), [one for n, (count, _) in DRAWS.items() for one in one_in(5, ((n, k) for k in range(count)))]
+    ("name", "draw"), [one for n, (count, _) in DRAWS.items() for one in one_in(8, ((n, k) for k in range(count)))]
 )
 def test_random_settings(name: str, draw: int) -> None:
     assert_agreement(DESIGNS[name], combination(DESIGNS[name], draw))
 
 
 @pytest.mark.parametrize(
-    ("name", "draw"), [one for n, (_, count) in DRAWS.items() for one in one_in(5, ((n, k) for k in range(count)))]
+    ("name", "draw"), [one for n, (_, count) in DRAWS.items() for one in one_in(8, ((n, k) for k in range(count)))]
 )
 def test_random_walks(name: str, draw: int) -> None:
     assert_agreement_along_walks(DESIGNS[name](**combination(DESIGNS[name], draw)), draw)

@@ -267,7 +267,7 @@ def test_what_is_undecided_is_asked_again_cell_by_cell() -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("name", one_in(4, WIDENED))
+@pytest.mark.parametrize("name", one_in(8, WIDENED))
 def test_what_was_seen_to_hold_holds(name: str) -> None:
     scenario = SCENARIOS[name]
     settings = {**scenario.settings, **scenario.seen_to_hold}

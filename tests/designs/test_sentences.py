@@ -126,7 +126,7 @@ def test_walks_are_told(name: str, draw: int) -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("name", one_in(2, DESIGNS))
+@pytest.mark.parametrize("name", one_in(4, DESIGNS))
 def test_many_walks_are_told(name: str) -> None:
     cls: Any = CLASSES[name]
     told_of = set[str]()

@@ -150,7 +150,7 @@ BESIDE: int = 125 * MIB
 COMPILING: int = 210 * MIB
 """The same for a process that must compile the loops: it also holds Numba."""
 LARGEST_BESIDE: int = 150 * MIB
-LARGEST_COMPILING: int = 270 * MIB
+LARGEST_COMPILING: int = 310 * MIB
 """The same two numbers for `kraft`, the largest model."""
 
 

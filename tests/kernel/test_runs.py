@@ -580,15 +580,15 @@ def test_states_of_pieces_that_are_not_full_are_expanded_once(monkeypatch: pytes
         return encoded(names)
 
     monkeypatch.setattr(run_store, "encoded", watched)
-    toy = grid([90, 90, 90])
+    toy = grid([60, 60, 60])
     for workers in (1, 2):
         found, levels = search(
             toy, keep_going=True, deadlock=True, limits=Limits(), report=None, storing=Storing("disk", str(tmp_path)),
             workers=workers,
         )  # fmt: skip
-        assert sum(found.levels) == 90**3
-        assert levels.depth == 3 * 89 + 1
-        assert sum(map(sum, found.generated)) == 3 * 89 * 90 * 90
+        assert sum(found.levels) == 60**3
+        assert levels.depth == 3 * 59 + 1
+        assert sum(map(sum, found.generated)) == 3 * 59 * 60 * 60
     assert max(sizes) < run_loops.PIECE
     assert len(sizes) > 100
 

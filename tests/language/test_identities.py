@@ -279,7 +279,7 @@ def test_what_is_explored_is_the_protocol_up_to_names() -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("part", one_in(3, range(5)))
+@pytest.mark.parametrize("part", one_in(5, range(5)))
 def test_what_is_explored_is_the_protocol_up_to_names_for_many(part: int) -> None:
     for seed in range(100 + 40 * part, 140 + 40 * part):
         require_true(seed)

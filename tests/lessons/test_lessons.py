@@ -12,6 +12,7 @@ from isrcheck.checker.scenarios.collection import folders
 from isrcheck.checker.scenarios.derived import TEXT
 from tests.lessons.pages import LESSONS, SCENARIOS, can_be_made, generated, made, pages, renewed
 from tests.lessons.words import GLOSSARY, linked
+from tests.marks import EXHAUSTIVE, RELEASE
 from tests.scenarios.shipped import FOLDERS
 
 NAMES = [page.name for page in pages()]
@@ -21,8 +22,11 @@ RUNS = [part for part in PARTS if part[1] == "run"]
 TRACELESS = ("20-induction.md",)
 """Lessons without a trace."""
 SOLVER = re.compile(r"z3 \d+(\.\d+)+")
-SLOW = pytest.mark.exhaustive
-"""Marks slow tests. The commands of the first three lessons, and all traces, are in the default suite."""
+
+
+def slow(page: str, command: str) -> tuple[pytest.MarkDecorator, ...]:
+    """The marks of a command. A quick run has those of the first three lessons. Kafka's own code is for a release."""
+    return RELEASE if "isrcheck conform" in command else EXHAUSTIVE if page >= "04" else ()
 
 
 @pytest.mark.parametrize(("page", "kind", "of", "text"), TRACES, ids=[of for _, _, of, _ in TRACES])
@@ -32,7 +36,7 @@ def test_a_recorded_trace_is_told_as_on_the_page(page: str, kind: str, of: str, 
 
 @pytest.mark.parametrize(
     ("page", "kind", "of", "text"),
-    [pytest.param(*part, marks=() if part[0] < "04" else SLOW) for part in RUNS],
+    [pytest.param(*part, marks=slow(part[0], part[2])) for part in RUNS],
     ids=[of for _, _, of, _ in RUNS],
 )
 def test_a_command_prints_what_the_page_shows(page: str, kind: str, of: str, text: str) -> None:

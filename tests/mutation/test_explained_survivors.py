@@ -37,6 +37,7 @@ from isrcheck.model.language import Model, action, broker, every, for_all, impli
 from isrcheck.model.language.concrete import State, initial_states
 from isrcheck.model.language.system import Label
 from isrcheck.model.language.tracing import trace
+from tests.marks import EXHAUSTIVE, one_in
 
 COUNTEREXAMPLES = Path(__file__).parents[2] / "counterexamples"
 NOTICES = "isr-has-what-is-committed"
@@ -303,7 +304,7 @@ JOINS = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1, 
          "new_leader_high_watermark": "own", "isr_of_new_leader": "isr", "expand_guard": "next-commit"}  # fmt: skip
 
 
-@pytest.mark.parametrize("name", SOONER)
+@pytest.mark.parametrize("name", one_in(2, SOONER, EXHAUSTIVE))
 def test_what_a_new_leader_of_v2_does_too_soon_it_may_do_as_soon_as_it_leads(name: str) -> None:
     """The step leads to the same state before becomeLeader has ended and after it."""
     action, edit = SOONER[name]

@@ -126,7 +126,7 @@ def test_every_step_of_a_random_walk_has_a_sentence_that_is_true(name: str) -> N
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
-    "path", one_in(4, sorted(SCENARIOS.glob("**/scenario.toml"))), ids=lambda path: path.parent.name
+    "path", one_in(8, sorted(SCENARIOS.glob("**/scenario.toml"))), ids=lambda path: path.parent.name
 )
 def test_random_walks_at_the_settings_of_every_scenario(path: Path) -> None:
     scenario = read_scenario(path.parent)

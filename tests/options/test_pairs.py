@@ -225,6 +225,6 @@ MORE = [case for start in (2, 3) for case in spread(start, (*MORE_SYMMETRIC, *SY
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize(("name", "row"), one_in(2, MORE), ids=identity)
+@pytest.mark.parametrize(("name", "row"), one_in(4, MORE), ids=identity)
 def test_more_options_together_change_nothing(name: str, row: Row, tmp_path: Path) -> None:
     assert_as_plain(name, row, tmp_path)

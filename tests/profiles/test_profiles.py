@@ -17,11 +17,14 @@ from isrcheck.model.language.together import Idle
 from isrcheck.model.language.tracing import trace
 from tests.cli.running import run
 from tests.designs.shipped import DESIGNS
+from tests.marks import EXHAUSTIVE, RELEASE, one_in
 from tests.profiles.regenerate import RECORDED, profiles, size_of, sized
 
-LARGE = pytest.param("kraft", marks=pytest.mark.exhaustive)
-"""Three replicas whose brokers each have their own metadata: the search takes half a minute, tracing a second."""
-PLAIN = [LARGE if name == "kraft" else name for name in DESIGNS]
+LARGE = ("kraft", "alter-isr")
+"""Designs whose code takes seconds to compile. The search of `kraft` takes half a minute."""
+PLAIN = [pytest.param(name, marks=EXHAUSTIVE if name in LARGE else ()) for name in DESIGNS]
+SLOWEST = {"plain": ("kraft",), "worst-case": ("kraft", "majority", "primary-backup"), "with-fixes": ("kraft",)}
+"""Designs whose profile takes a quarter of a minute or more."""
 SIZES: dict[str, dict[str, dict[str, Any]]] = json.loads(RECORDED.read_text(encoding="utf-8"))
 FAILURES = {
     "v1": {"crashes", "expiries"},
@@ -68,18 +71,16 @@ def test_the_plain_check_has_failures_and_leaves_nothing_out(design: str) -> Non
 @pytest.mark.parametrize(
     ("design", "profile"),
     [
-        pytest.param(
-            *one, marks=pytest.mark.release if one[1] == "worst-case" and one[0] in ("kraft", "majority") else ()
-        )
-        for one in profiles()
-        if one != ("kraft", "plain")
+        *one_in(2, (one for one in profiles() if one[0] not in SLOWEST.get(one[1], ()))),
+        *(pytest.param(*one, marks=RELEASE) for one in profiles() if one[0] in SLOWEST.get(one[1], ())),
     ],
 )
 def test_a_profile_is_as_large_as_recorded(design: str, profile: str) -> None:
     assert sized(design, profile) == SIZES[design][profile]
 
 
-@pytest.mark.parametrize("design", ["v3", pytest.param("alter-isr", marks=pytest.mark.exhaustive)])
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("design", one_in(2, ["v3", "alter-isr"]))
 def test_a_plain_check_says_what_a_lossy_crash_does(design: str) -> None:
     sentence = profiles_of(load_model_class(design).cls)["plain"].sentence
     (said,) = re.findall(r"with (lossy_crashes=.*) a committed record is lost, in (\d+) states", sentence)

@@ -10,6 +10,7 @@ from _pytest.mark.structures import ParameterSet
 
 from isrcheck import check
 from tests.agreement.profiles import THOROUGH
+from tests.marks import EXHAUSTIVE, RELEASE
 
 KAFKA = """
 truncate-to-hw     2/2/1/1     353 12  9 10
@@ -74,9 +75,10 @@ def test_kafka_models_have_the_states_and_shortest_violations_of_tlc(engine: str
     assert {f.verdict for f in result.findings.values() if f.trace is None} <= {"holds"}
 
 
-SLOW = ("3/1/2", "3/2/2")
+SLOW = {"3/1/2": EXHAUSTIVE, "3/2/2": RELEASE}
+"""Bounds at which the reference engine takes long."""
 ON_ENGINES = [
-    pytest.param(engine, row, marks=pytest.mark.exhaustive if engine == "reference" and row[0] in SLOW else ())
+    pytest.param(engine, row, marks=SLOW.get(row[0], ()) if engine == "reference" else ())
     for row in rows(ASYNC)
     for engine in ("local", "reference")
 ]

@@ -122,7 +122,7 @@ def test_a_loss_is_no_replicated_log(name: str) -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("name", one_in(4, sorted({*LOSSES} - {*FAST})))
+@pytest.mark.parametrize("name", one_in(8, sorted({*LOSSES} - {*FAST})))
 def test_every_other_loss_is_none(name: str) -> None:
     lost(name)
 
@@ -133,7 +133,7 @@ def test_what_mends_a_loss_is_a_replicated_log(name: str) -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("name", one_in(4, sorted({*MENDED} - {*MENDED_FAST})))
+@pytest.mark.parametrize("name", one_in(8, sorted({*MENDED} - {*MENDED_FAST})))
 def test_all_else_that_mends_a_loss_is_one(name: str) -> None:
     assert asked(name).result.verdict == "holds"
 

@@ -125,7 +125,8 @@ def test_walks_find_the_violations_of_scenarios(name: str, monkeypatch: pytest.M
 
 
 def test_the_canonical_trace_is_shown_where_a_small_search_finds_it() -> None:
-    ours, exact = simulate("kip-101", seed=1), check("kip-101")
+    two = {"replicas": 2}
+    ours, exact = simulate("kip-101", two, seed=1), check("kip-101", two)
     assert ours.findings["weak-isr"].trace == exact.findings["weak-isr"].trace
     assert ours.findings["weak-isr"].canonical
 

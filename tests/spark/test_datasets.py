@@ -144,6 +144,7 @@ def _words(data: bytes) -> Any:
 # --- differences ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.release
 def test_differences_of_two_models_with_other_bounds(spark: Spark, kip_101: Explored, kip_320: Explored) -> None:
     shared = common(kip_101.origin.system, kip_320.origin.system)
     assert "log" in shared.variables
@@ -268,6 +269,7 @@ def test_what_only_one_of_two_has_by_level_and_by_action(
     assert run("analyze", roots[1], "--model-b", "x.py").code == 2
 
 
+@pytest.mark.release
 def test_equal_datasets_of_a_search_that_ended_early_differ_in_nothing(tmp_path: Path) -> None:
     """Steps from the last level lead to states that neither dataset has."""
     roots = [str(tmp_path / name) for name in "ab"]

@@ -44,8 +44,8 @@ from tests.cli.running import run
 
 pytestmark = pytest.mark.exhaustive
 
-SETTINGS = {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 2}
-"""Settings at which kip-101 violates weak-isr."""
+SETTINGS = {"replicas": 2, "log_size": 2, "max_records": 1, "max_leader_epoch": 1}
+"""Settings at which truncate-to-hw violates weak-isr."""
 
 
 client = scalarset("client")
@@ -158,7 +158,7 @@ def test_types_as_sql_writes_them() -> None:
 def folder(tmp_path_factory: pytest.TempPathFactory, session: Any) -> Path:
     """A folder with the dataset `x` and its decoded tables in `tables`, made by the command."""
     folder = tmp_path_factory.mktemp("decoded")
-    check("kip-101", SETTINGS, engine="spark", cluster=Cluster(checkpoint=str(folder / "x"), transitions=True))
+    check("truncate-to-hw", SETTINGS, engine="spark", cluster=Cluster(checkpoint=str(folder / "x"), transitions=True))
     said = run("analyze", folder / "x", "--decode", folder / "tables", "--master", "local[1]")
     assert (said.code, said.err) == (0, "")
     return folder
@@ -231,7 +231,7 @@ def unpacked(origin: Origin, rows: list[bytes]) -> list[tuple[int, ...]]:
 
 @pytest.mark.needs("java")
 def test_traces_are_the_canonical_ones(folder: Path, origin: Origin) -> None:
-    wanted, found = check("kip-101", SETTINGS), table(folder, "traces").to_pylist()
+    wanted, found = check("truncate-to-hw", SETTINGS), table(folder, "traces").to_pylist()
     violated = {name: finding.trace for name, finding in wanted.findings.items() if finding.trace is not None}
     assert violated.keys() == {row["invariant"] for row in found} != set()
     for name, told in violated.items():

@@ -176,11 +176,13 @@ def assert_noticed_at_random() -> None:
         pytest.fail("nobody noticed")
 
 
+@pytest.mark.exhaustive
 def test_instances_wrongly_taken_for_independent_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reductions, "_independent", lambda a, b: True)
     assert_noticed_in("die-hard", "two-phase-commit")
 
 
+@pytest.mark.exhaustive
 def test_brokers_wrongly_taken_for_interchangeable_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Symmetry, "differences", lambda *given: ())
     assert_noticed_in("async-isr")
@@ -196,6 +198,7 @@ def test_a_broken_order_of_mention_is_noticed(monkeypatch: pytest.MonkeyPatch) -
     assert_noticed_in("kip-279")
 
 
+@pytest.mark.exhaustive
 def test_frames_that_are_not_kept_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     updates = unrolling.Template._updates
     monkeypatch.setattr(

@@ -38,6 +38,7 @@ from isrcheck.model.language.tracing import trace
 from tests.agreement.engines import traced
 from tests.agreement.profiles import examples
 from tests.agreement.random_models import load
+from tests.marks import EXHAUSTIVE, one_in
 from tests.symmetry.favoured import Favoured
 from tests.symmetry.orbits import brokers, orbit
 from tests.symmetry.symmetric_models import fair_models
@@ -125,12 +126,10 @@ SYSTEMS: dict[str, tuple[Callable[[], TransitionSystem], Classes]] = {
 }
 
 
-EVERY_RUN = ("async-isr",)
+EVERY_RUN = "async-isr"
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=() if n in EVERY_RUN else pytest.mark.exhaustive) for n in SYSTEMS]
-)
+@pytest.mark.parametrize("name", [EVERY_RUN, *one_in(2, (n for n in SYSTEMS if n != EVERY_RUN), sample=EXHAUSTIVE)])
 def test_orbits_of_shipped_models_expand_to_the_full_levels(name: str) -> None:
     make, classes = SYSTEMS[name]
     system = make()

@@ -91,7 +91,7 @@ def test_an_unfixed_design_is_no_fix_of_itself(name: str) -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("name", one_in(4, VIOLATED))
+@pytest.mark.parametrize("name", one_in(8, VIOLATED))
 def test_every_control_that_ships_parts_from_its_trace_or_heals_it(name: str) -> None:
     scenario, loaded, invariant, walked = walk(name)
     for each in controls_of(scenario, loaded, {}):
