@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-SHARES: Final = {"": 1 / 8, "many": 3 / 8, "thorough": 20}
+SHARES: Final = {"": 1 / 6, "many": 1 / 2, "thorough": 20}
 WANTED: Final = os.environ.get("ISRCHECK_HYPOTHESIS", "")
 if WANTED not in SHARES:
     raise pytest.UsageError(f"ISRCHECK_HYPOTHESIS={WANTED}: use many or thorough, or leave it out")

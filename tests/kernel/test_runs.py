@@ -636,7 +636,7 @@ def test_what_is_done_at_a_time_adapts_to_the_speed(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.exhaustive
-@examples(60)
+@examples(40)
 @given(data=st.data())
 def test_however_little_fits_anywhere_every_state_is_expanded_once(data: st.DataObject) -> None:
     """Small batches, pieces that are not full, workers that pause all the time, too little room for names and marks."""
