@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import click
@@ -174,9 +175,11 @@ def storing_options(command: Command) -> Command:
 
 
 def storing_of(store: str, folder: str | None) -> Storing:
-    """The place where the local engine stores states. Raises a usage error for a folder without --store disk."""
+    """The place where the local engine stores states. Raises a usage error if the folder is missing or not wanted."""
     if folder is not None and store == "memory":
         raise click.UsageError("--store-folder goes with --store disk")
+    if folder is not None and not Path(folder).is_dir():
+        raise click.UsageError(f"--store-folder: there is no folder {folder}; make it, or name another one")
     from isrcheck.checker.exploration import Storing
 
     return Storing(cast(Any, store), folder)
