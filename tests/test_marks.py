@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.marks import one_in
+from tests.marks import EXHAUSTIVE, RELEASE, one_in
 
 ROOT = Path(__file__).parent.parent
 
@@ -17,6 +17,8 @@ def test_a_sample_has_the_first_and_every_nth() -> None:
     assert [one.values for one in found] == [("a",), ("b",), ("c",), ("d", 4), ("e",)]
     marks = [sorted(mark.name for mark in one.marks) for one in found]
     assert marks == [[], ["exhaustive", "release"], ["exhaustive", "release"], [], ["exhaustive", "release"]]
+    marked = one_in(2, "abc", rest=RELEASE, sample=EXHAUSTIVE)
+    assert [one.marks for one in marked] == [EXHAUSTIVE, RELEASE, EXHAUSTIVE]
 
 
 def test_an_unknown_number_of_examples_is_one_clear_line() -> None:

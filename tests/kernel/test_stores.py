@@ -69,6 +69,10 @@ def test_the_json_says_where_the_states_were(tmp_path: Path) -> None:
         (("--store", "disk", "--engine", "reference"), "--store goes with --engine local"),
         (("--store-folder", "a"), "--store-folder goes with --store disk"),
         (("--store", "disk", "--store-folder", "a/b"), "there is no folder a/b; make it, or name another one"),
+        (
+            ("--store", "disk", "--store-folder", __file__),
+            f"there is no folder {__file__}; make it, or name another one",
+        ),
     ],
 )
 def test_options_that_do_not_go_together(words: tuple[str, ...], message: str) -> None:
