@@ -1,4 +1,4 @@
-"""Compares the cost of numpy columns and compiled code: `python benchmarks/columns.py [--for KIND]... [NAME]...`.
+"""Compares programs over columns with compiled code: `python benchmarks/columns.py [--for KIND]... [NAME]...`.
 
 NAME is a scenario, or `kip-320/3/3/3/2`. The states of its first levels, up to 40,000, are expanded and judged in both
 ways, in one process and on one processor, 256 at a time as in a search. The resulting arrays must be equal. "begins" is

@@ -3,11 +3,10 @@
 The programs can run immediately, because nothing is compiled for the model.
 
 A *column* holds the values of an expression in up to `LANES` states. The values are bytes if the interval of the
-expression fits into a byte, else 64-bit integers. A flag is a byte, 0 or 1. An instruction is a numpy function and the
-numbers of three columns: two operands and the result. After many instructions (`steps.ENOUGH`), compiled code takes
-over from numpy (`isrcheck.checker.kernel.machine`). This code is the same for all models. As soon as nothing reads the
-values in a column any more, the column is free for other values. So the columns of a program are few and fit the
-processor's cache.
+expression fits into a byte, else 64-bit integers. A flag is a byte, 0 or 1. An instruction computes a column from two
+others. Compiled code runs the instructions (`isrcheck.checker.kernel.machine`). This code is the same for all models.
+As soon as nothing reads the values in a column any more, the column is free for other values. So the columns of a
+program are few and fit the processor's cache.
 
 The programs give the same successors in the same order, the same tallies and the same verdicts as the LLVM text of
 `isrcheck.checker.kernel.llvm`. But this text must be compiled before it runs. If the time for compiling is counted, the
@@ -21,16 +20,15 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from isrcheck.checker.kernel import programs, steps
+from isrcheck.checker.kernel import programs
 from isrcheck.checker.kernel.hashing import FIRST, LAST
 from isrcheck.checker.kernel.layout import Layout, Words
-from isrcheck.checker.kernel.programs import LANES, Program
+from isrcheck.checker.kernel.machined import LANES, Integers, Program
+from isrcheck.checker.kernel.passes import BLOCK
 from isrcheck.checker.kernel.ranges import require_fitting
 from isrcheck.checker.kernel.tally import ACTIONS, FAILURES, GREATEST, LEAST
 from isrcheck.model.language.expressions import Expression
 from isrcheck.model.language.system import TransitionSystem
-
-Integers = npt.NDArray[np.int64]
 
 
 class Columns:
@@ -71,8 +69,7 @@ class Columns:
     def _expanded(
         self, program: Program, states: Words, start: int, tally: Integers
     ) -> tuple[Words, Integers, Integers]:
-        expand = program.machined.expand if steps.on_machine() else program.expand
-        found = expand(np.ascontiguousarray(states), start)
+        found = program.expand(np.ascontiguousarray(states), start)
         tally[FAILURES] += found.failing
         np.add.at(tally, ACTIONS + self._actions[found.numbers], found.counts)
         tally[LEAST] = min(tally[LEAST], found.degrees.min())
@@ -83,21 +80,14 @@ class Columns:
         """For each failing instance, returns the position of its state in `states` and the number of its transition."""
         if self._failing is None:
             self._failing = programs.failures(self._system, self._layout)
-        none = np.empty(0, dtype=np.int64)
-        sources, transitions = [none], [none]
+        sources, transitions = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
         for start, block in _blocks(states):
-            columns = self._failing.begin(block)
-            found, which = [none], [none]
-            for part in self._failing.parts:
-                part.instructions.run(columns, len(block))
-                assert part.flag is not None
-                (where,) = np.nonzero(columns[part.flag])
-                found.append(where)
-                which.append(np.full(len(where), part.number, dtype=np.int64))
-            source = np.concatenate(found)
-            order = programs.by_group(source)
+            bits = np.zeros((len(block), len(self._system.transitions) // 64 + 1), dtype="<u8")
+            self._failing.judge(block, bits)
+            source, which = np.nonzero(np.unpackbits(bits.view(np.uint8), axis=1, bitorder="little"))
+            order = np.lexsort((source, which, source // BLOCK))
             sources.append(source[order] + start)
-            transitions.append(np.concatenate(which)[order])
+            transitions.append(which[order])
         return np.concatenate(sources), np.concatenate(transitions)
 
     def judge(self, states: Words) -> Words:
@@ -106,8 +96,7 @@ class Columns:
             self._judging = programs.judgement(self._bits, self._layout)
         out = np.zeros((len(states), (len(self._bits) + 63) // 64), dtype=np.uint64)
         for start, block in _blocks(states):
-            judge = self._judging.machined.judge if steps.on_machine() else self._judging.judge
-            judge(block, out[start : start + len(block)])
+            self._judging.judge(block, out[start : start + len(block)])
         return out
 
     def hashes(self, states: Words) -> npt.NDArray[np.uint64]:

@@ -4,7 +4,7 @@ A function with the decorator `instruction` defines an instruction of loops (`is
 function runs when a loop that calls the instruction is compiled, and writes the instruction's LLVM code (see
 `Instruction`). The docstring of the function says what this code does when the loop runs. The decorator names the type
 of the result, then the types of the arguments. An address is an integer. The instructions of programs over columns
-(`isrcheck.checker.kernel.steps`) are something else.
+(`isrcheck.checker.kernel.machine`) are something else.
 """
 
 from __future__ import annotations

@@ -160,7 +160,7 @@ class Writer:
         return self._resized(self._do(ARITHMETIC[node.operator], a, b, wide), needed)
 
     def if_(self, node: Expression) -> Register:
-        """Writes `no ^ ((yes ^ no) & mask)`, which has no branches. numpy has nothing faster."""
+        """Writes `no ^ ((yes ^ no) & mask)`, which has no branches."""
         condition, yes, no = node.arguments
         needed, known = _wide(node), self._known
         wide = needed | (known[yes] | known[no]) & 1

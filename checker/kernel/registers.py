@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 Column = npt.NDArray[Any]
 Function = Callable[[Column, Column, Column], object]
-"""A function of three columns that computes the third from the first two."""
+"""A function of three columns that computes the third from the first two. It says what an operation computes."""
 Register = int
 """The number of a value that has no column yet. The number is odd if the column will be wide (64-bit integers).
 
@@ -25,8 +25,7 @@ class Change:
     """A transition's change of the word with the number `word`.
 
     An old word w becomes `(w & kept) + base`, plus each value shifted to its place. `values` has pairs: a register, and
-    the number of bits by which its value is shifted. In a part of class `Placed` (`steps.py`), a pair has the
-    register's column in place of the register.
+    the number of bits by which its value is shifted.
     """
 
     word: int

@@ -14,7 +14,6 @@ from isrcheck.checker.engines.interpreter import Interpreter
 from isrcheck.checker.engines.local import large
 from isrcheck.checker.engines.local.search import search
 from isrcheck.checker.exploration import Exploration, Limits
-from isrcheck.checker.kernel import steps
 from isrcheck.model.language import Model, ModelError
 from isrcheck.model.language.system import Label, TransitionSystem
 from isrcheck.model.language.tracing import trace
@@ -101,19 +100,8 @@ def by_a_table(interpreter: Interpreter, system: TransitionSystem, keep_going: b
 
 
 def by_arrays(interpreter: Interpreter, system: TransitionSystem, keep_going: bool, deadlock: bool) -> Answer:
-    """The local engine, in the way that it explores the smallest state spaces: on numpy."""
-    return _by_columns(system, keep_going, deadlock, 1 << 62)
-
-
-def by_programs(interpreter: Interpreter, system: TransitionSystem, keep_going: bool, deadlock: bool) -> Answer:
-    """The local engine, in the way that it explores small state spaces: by compiled functions that run programs."""
-    return _by_columns(system, keep_going, deadlock, -1)
-
-
-def _by_columns(system: TransitionSystem, keep_going: bool, deadlock: bool, by_numpy: int) -> Answer:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(steps, "ENOUGH", by_numpy)
-        return _by_local(system, keep_going, deadlock, small=1 << 20)
+    """The local engine, in the way that it explores small state spaces: with programs over columns."""
+    return _by_local(system, keep_going, deadlock, small=1 << 20)
 
 
 def _by_local(system: TransitionSystem, keep_going: bool, deadlock: bool, small: int) -> Answer:

@@ -11,7 +11,7 @@ from hypothesis.errors import NoSuchExample, UnsatisfiedAssumption
 
 from isrcheck import check
 from isrcheck.checker.exploration import Limits
-from isrcheck.checker.kernel import lanes, operators, programs
+from isrcheck.checker.kernel import lanes, machined, operators
 from isrcheck.checker.results import Result
 from isrcheck.model.language import concrete, plain
 from isrcheck.model.language import expressions as e
@@ -25,7 +25,6 @@ from tests.agreement.engines import (
     by_arrays,
     by_evaluation,
     by_native_code,
-    by_programs,
     by_reference,
     traced,
 )
@@ -49,7 +48,7 @@ def assert_agree(source: str, question: Question, *engines: Engine) -> None:
 @examples(200)
 @given(models(), st.sampled_from(QUESTIONS))
 def test_traced_transitions_mean_what_the_methods_do_and_arrays_find_it(source: str, question: Question) -> None:
-    assert_agree(source, question, by_evaluation, by_arrays, by_programs)
+    assert_agree(source, question, by_evaluation, by_arrays)
 
 
 @examples(80)
@@ -173,12 +172,12 @@ def test_a_wrong_operator_in_the_code_generator_is_noticed(operator: str, monkey
 @pytest.mark.parametrize("operator", broken(BROKEN_COLUMNS))
 def test_a_wrong_operator_on_columns_is_noticed(operator: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(operators.OPERATORS, operator, BROKEN_COLUMNS[operator])
-    assert_noticed(by_programs)
+    assert_noticed(by_arrays)
 
 
 def test_a_column_that_is_used_again_too_soon_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    placed = programs._placed
-    monkeypatch.setattr(programs, "_placed", lambda *written: [place % 7 for place in placed(*written)])
+    placed = machined._placed
+    monkeypatch.setattr(machined, "_placed", lambda *written: [place % 7 for place in placed(*written)])
     assert_noticed(by_arrays)
 
 

@@ -14,15 +14,12 @@ from tests.agreement.engines import (
     by_arrays,
     by_evaluation,
     by_native_code,
-    by_programs,
     by_reference,
     traced,
 )
 from tests.agreement.random_models import load
 
-ENGINES = pytest.mark.parametrize(
-    "engine", [by_reference, by_evaluation, by_native_code, by_a_table, by_arrays, by_programs]
-)
+ENGINES = pytest.mark.parametrize("engine", [by_reference, by_evaluation, by_native_code, by_a_table, by_arrays])
 
 COUNTER = '''\
 class Random(Model):

@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isrcheck.checker.kernel.columns import LANES, Columns
+from isrcheck.checker.kernel.columns import Columns
 from isrcheck.checker.kernel.compile import Compiled, Kernel
 from isrcheck.checker.kernel.hashing import owner_hash
 from isrcheck.checker.kernel.layout import Layout
 from isrcheck.checker.kernel.llvm import kernel_text
+from isrcheck.checker.kernel.machined import LANES
 from isrcheck.checker.kernel.tally import ACTIONS
 from isrcheck.checker.kernel.verdicts import verdicts
 from isrcheck.model.language import expressions as e

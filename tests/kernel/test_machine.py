@@ -1,4 +1,4 @@
-"""Programs over columns with compiled operations: single operations and whole programs agree with numpy."""
+"""Programs over columns: an operation is that of numpy, and whole programs agree with compiled models."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from isrcheck.checker.kernel import steps
-from isrcheck.checker.kernel.columns import LANES
 from isrcheck.checker.kernel.compile import Kernel
 from isrcheck.checker.kernel.machine import BLOCK, NARROW, OPERATIONS, machine
+from isrcheck.checker.kernel.machined import LANES
 from isrcheck.checker.kernel.registers import Function, counted
 from isrcheck.checker.library import load_model_class
 from isrcheck.model.language.expressions import FALSE, TRUE, add, eq, evaluate, leaf, lt
@@ -39,7 +38,7 @@ def test_an_operation_is_that_of_numpy(function: Function, given: int, gives: in
     found, wanted = (np.zeros(len(a), dtype=column(gives, []).dtype) for _ in range(2))
     code = np.array([OPERATIONS[function, given, gives], *(x.ctypes.data for x in (a, b, found))], dtype=np.int64)
     machine()["run"](code.ctypes.data, 1, 0, len(a))
-    compares = function in steps.COMPARISONS
+    compares = function in (np.equal, np.not_equal, np.less_equal)
     function(a, b, wanted.view(np.bool_) if compares else wanted)
     assert found.tolist() == wanted.tolist() and wanted.any()
 
@@ -55,12 +54,9 @@ def test_only_whole_blocks_up_to_the_last_lane_are_written() -> None:
     assert out.tolist() == [0] * BLOCK + [1] * BLOCK + [0] * BLOCK
 
 
-def answers(system: TransitionSystem, limit: int, monkeypatch: pytest.MonkeyPatch) -> list[np.ndarray]:
-    """What the functions of a kernel give on the levels of a search, if numpy runs `limit` instructions."""
-    monkeypatch.setattr(steps, "ENOUGH", limit)
-    monkeypatch.setattr(steps, "_by_numpy", 0)
-    kernel, given = Kernel(system), list[np.ndarray]()
-    level = kernel.layout.pack(system.initial)
+def answers(kernel: Kernel) -> list[np.ndarray]:
+    """What the functions of a kernel give on the levels of a search."""
+    level, given = kernel.layout.pack(kernel.system.initial), list[np.ndarray]()
     while len(level) and sum(map(len, given)) < 3 * LANES:
         successors, *rest = kernel.expand(level)
         given += [successors, *rest, kernel.judge(successors), *kernel.failures(level)]
@@ -68,21 +64,22 @@ def answers(system: TransitionSystem, limit: int, monkeypatch: pytest.MonkeyPatc
     return given
 
 
-@pytest.mark.parametrize("enough", [-1, 5000], ids=["from the beginning", "from the middle on"])
+def assert_equal_to_compiled_code(system: TransitionSystem) -> list[np.ndarray]:
+    found, compiled = answers(Kernel(system)), Kernel(system)
+    assert compiled.code.addresses["judge"]
+    wanted = answers(compiled)
+    assert len(found) == len(wanted) and all(map(np.array_equal, found, wanted))
+    return found
+
+
 @pytest.mark.parametrize("model", ["v3", "kraft", "kip-320"])
-def test_programs_give_what_they_give_on_numpy(model: str, enough: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_programs_give_what_the_compiled_model_gives(model: str) -> None:
     loaded = load_model_class(model)
-    system = trace(loaded.cls(), loaded.chosen(None))
-    found = answers(system, enough, monkeypatch)
-    assert steps._by_numpy >= enough
-    wanted = answers(system, 1 << 40, monkeypatch)
-    assert len(found) == len(wanted) and all(map(np.array_equal, found, wanted))
+    assert_equal_to_compiled_code(trace(loaded.cls(), loaded.chosen(None)))
 
 
-def test_wide_columns_give_what_they_give_on_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
-    system = grid([30, 2, 3], low=1 << 20)
-    found, wanted = (answers(system, enough, monkeypatch) for enough in (-1, 1 << 40))
-    assert len(found) == len(wanted) and all(map(np.array_equal, found, wanted))
+def test_wide_columns_give_what_the_compiled_model_gives() -> None:
+    found = assert_equal_to_compiled_code(grid([30, 2, 3], low=1 << 20))
     assert sum(len(np.unique(successors, axis=0)) for successors in found[::7]) == 30 * 2 * 3 - 1
 
 
@@ -100,11 +97,9 @@ AT_ODDS = system(
 """Instances that fail where they would be enabled too, that can only fail, and that no state of a block enables."""
 
 
-@pytest.mark.parametrize("by", ["numpy", "compiled functions"])
 @pytest.mark.parametrize("count", [1, BLOCK - 1, BLOCK, BLOCK + 1, LANES, LANES + 1, 5000])
-def test_successors_sources_and_counts_of_many_states(by: str, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_successors_sources_and_counts_of_many_states(count: int) -> None:
     """Against the meaning of each expression, state by state, also of more states than columns have lanes."""
-    monkeypatch.setattr(steps, "ENOUGH", 1 << 40 if by == "numpy" else -1)
     states = [(x, y) for x in range(100) for y in range(50)][:count]
     kernel = Kernel(AT_ODDS)
     successors, sources, transitions, tally = kernel.expand(kernel.layout.pack(states))

@@ -1,4 +1,4 @@
-"""The states of a small search, held against a set of Python's, before and after compiled code looks them up."""
+"""The states of a small search, held against a set of Python's."""
 
 from __future__ import annotations
 
@@ -8,42 +8,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isrcheck.checker.engines.local.state_set import LEAST, StateSet
-from isrcheck.checker.kernel import steps
 from tests.agreement.profiles import examples
-
-NEVER = 1 << 60
 
 
 @given(
     words=st.integers(1, 4),
     batches=st.lists(st.lists(st.integers(0, 40), max_size=60), max_size=12),
-    compiled_from=st.integers(0, 12),
 )
 @examples(300)
-def test_new_states_are_those_that_a_set_does_not_have(
-    words: int, batches: list[list[int]], compiled_from: int
-) -> None:
-    states, known, before = StateSet(words), set[tuple[int, ...]](), steps.ENOUGH
-    try:
-        for number, batch in enumerate(batches):
-            steps.ENOUGH = -1 if number >= compiled_from else NEVER  # type: ignore[misc]
-            # Rows that differ in one word only, the last one, and in high bits too.
-            rows = np.ones((len(batch), words), dtype=np.uint64)
-            rows[:, -1] = np.array(batch, dtype=np.uint64) << np.uint64(57)
-            wanted = []
-            for row in map(tuple, rows.tolist()):
-                if row not in known:
-                    known.add(row)
-                    wanted.append(row)
-            assert list(map(tuple, states.add(rows).tolist())) == wanted
-            assert len(states) == len(known)
-    finally:
-        steps.ENOUGH = before  # type: ignore[misc]
+def test_new_states_are_those_that_a_set_does_not_have(words: int, batches: list[list[int]]) -> None:
+    states, known = StateSet(words), set[tuple[int, ...]]()
+    for batch in batches:
+        # Rows that differ in one word only, the last one, and in high bits too.
+        rows = np.ones((len(batch), words), dtype=np.uint64)
+        rows[:, -1] = np.array(batch, dtype=np.uint64) << np.uint64(57)
+        wanted = []
+        for row in map(tuple, rows.tolist()):
+            if row not in known:
+                known.add(row)
+                wanted.append(row)
+        assert list(map(tuple, states.add(rows).tolist())) == wanted
+        assert len(states) == len(known)
 
 
 @pytest.mark.parametrize("words", [1, 3])
-def test_a_table_grows(words: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steps, "ENOUGH", -1)
+def test_a_table_grows(words: int) -> None:
     generator, states, known = np.random.default_rng(1), StateSet(words), set[bytes]()
     sizes = set()
     for _ in range(12):

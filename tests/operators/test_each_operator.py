@@ -16,7 +16,7 @@ import z3
 
 from isrcheck.checker.engines.symbolic.terms import BITS, INTEGERS, OPERATORS, Numbers, Terms
 from isrcheck.checker.exports import promela, tla
-from isrcheck.checker.kernel import lanes, operators, steps
+from isrcheck.checker.kernel import lanes, operators
 from isrcheck.checker.kernel.columns import Columns
 from isrcheck.checker.kernel.compile import Kernel
 from isrcheck.checker.kernel.verdicts import Verdicts
@@ -146,20 +146,6 @@ def by_columns(operation: str) -> Answer:
     return judged(kernel_of(traced(operation), []), 0)
 
 
-def on_the_machine(answer: Callable[[], Answer]) -> Answer:
-    """The answer of columns when they use compiled operations."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(steps, "_by_numpy", steps.ENOUGH)
-        return answer()
-
-
-def on_numpy(answer: Callable[[], Answer]) -> Answer:
-    """The answer of columns when they use numpy."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(steps, "_by_numpy", -steps.ENOUGH)
-        return answer()
-
-
 @cache
 def compiled() -> Kernel:
     """A compiled kernel with all operations in one text, because each start of the compiler takes time."""
@@ -193,8 +179,7 @@ def by_z3(numbers: Numbers) -> Callable[[str], Answer]:
 READERS: dict[str, Callable[[str], Answer]] = {
     "reference": by_reference,
     "semantics": by_semantics,
-    "columns": lambda operation: on_numpy(lambda: by_columns(operation)),
-    "columns-machine": lambda operation: on_the_machine(lambda: by_columns(operation)),
+    "columns": by_columns,
     "compiled": by_compiled_code,
     "z3-bit-vectors": by_z3(BITS),
     "z3-integers": by_z3(INTEGERS),
@@ -252,8 +237,7 @@ def written_by_columns(operation: str) -> Answer:
 WRITERS: dict[str, Callable[[str], Answer]] = {
     "reference": written_by_reference,
     "semantics": written_by_semantics,
-    "columns": lambda operation: on_numpy(lambda: written_by_columns(operation)),
-    "columns-machine": lambda operation: on_the_machine(lambda: written_by_columns(operation)),
+    "columns": written_by_columns,
     "compiled": lambda operation: expanded(compiled(), list(WRITE).index(operation)),
 }
 

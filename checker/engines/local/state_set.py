@@ -6,7 +6,6 @@ from typing import Final
 
 import numpy as np
 
-from isrcheck.checker.kernel import steps
 from isrcheck.checker.kernel.layout import Words
 from isrcheck.checker.kernel.machine import machine
 
@@ -15,41 +14,25 @@ LEAST: Final = 1 << 12
 
 
 class StateSet:
-    """A set of packed states. It uses compiled code as soon as the kernel's programs run as compiled code (`steps`)."""
+    """A set of packed states: rows in the order in which they came, and a hash table of their positions."""
 
     def __init__(self, words: int) -> None:
         self._words = words
-        self._few: set[bytes] | None = set()
         self._rows = np.empty((0, words), dtype=np.uint64)
         self._table = np.empty(0, dtype=np.int32)
         self._count = 0
 
     def __len__(self) -> int:
-        return self._count if self._few is None else len(self._few)
+        return self._count
 
     @property
     def nbytes(self) -> int:
         """The bytes that the states and their table take."""
-        few = 0 if self._few is None else len(self._few) * (8 * self._words + 33 + 32)
-        return few + self._rows.nbytes + self._table.nbytes
+        return self._rows.nbytes + self._table.nbytes
 
     def add(self, states: Words) -> Words:
         """Adds states. Returns the new ones, each once."""
         states = np.ascontiguousarray(states)
-        if self._few is not None and steps.on_machine():
-            known, self._few = b"".join(self._few), None
-            self._insert(np.frombuffer(known, dtype=np.uint64).reshape(-1, self._words))
-        return self._insert(states) if self._few is None else self._pick(states, self._few)
-
-    def _pick(self, states: Words, few: set[bytes]) -> Words:
-        picked = list[int]()
-        for number, state in enumerate(states.view(f"V{states.itemsize * self._words}").reshape(-1).tolist()):
-            if state not in few:
-                few.add(state)
-                picked.append(number)
-        return states[picked]
-
-    def _insert(self, states: Words) -> Words:
         self._make_room(self._count + len(states))
         before, self._count = self._count, self._into(self._table, self._rows, self._count, states)
         return self._rows[before : self._count].copy()
