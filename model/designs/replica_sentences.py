@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
+from isrcheck.model.designs.sentences import of_partition, records_in_words
 from isrcheck.model.language import becomes
-
-
-def of_partition(m: Any, p: int) -> str:
-    """The words ` of partition 1` if there are several partitions; otherwise no words."""
-    return f" of partition {p}" if m.partitions > 1 else ""
 
 
 def for_partition(m: Any, p: int) -> str:
@@ -20,10 +15,6 @@ def for_partition(m: Any, p: int) -> str:
 def now(old: Any, new: Any) -> str:
     """The new value or, if the old value differs, both values with an arrow between them."""
     return becomes(old, new) if old != new else str(new)
-
-
-def records_in_words(records: Iterable[Any]) -> str:
-    return " and ".join(f"record {r.id} of epoch {r.epoch}" for r in records)
 
 
 def ends_in_words(s: Any, p: int, b: Any) -> str:

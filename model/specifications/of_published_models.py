@@ -14,8 +14,8 @@ def what_leaders_commit(m: Any, s: Any) -> dict[str, Any]:
     """Records below a high watermark are committed and shown to readers; the true leader speaks for the log."""
     return {
         "committed": [s.committed],
-        "agreed": [_is_agreed(m, s)],
-        "kept": [_is_kept(m, s)],
+        "agreed": [_true_leader_agrees(m, s)],
+        "kept": [_is_in_some_log(m, s)],
         "acknowledged": [False] * m.max_records,
         "shown": [maximum(*(s.replica[b].high_watermark for b in m.brokers))],
     }
@@ -29,25 +29,25 @@ def what_leaders_commit_and_hold(m: Any, s: Any) -> dict[str, Any]:
     return {**what_leaders_commit(m, s), "waits": [waits], "offered": s.next_record_id < m.max_records}
 
 
-def _is_agreed(m: Any, s: Any) -> Any:
+def _true_leader_agrees(m: Any, s: Any) -> Any:
     """Whether the true leader has all committed records."""
     return for_all(
-        lambda leader, offset: _has(s, leader, offset),
+        lambda leader, offset: _log_has(s, leader, offset),
         where=lambda leader, offset: m.is_true_leader(s, leader) & (s.committed.length > offset),
         leader=m.brokers,
         offset=range(m.log_size),
     )
 
 
-def _is_kept(m: Any, s: Any) -> Any:
+def _is_in_some_log(m: Any, s: Any) -> Any:
     """Whether each committed record is in some log."""
     return for_all(
-        lambda offset: some(_has(s, b, offset) for b in m.brokers),
+        lambda offset: some(_log_has(s, b, offset) for b in m.brokers),
         where=lambda offset: s.committed.length > offset,
         offset=range(m.log_size),
     )
 
 
-def _has(s: Any, b: Any, offset: int) -> Any:
+def _log_has(s: Any, b: Any, offset: int) -> Any:
     """Whether a replica's log has the record that is committed at an offset."""
     return (s.log[b].length > offset) & (s.log[b].at(offset) == s.committed.at(offset))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isrcheck.checker.engines.local.state_set import LEAST, StateSet
+from isrcheck.checker.engines.local.state_set import LEAST_SLOTS, StateSet
 from tests.agreement.profiles import examples
 
 
@@ -36,7 +36,7 @@ def test_a_table_grows(words: int) -> None:
     generator, states, known = np.random.default_rng(1), StateSet(words), set[bytes]()
     sizes = set()
     for _ in range(12):
-        rows = generator.integers(0, 12 if words == 3 else 1 << 15, (2 * LEAST, words)).astype(np.uint64)
+        rows = generator.integers(0, 12 if words == 3 else 1 << 15, (2 * LEAST_SLOTS, words)).astype(np.uint64)
         new = states.add(rows)
         fresh = {row.tobytes() for row in rows} - known
         assert {row.tobytes() for row in new} == fresh and len(new) == len(fresh)

@@ -9,7 +9,7 @@ import numpy as np
 from isrcheck.checker.kernel.layout import Words
 from isrcheck.checker.kernel.machine import machine
 
-LEAST: Final = 1 << 12
+LEAST_SLOTS: Final = 1 << 12
 """The least number of entries of a table."""
 
 
@@ -51,5 +51,5 @@ class StateSet:
             self._rows = rows
         if 2 * most > len(self._table):
             known = self._rows[: self._count].copy()
-            self._table = np.zeros(max(LEAST, 1 << (2 * most - 1).bit_length()), dtype=np.int32)
+            self._table = np.zeros(max(LEAST_SLOTS, 1 << (2 * most - 1).bit_length()), dtype=np.int32)
             self._into(self._table, self._rows, 0, known)
